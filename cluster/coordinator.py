@@ -1,0 +1,214 @@
+"""The coordinator: a state machine that owns one search.
+
+Events go in as method calls (a job is done, lost, or failed; time is up), instructions
+come out as jobs to run. No Ray, no thread and no clock in here: elapsed time is an
+argument, so that the same code runs under a test, under a real cluster, and under a
+virtual clock.
+
+What is kept in step, and how:
+- Jobs are numbered in the order in which the strategy makes them. Results are absorbed in
+  that order; one that comes early waits in `_early`.
+- A result counts while its job is pending and never again: a late one is dropped.
+- A lost job is handed out again as it is. It is a pure function, so its result is the one
+  that was lost.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from search.job import Job, JobResult
+from search.opening import Search
+from search.plan import JOB_S, MIN_ROUNDS
+from search.result import SearchResult, result
+from search.tree import FULL, UNPROVEN, tree_bytes
+
+MAX_ATTEMPTS = 5
+"""A job that was lost this often takes down whatever runs it; the search gives up."""
+SHORTEST_JOB_S = 0.001
+"""Under a budget in seconds: shorter than this, a job is mostly overhead."""
+DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
+
+
+class SearchFailed(RuntimeError):
+    """The search cannot go on: a job failed for a reason of its own, or was lost too often."""
+
+
+@dataclass
+class Durations:
+    """Durations counted by bucket, as a histogram wants them."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BUCKETS_S) + 1))
+    sum_s: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.counts[bisect_left(DURATION_BUCKETS_S, seconds)] += 1
+        self.sum_s += seconds
+
+
+@dataclass
+class Counters:
+    """What the coordinator counts, for progress and metrics. Nothing here changes the search."""
+
+    simulations: int = 0
+    playouts: int = 0
+    jobs_done: int = 0
+    jobs_retried: int = 0
+    late_results: int = 0
+    tree_full: bool = False
+    lane_tree_bytes: int = 0
+    """Bytes of the largest tree that a job has reported."""
+    job_durations: Durations = field(default_factory=Durations)
+    merge_durations: Durations = field(default_factory=Durations)
+
+
+@dataclass
+class _Pending:
+    job: Job
+    attempts: int = 1
+
+
+class Coordinator:
+    """Owns one search: which jobs are out, which results wait, what is merged."""
+
+    def __init__(
+        self, search: Search, workers: int, stopwatch: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.search = search
+        self.counters = Counters()
+        self.stopped_by: str | None = None
+        self._workers = max(1, workers)
+        self._stopwatch = stopwatch
+        self._pending: dict[int, _Pending] = {}
+        self._early: dict[int, tuple[Job, JobResult]] = {}
+        self._rate = search.game.nominal_simulations_per_s / 2
+        """Simulations a second of one worker; only for sizes under a budget in seconds."""
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped_by is not None
+
+    @property
+    def jobs_in_flight(self) -> int:
+        return len(self._pending)
+
+    @property
+    def duplicate_share(self) -> float | None:
+        """The share of new nodes that more than one lane made, where it is known."""
+        strategy = self.search.strategy
+        return strategy.duplicates / strategy.created if strategy.created else None
+
+    @property
+    def tree_nodes(self) -> int:
+        return self.search.strategy.tree_nodes()
+
+    @property
+    def tree_bytes(self) -> int:
+        return tree_bytes(self.search.strategy.tree)
+
+    def start(self, elapsed_s: float = 0.0) -> list[Job]:
+        """The jobs that are to be run first."""
+        return self._issue(elapsed_s)
+
+    def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
+        """A result has come: the jobs that are to be run now. It is absorbed when all before it have been."""
+        pending = self._pending.pop(done.index, None)
+        if pending is None or self.finished:
+            self.counters.late_results += 1
+            return []
+        self.counters.job_durations.observe(done.duration_s)
+        if done.simulations and done.duration_s > 0:
+            self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
+        self._early[done.index] = (pending.job, done)
+        jobs: list[Job] = []
+        while not self.finished and self.search.strategy.absorbed in self._early:
+            self._absorb(*self._early.pop(self.search.strategy.absorbed))
+            # After each result and not after all that have come: what a job is made from must
+            # not depend on how many results came together.
+            jobs += self._issue(elapsed_s)
+        return jobs
+
+    def job_lost(self, index: int, reason: str) -> list[Job]:
+        """A job's worker died or let its deadline pass: the job is handed out again (if it still matters)."""
+        pending = self._pending.get(index)
+        if pending is None or self.finished:
+            return []
+        if pending.attempts == MAX_ATTEMPTS:
+            raise SearchFailed(f"job {index} was lost {MAX_ATTEMPTS} times; the last time: {reason}")
+        pending.attempts += 1
+        self.counters.jobs_retried += 1
+        return [pending.job]
+
+    def job_failed(self, index: int, error: str) -> None:
+        """A job raised: it would do so again, so the search ends."""
+        if index in self._pending and not self.finished:
+            raise SearchFailed(f"job {index} failed: {error}")
+
+    def stop(self, reason: str) -> None:
+        """End the search with what has been absorbed; a search that is over stays as it is."""
+        if not self.finished:
+            self.stopped_by = reason
+
+    def result(self, elapsed_s: float, executor: str) -> SearchResult:
+        """The final result; only when finished."""
+        assert self.stopped_by is not None
+        return result(
+            self.search,
+            workers=self._workers,
+            executor=executor,
+            simulations=self.counters.simulations,
+            playouts=self.counters.playouts,
+            tree_full=self.counters.tree_full,
+            jobs_retried=self.counters.jobs_retried,
+            elapsed_s=elapsed_s,
+            stopped_by=self.stopped_by,
+        )
+
+    def _issue(self, elapsed_s: float) -> list[Job]:
+        """Make all jobs that can be made."""
+        jobs: list[Job] = []
+        strategy = self.search.strategy
+        while not self.finished and strategy.ready:
+            size = self._next_size(elapsed_s)
+            if size == 0:
+                break
+            job = strategy.next_job(size)
+            self._pending[job.index] = _Pending(job)
+            jobs.append(job)
+        return jobs
+
+    def _next_size(self, elapsed_s: float) -> int:
+        plan = self.search.plan
+        if plan is not None:
+            index = self.search.strategy.issued
+            return plan.size(index) if index < plan.jobs else 0
+        job_s = JOB_S
+        seconds = self.search.request.seconds
+        if seconds is not None:
+            # As many rounds as a search with a fixed budget has, and none that outlives the budget.
+            rounds = self.search.request.rounds or MIN_ROUNDS
+            per_round = seconds * self._workers / (self.search.strategy.lanes * rounds)
+            job_s = max(SHORTEST_JOB_S, min(JOB_S, per_round, (seconds - elapsed_s) / 4))
+        return max(1, round(self._rate * job_s))
+
+    def _absorb(self, job: Job, done: JobResult) -> None:
+        started = self._stopwatch()
+        strategy = self.search.strategy
+        strategy.absorb(job, done)
+        counters = self.counters
+        counters.merge_durations.observe(self._stopwatch() - started)
+        counters.jobs_done += 1
+        counters.simulations += done.simulations
+        counters.playouts += done.playouts
+        counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
+        counters.tree_full |= done.tree_full or bool(strategy.tree.counts[FULL])
+        plan = self.search.plan
+        if strategy.proven != UNPROVEN:
+            self.stop("proven")
+        elif plan is not None and strategy.absorbed == plan.jobs:
+            self.stop("simulations")
+        elif counters.tree_full and self.search.request.stop_when_full:
+            self.stop("memory")

@@ -1,0 +1,36 @@
+"""The executors by name."""
+
+from __future__ import annotations
+
+from cluster.executor import Executor
+from cluster.inline_executor import InlineExecutor
+from games.errors import InvalidInput
+
+NAMES = ("ray", "inline")
+DEFAULT_JOB_TIMEOUT_S = 30.0
+"""How long a job may take before its worker counts as hung: two hundred times what it should."""
+
+
+def make_executor(
+    name: str, workers: int | None, address: str | None = None, job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S
+) -> Executor:
+    """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
+
+    Raises InvalidInput (executor, workers, address, job_timeout).
+    """
+    if name not in NAMES:
+        raise InvalidInput("executor", name, " or ".join(NAMES))
+    if workers is not None and workers < 1:
+        raise InvalidInput("workers", workers, "a whole number of at least 1, or auto")
+    if not 0 < job_timeout_s < float("inf"):
+        raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
+    if name == "inline":
+        if workers not in (None, 1):
+            raise InvalidInput("workers", workers, "1: the inline executor is one process")
+        if address is not None:
+            raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
+        return InlineExecutor()
+    # Ray takes more than a second to import: only those who use it wait for it.
+    from cluster.ray_executor import RayExecutor
+
+    return RayExecutor(workers, address, job_timeout_s)

@@ -1,0 +1,58 @@
+"""The executor that needs nothing: jobs run one after the other in this process."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable
+
+from cluster.executor import Event, JobDone, WorkerStatus
+from search.job import Context, Job
+from search.worker import Worker
+
+
+class InlineExecutor:
+    """One worker, in the caller's thread."""
+
+    name = "inline"
+
+    def __init__(self) -> None:
+        self._worker = Worker()
+        self._status = WorkerStatus(slot=0, alive=True, state="idle")
+        self._queue: deque[Job] = deque()
+        self._context: Context | None = None
+
+    @property
+    def num_workers(self) -> int:
+        return 1
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return [self._status]
+
+    def open(self, context: Context) -> None:
+        self._context = context
+        self._worker.prepare(context)
+
+    def submit(self, jobs: Iterable[Job]) -> None:
+        self._queue.extend(jobs)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        """Runs the next job, however long it takes; an exception of the job is the caller's."""
+        if not self._queue or self._context is None:
+            return []
+        self._status.state = "busy"
+        started = time.perf_counter()
+        result = self._worker.run(self._context, self._queue.popleft())
+        self._status.busy_s += time.perf_counter() - started
+        self._status.jobs_done += 1
+        self._status.simulations += result.simulations
+        self._status.state = "idle"
+        return [JobDone(result)]
+
+    def drop(self) -> None:
+        self._queue.clear()
+
+    def close(self) -> None:
+        self._queue.clear()
+        self._status.alive = False

@@ -1,0 +1,444 @@
+"""The executor over Ray: the only file that knows Ray.
+
+What is sent: a bundle of jobs a call, because a call costs the same whatever it carries
+(4 ms of CPU, driver and worker together); the snapshot that jobs start from goes into the
+object store once and is passed by reference. What comes back: one JobResult for each job.
+Two bundles are in flight for each worker, so that it never waits for the driver.
+
+Who remembers what: a worker's memory is a cache (search/worker.py). Ray neither restarts
+actors nor retries calls here (max_restarts=0, max_task_retries=0): it would run jobs again
+out of our sight, and a restarted actor answers only after seconds. A dead worker is
+noticed by the error that its calls raise, within milliseconds. A worker that hangs (or is
+stopped, or cut off) raises nothing: each bundle has a deadline, counted from when it is at
+the head of its worker's queue. When it passes, the bundle's jobs are given back, the slot gets a
+new worker, and the old one is watched for as long again: what it still delivers is passed
+on, and the coordinator drops what is no longer pending. Then it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
+from cluster.executors import DEFAULT_JOB_TIMEOUT_S
+from games.errors import InvalidInput
+from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
+from search.statistics import Statistics, lone_root
+from search.worker import Worker
+
+# Ray reads these when it is imported. A user's own settings win.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+import ray  # noqa: E402
+import ray.exceptions  # noqa: E402
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
+
+BUNDLE_S = 0.1
+"""A bundle's aim in seconds: 4 ms a call are 4 % of it, and a budget in seconds is overrun by less."""
+IN_FLIGHT = 2
+"""Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
+READY_S = 120.0
+"""How long a worker may take to start: its process, its imports, and kernels that are compiled for the first time."""
+MAX_RESTARTS_IN_A_ROW = 5
+"""A slot whose workers die this often without finishing a job is given up."""
+OBJECT_STORE_BYTES = 200 * 2**20
+"""Of an embedded Ray: snapshots of half a megabyte, a few at a time."""
+
+
+@dataclass
+class _Bundle:
+    """Jobs that travel in one call."""
+
+    jobs: list[Job]
+    deadline_s: float | None = None
+    """Set when the bundle comes to the head of its worker's queue."""
+
+
+@dataclass
+class _Process:
+    """One actor: a worker process in a slot."""
+
+    actor: Any
+    starting: Any
+    """The ObjectRef of its first call, until that has returned; then None."""
+    started_s: float
+    pid: int = 0
+    node_id: str = ""
+    bundles: dict[Any, _Bundle] = field(default_factory=dict)
+    """By ObjectRef, in the order in which they were sent."""
+
+
+@dataclass
+class _Slot:
+    status: WorkerStatus
+    process: _Process | None = None
+    failures: int = 0
+    """Processes lost in a row without a finished job."""
+    rate: float = 0.0
+    """Simulations a second, for the size of bundles."""
+
+
+class _Actor:
+    """What runs in a worker process."""
+
+    def __init__(self) -> None:
+        self._worker = Worker()
+        self._snapshot: tuple[str, Snapshot] | None = None
+
+    def prepare(self, context: Context) -> tuple[int, str]:
+        """Load what the search needs; the process id and the node it runs on."""
+        self._worker.prepare(context)
+        return os.getpid(), ray.get_runtime_context().get_node_id()
+
+    def run(self, context: Context, statistics: Statistics | None, jobs: list[Job]) -> list[JobResult]:
+        """Run the jobs in their order; RoundJobs get the snapshot that came beside them."""
+        results = []
+        for job in jobs:
+            if isinstance(job, RoundJob) and statistics is not None:
+                job = replace(job, snapshot=self._writable(context, job.snapshot.key, statistics))
+            results.append(self._worker.run(context, job))
+        return results
+
+    def _writable(self, context: Context, key: int, statistics: Statistics) -> Snapshot:
+        # What comes out of the object store is read-only, which is another type to a compiled kernel.
+        if self._snapshot is None or self._snapshot[0] != context.search_id or self._snapshot[1].key != key:
+            copied = Statistics(*(column.copy() for column in statistics))
+            self._snapshot = (context.search_id, Snapshot(key, copied))
+        return self._snapshot[1]
+
+
+class RayExecutor:
+    """A fixed number of worker slots on an embedded Ray, or on the cluster at ``address``."""
+
+    name = "ray"
+
+    def __init__(
+        self, workers: int | None, address: str | None = None, job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S
+    ) -> None:
+        """``workers`` None takes one for each CPU that Ray has. Raises InvalidInput (address, workers)."""
+        self._job_timeout_s = job_timeout_s
+        self._embedded = address is None
+        cpus = _start_embedded(workers) if address is None else _connect(address)
+        if workers is not None and workers > cpus:
+            ray.shutdown()
+            raise InvalidInput("workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)")
+        self._make_actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor).remote
+        self._slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
+        self._retired: list[tuple[_Process, float]] = []
+        self._queue: deque[Job] = deque()
+        self._published: dict[int, Any] = {}
+        self._context: Context | None = None
+        self._context_ref: Any = None
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._slots)
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return [slot.status for slot in self._slots]
+
+    def worker_pids(self) -> list[int]:
+        """Process ids of the live workers, slot by slot (0 where there is none)."""
+        return [slot.process.pid if slot.process else 0 for slot in self._slots]
+
+    def open(self, context: Context) -> None:
+        """Start the workers that are missing and wait until all can take jobs."""
+        self._context = context
+        self._context_ref = ray.put(context)
+        for slot in self._slots:
+            slot.rate = 0.0
+            slot.failures = 0
+            if slot.process is None:
+                self._start(slot)
+            else:
+                slot.process.starting = slot.process.actor.prepare.remote(self._context_ref)
+                slot.process.started_s = time.monotonic()
+                slot.status.state = "starting"
+        waited_from = time.monotonic()
+        while any(slot.process is not None and slot.process.starting is not None for slot in self._slots):
+            self._poll(0.1)
+            if time.monotonic() - waited_from > READY_S:
+                break
+        self._check_alive()
+
+    def submit(self, jobs: Iterable[Job]) -> None:
+        self._queue.extend(jobs)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        self._dispatch()
+        events = self._poll(timeout_s)
+        events.extend(self._check_deadlines())
+        if not events:
+            self._check_alive()
+        self._dispatch()
+        return events
+
+    def drop(self) -> None:
+        """Forget all jobs. What runs is not interrupted: it is a fraction of a second, and its result is ignored."""
+        self._queue.clear()
+        self._published.clear()
+        for slot in self._slots:
+            if slot.process is not None:
+                slot.process.bundles.clear()
+                slot.status.state = "idle" if slot.process.starting is None else "starting"
+
+    def close(self) -> None:
+        """End all workers, and the embedded Ray if it is ours."""
+        self.drop()
+        for slot in self._slots:
+            if slot.process is not None:
+                self._kill(slot.process)
+                slot.process = None
+                slot.status.alive = False
+        for process, _ in self._retired:
+            self._kill(process)
+        self._retired.clear()
+        self._context_ref = None
+        ray.shutdown()
+
+    def _start(self, slot: _Slot) -> None:
+        actor = self._make_actor()
+        slot.process = _Process(actor, actor.prepare.remote(self._context_ref), time.monotonic())
+        slot.status.state = "starting"
+
+    def _dispatch(self) -> None:
+        """Fill the workers that have room from the queue."""
+        for _ in range(IN_FLIGHT):
+            for slot in self._slots:
+                process = slot.process
+                if process is None or process.starting is not None or len(process.bundles) >= IN_FLIGHT:
+                    continue
+                jobs = self._take(slot)
+                if jobs:
+                    self._send(slot, process, jobs)
+
+    def _send(self, slot: _Slot, process: _Process, jobs: list[Job]) -> None:
+        snapshot_ref = None
+        first = jobs[0]
+        if isinstance(first, RoundJob):
+            key = first.snapshot.key
+            if key not in self._published:
+                # Older snapshots are needed only by jobs that were lost; they are put again then.
+                self._published = {k: v for k, v in self._published.items() if k > key - 8}
+                self._published[key] = ray.put(first.snapshot.statistics)
+            snapshot_ref = self._published[key]
+        ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
+        process.bundles[ref] = _Bundle(jobs)
+        self._set_deadline(process)
+        slot.status.state = "busy"
+
+    def _take(self, slot: _Slot) -> list[Job]:
+        """The next bundle for this slot: an even share of what waits, as long as a call is worth, one snapshot."""
+        share = -(-len(self._queue) // (IN_FLIGHT * len(self._slots)))
+        jobs: list[Job] = []
+        work = 0
+        passed: list[Job] = []
+        while self._queue and len(jobs) < share and (not jobs or work < slot.rate * BUNDLE_S):
+            job = self._queue.popleft()
+            if isinstance(job, GrowJob) and job.lane % len(self._slots) != slot.status.slot:
+                # Another slot has this lane's tree.
+                passed.append(job)
+                continue
+            if jobs and isinstance(job, RoundJob) and job.snapshot is not jobs[0].snapshot:  # type: ignore[union-attr]
+                passed.append(job)
+                break
+            jobs.append(job)
+            work += job.simulations
+        self._queue.extendleft(reversed(passed))
+        return jobs
+
+    def _set_deadline(self, process: _Process) -> None:
+        """Start the clock of the bundle at the head of the queue."""
+        if process.bundles:
+            head = next(iter(process.bundles.values()))
+            if head.deadline_s is None:
+                # A lane whose tree was lost is grown again from its first piece.
+                pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in head.jobs)
+                head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
+
+    def _poll(self, timeout_s: float) -> list[Event]:
+        """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
+        owners: dict[Any, tuple[_Slot | None, _Process]] = {}
+        for slot in self._slots:
+            if slot.process is not None:
+                for ref in self._refs(slot.process):
+                    owners[ref] = (slot, slot.process)
+        for process, _ in self._retired:
+            for ref in process.bundles:
+                owners[ref] = (None, process)
+        if not owners:
+            time.sleep(min(timeout_s, 0.05))
+            return []
+        refs = list(owners)
+        ready, rest = ray.wait(refs, num_returns=1, timeout=timeout_s, fetch_local=False)
+        if ready and rest:
+            ready += ray.wait(rest, num_returns=len(rest), timeout=0, fetch_local=False)[0]
+        events: list[Event] = []
+        for ref in sorted(ready, key=refs.index):
+            slot, process = owners[ref]
+            # The answer of a worker that was given up a moment ago, with its other calls.
+            if slot is not None and slot.process is not process:
+                continue
+            events.extend(self._receive(slot, process, ref))
+        return events
+
+    @staticmethod
+    def _refs(process: _Process) -> list[Any]:
+        return [process.starting] if process.starting is not None else list(process.bundles)
+
+    def _receive(self, slot: _Slot | None, process: _Process, ref: Any) -> list[Event]:
+        """The answer to one call."""
+        try:
+            answer = ray.get(ref)
+        except ray.exceptions.RayTaskError as error:
+            if slot is not None and ref == process.starting:
+                raise error.as_instanceof_cause() from None
+            bundle = process.bundles.pop(ref, None)
+            cause = f"{type(error.cause).__name__}: {error.cause}"
+            return [] if bundle is None else [JobFailed(bundle.jobs[0].index, cause)]
+        except ray.exceptions.RayError as error:
+            return self._lost(slot, process, type(error).__name__)
+        if ref == process.starting:
+            process.starting = None
+            process.pid, process.node_id = answer
+            if slot is not None:
+                slot.status.alive = True
+                slot.status.state = "idle"
+            return []
+        process.bundles.pop(ref, None)
+        if slot is not None:
+            self._set_deadline(process)
+            self._note(slot, answer)
+        return [JobDone(result) for result in answer]
+
+    def _note(self, slot: _Slot, results: list[JobResult]) -> None:
+        slot.failures = 0
+        busy_s = sum(result.duration_s for result in results)
+        simulations = sum(result.simulations for result in results)
+        slot.status.jobs_done += len(results)
+        slot.status.simulations += simulations
+        slot.status.busy_s += busy_s
+        if busy_s > 0:
+            slot.rate = simulations / busy_s
+        if slot.process is not None and not slot.process.bundles:
+            slot.status.state = "idle"
+
+    def _lost(self, slot: _Slot | None, process: _Process, reason: str) -> list[Event]:
+        """A worker died: its jobs are given back, its slot gets another."""
+        jobs = [job for bundle in process.bundles.values() for job in bundle.jobs]
+        process.bundles.clear()
+        if slot is None:
+            self._retired = [entry for entry in self._retired if entry[0] is not process]
+            return []
+        self._replace(slot)
+        return [JobLost(job.index, reason) for job in jobs]
+
+    def _replace(self, slot: _Slot) -> None:
+        slot.failures += 1
+        slot.status.restarts += 1
+        slot.status.alive = False
+        slot.process = None
+        if slot.failures <= MAX_RESTARTS_IN_A_ROW:
+            self._start(slot)
+        else:
+            slot.status.state = "given up"
+
+    def _check_deadlines(self) -> list[Event]:
+        now = time.monotonic()
+        events: list[Event] = []
+        for slot in self._slots:
+            process = slot.process
+            if process is None:
+                continue
+            if process.starting is not None:
+                if now > process.started_s + READY_S:
+                    self._kill(process)
+                    self._replace(slot)
+                continue
+            head = next(iter(process.bundles.values()), None)
+            if head is not None and head.deadline_s is not None and now > head.deadline_s:
+                jobs = [job for bundle in process.bundles.values() for job in bundle.jobs]
+                self._retired.append((process, now + self._job_timeout_s))
+                self._replace(slot)
+                events.extend(JobLost(job.index, "its deadline passed") for job in jobs)
+        for process, until_s in list(self._retired):
+            if now > until_s or not process.bundles:
+                self._kill(process)
+                self._retired.remove((process, until_s))
+        return events
+
+    def _check_alive(self) -> None:
+        if all(slot.process is None for slot in self._slots):
+            raise ConnectionError("no worker could be kept alive")
+
+    def _kill(self, process: _Process) -> None:
+        """End the worker process for good, even one that is stopped and hears nothing."""
+        with contextlib.suppress(ray.exceptions.RayError, ValueError):
+            ray.kill(process.actor, no_restart=True)
+        if process.pid and process.bundles:
+            if process.node_id == ray.get_runtime_context().get_node_id():
+                _kill_pid(process.pid)
+            else:
+                strategy = NodeAffinitySchedulingStrategy(process.node_id, soft=False)
+                ray.remote(_kill_pid).options(num_cpus=0, scheduling_strategy=strategy, max_retries=0).remote(
+                    process.pid
+                )
+
+
+def _kill_pid(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _stripped(job: Job) -> Job:
+    """The job without its snapshot, which travels through the object store."""
+    if isinstance(job, RoundJob):
+        return replace(job, snapshot=Snapshot(job.snapshot.key, lone_root()))
+    return job
+
+
+def _start_embedded(workers: int | None) -> int:
+    """Start a Ray of our own on this machine, on loopback, silent; returns its CPUs."""
+    # Undocumented, and the only way to keep every socket of a local Ray on loopback
+    # (tests/cluster/test_ray_executor.py watches it).
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    # A token of its own, rather than one that Ray would write into the home folder.
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    cpus = max(workers or 0, len(os.sched_getaffinity(0)))
+    ray.init(
+        address="local",
+        num_cpus=cpus,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        object_store_memory=OBJECT_STORE_BYTES,
+    )
+    return cpus
+
+
+def _connect(address: str) -> int:
+    """Join the Ray cluster at an address; returns its CPUs. Raises InvalidInput (address)."""
+    token_file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")).expanduser()
+    if "RAY_AUTH_TOKEN" not in os.environ and not token_file.exists():
+        # In token mode Ray refuses to start without any; a cluster that asks for none takes this one.
+        os.environ["RAY_AUTH_TOKEN"] = "none"
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        accepted = f"the address of a running Ray cluster, such as 10.0.0.1:6379 or auto ({reason})"
+        raise InvalidInput("address", address, accepted) from None
+    return int(ray.cluster_resources().get("CPU", 0))

@@ -1,0 +1,59 @@
+"""A board as text for a terminal, with colours or without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from games.game import FIRST, SECOND, Board, Cell
+
+_RESET = "\x1b[0m"
+_DIM = "\x1b[2m"
+_BRIGHT = "\x1b[97m"
+_LAST = "\x1b[1;4m"
+_OWNERS: dict[int, str] = {FIRST: "\x1b[1;36m", SECOND: "\x1b[1;33m"}
+_HEAT = (17, 18, 54, 90, 126, 161, 196)
+"""Background colours of the 256-colour palette, from few visits to many."""
+
+
+def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | None = None) -> str:
+    """The board as lines of text without a line break at the end.
+
+    The cell of the last move stands in brackets. ``heat`` gives cells (row, column), row 0 on top, a
+    share in [0, 1], such as of a search's visits: an empty cell shows it as whole percent (at most
+    99), and with ``colour`` a background that is brightest where the share is highest. Without
+    ``colour`` the text has no escape sequences.
+    """
+    shares = {cell: share for cell, share in (heat or {}).items() if share > 0}
+    top = max(shares.values(), default=1.0)
+    cells = [cell for row in board.rows for cell in row]
+    width = max([len(cell.text) for cell in cells] + [len(label) for label in board.column_labels])
+    width = max(width, 2) if shares else width
+    margin = max(len(label) for label in board.row_labels)
+    lines = []
+    for r, (label, row) in enumerate(zip(board.row_labels, board.rows, strict=True)):
+        drawn = "".join(
+            _draw_cell(cell, shares.get((r, c)), top, width, colour) for c, cell in enumerate(row)
+        )
+        lines.append(f"{_dim(label.rjust(margin), colour)} {drawn}".rstrip())
+    labels = "".join(f" {label.rjust(width)} " for label in board.column_labels)
+    lines.append(_dim(f"{' ' * margin} {labels}".rstrip(), colour))
+    return "\n".join(lines)
+
+
+def _draw_cell(cell: Cell, share: float | None, top: float, width: int, colour: bool) -> str:
+    text = cell.text
+    if share is not None and cell.owner is None and share >= 0.005:
+        text = str(min(round(100 * share), 99))
+    text = (f"[{text}]" if cell.last else f"{text} ").rjust(width + 2)
+    if not colour:
+        return text
+    style = _OWNERS[cell.owner] if cell.owner is not None else _DIM if share is None else _BRIGHT
+    if cell.last:
+        style += _LAST
+    if share is not None:
+        style += f"\x1b[48;5;{_HEAT[min(int(share / top * len(_HEAT)), len(_HEAT) - 1)]}m"
+    return f"{style}{text}{_RESET}"
+
+
+def _dim(text: str, colour: bool) -> str:
+    return f"{_DIM}{text}{_RESET}" if colour else text

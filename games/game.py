@@ -1,0 +1,149 @@
+"""The contract of a game: compiled rules over a small array, and its text in ordinary Python.
+
+Rules and adapters are apart: `Rules` holds the functions that kernels call millions of
+times a second; `Game` holds what people read and write. What every game must keep to is
+written down here and checked by tests/games/test_contract.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.errors import InvalidInput
+
+State = npt.NDArray[Any]
+Moves = npt.NDArray[np.uint16]
+
+FIRST, SECOND = 0, 1
+"""The players. Returns and tree values are always the first player's."""
+
+
+class Rules(NamedTuple):
+    """What kernels call. All functions are ``@njit``, or all are plain Python (then kernels run uncompiled).
+
+    A state is a 1-D array of the game's own dtype and fixed length that holds all there is
+    to know. A move is a whole number in [0, 65535). Nothing is allocated in these functions.
+    """
+
+    current_player: Callable[[State], int]
+    """Who moves: FIRST or SECOND. A player may act twice in a row."""
+    legal_moves: Callable[[State, Moves], int]
+    """Write the legal moves into ``moves`` (uint16, at least Game.max_moves long) and return how
+    many; none twice; at least one unless the state is terminal. The state is not changed."""
+    play: Callable[[State, int], None]
+    """Play a legal move; the state is modified in place."""
+    is_terminal: Callable[[State], bool]
+    """Whether the game is over."""
+    returns: Callable[[State], float]
+    """The first player's return of a finished game, in [-1, 1]; the second player's is its negative."""
+    playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for speed: (state, moves scratch, random stream) -> plies played. Plays uniformly
+    random legal moves to the end of the game, state and stream modified in place. Afterwards only
+    is_terminal and returns need hold of the state. Without it kernels use legal_moves and play."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One drawn cell: its text (one or two characters wide at most) and how to draw it."""
+
+    text: str
+    owner: int | None = None
+    """FIRST, SECOND or None: whose piece it is, for the colour."""
+    last: bool = False
+    """Whether the last move was made here."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A position as a grid that any front end can draw; row 0 is the top one."""
+
+    rows: Sequence[Sequence[Cell]]
+    row_labels: Sequence[str]
+    column_labels: Sequence[str]
+
+
+class Game(ABC):
+    """A game with its options fixed: rules for kernels, text for people."""
+
+    name: str
+    """The game's name in a spec, such as ``gomoku``."""
+    options: Mapping[str, str | int]
+    """All options, defaults included, in their canonical order."""
+    rules: Rules
+    player_names: tuple[str, str] = ("first", "second")
+    """What the players are called on the board."""
+    max_moves: int
+    """The most legal moves that any position has (at most 4,095)."""
+    max_plies: int
+    """The most plies that any game takes."""
+    nominal_simulations_per_s: float
+    """About how many simulations a second one core makes from the start: sizes jobs, never results."""
+
+    @property
+    def spec(self) -> str:
+        """The game with all its options as one line, which `games.load` reads back."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}:{options}" if options else self.name
+
+    @abstractmethod
+    def initial_state(self) -> State:
+        """A new array with the start position."""
+
+    @abstractmethod
+    def format_move(self, state: State, move: int) -> str:
+        """The move in the game's notation; ``state`` is the position before it."""
+
+    @abstractmethod
+    def parse_move(self, state: State, text: str) -> int:
+        """The legal move that ``text`` means; raises InvalidInput with the field ``moves``."""
+
+    @abstractmethod
+    def format_position(self, state: State) -> str:
+        """The position as one line of text without spaces at its ends."""
+
+    @abstractmethod
+    def parse_position(self, text: str) -> State:
+        """The state that `format_position` wrote; raises InvalidInput with the field ``position``.
+
+        The answer depends on the position alone, not on the moves that led to it.
+        """
+
+    @abstractmethod
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The position as a grid of cells."""
+
+    def cells_of(self, move: int) -> tuple[int, int] | None:
+        """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere."""
+        return None
+
+    def canonical(self, state: State) -> State:
+        """The same position as an array that does not depend on the moves that led to it."""
+        return self.parse_position(self.format_position(state))
+
+    def legal_moves(self, state: State) -> list[int]:
+        """The legal moves in ascending order; empty when the game is over."""
+        if self.rules.is_terminal(state):
+            return []
+        moves = np.zeros(self.max_moves, dtype=np.uint16)
+        count = self.rules.legal_moves(state, moves)
+        return sorted(int(move) for move in moves[:count])
+
+    def play_text(self, state: State, texts: Iterable[str]) -> list[int]:
+        """Play moves given as text, ``state`` modified in place; returns them as numbers.
+
+        Raises InvalidInput (field ``moves``) at the first one that is not legal.
+        """
+        played = []
+        for text in texts:
+            if self.rules.is_terminal(state):
+                raise InvalidInput("moves", text, "no further move: the game is over")
+            move = self.parse_move(state, text)
+            self.rules.play(state, move)
+            played.append(move)
+        return played

@@ -1,0 +1,1 @@
+"""Search: trees, the loop, strategies, merging. Knows games, and nothing of networks."""

@@ -1,0 +1,111 @@
+"""Jobs and what comes back from them: plain values that travel between coordinator and workers.
+
+A job is a pure function of its context and itself: run twice, on any machine, it returns
+the same increments. So a lost job is run again, and a result counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from search.request import SearchRequest
+from search.statistics import Statistics
+
+
+GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM = range(4)
+"""The second number of a random stream's identity, after the seed: what it is drawn for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What all jobs of one search have in common."""
+
+    search_id: str
+    """Names the search to caches; no result depends on it."""
+    request: SearchRequest
+    game: str
+    """The game's full spec."""
+    root_state: npt.NDArray[Any]
+    """[state length] the position that is searched."""
+    tree_slots: int
+    """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
+    report_visits: int
+    """root: nodes with fewer visits report no children."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The top of the shared tree, published once for all the jobs that start from it."""
+
+    key: int
+    statistics: Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class GrowJob:
+    """root: one more piece of a lane's own tree.
+
+    ``sizes`` are the simulations of all pieces of the lane up to this one. A worker that has
+    the lane's tree at hand makes the last piece only; any other makes them all again.
+    """
+
+    index: int
+    lane: int
+    sizes: tuple[int, ...]
+
+    @property
+    def simulations(self) -> int:
+        return self.sizes[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class RoundJob:
+    """tree: one lane's part of one round, from a snapshot of the shared tree."""
+
+    index: int
+    lane: int
+    round: int
+    simulations: int
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class LeafJob:
+    """leaf: playouts from a batch of leaf positions."""
+
+    index: int
+    states: npt.NDArray[Any]
+    """[B, state length]"""
+    visits: npt.NDArray[np.int32]
+    """[B] playouts from each."""
+
+    @property
+    def simulations(self) -> int:
+        return int(self.visits.sum())
+
+
+Job = GrowJob | RoundJob | LeafJob
+
+
+@dataclass(frozen=True, eq=False)
+class JobResult:
+    """What a job added, and what it cost. Only the first four fields can change the answer."""
+
+    index: int
+    simulations: int
+    """Simulations made: fewer than asked only when the lane's root was proven."""
+    added: Statistics | None
+    """root, tree: increments."""
+    sums: npt.NDArray[np.float64] | None
+    """leaf: [B] sum of the first player's returns for each leaf."""
+    playouts: int
+    tree_nodes: int
+    """Nodes of the job's own tree."""
+    tree_bytes: int
+    tree_full: bool
+    duration_s: float
+    """Time in the kernel and around it, on the worker."""

@@ -1,0 +1,309 @@
+"""The search loop: select, expand, evaluate, back up. Written once, for every game and every strategy.
+
+These are generic functions: they name the functions of a game (current_player, legal_moves,
+play, is_terminal, returns, playout) that they do not import. `games.specialise` makes from
+each of them a function of one game, compiled when the game's rules are. So this file is
+never called as it stands; `search.engine` hands out what is made from it.
+
+One simulation of a sequential search is descend, evaluate, back_up. Leaf parallelisation
+makes many descents first (`select_leaves`), has the leaves evaluated elsewhere
+(`evaluate_leaves`), and backs the results up when they return (`absorb_leaves`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import njit
+from games.rng import Stream, below
+from search.selection import Knobs, best_child, proof_from_children
+from search.tree import (
+    COMPLETE,
+    COUNT_MASK,
+    DRAWN,
+    FIRST_WINS,
+    NO_BLOCK,
+    PROOF_SHIFT,
+    ROOT,
+    SECOND_WINS,
+    UNPROVEN,
+    Tree,
+    add_child,
+    num_children,
+    proof,
+    set_proof,
+)
+
+if TYPE_CHECKING:
+    from games.game import Moves, State
+
+    def current_player(state: State) -> int: ...
+    def legal_moves(state: State, moves: Moves) -> int: ...
+    def play(state: State, move: int) -> None: ...
+    def is_terminal(state: State) -> bool: ...
+    def returns(state: State) -> float: ...
+    def playout(state: State, moves: Moves, stream: Stream) -> int: ...
+
+
+class Workspace(NamedTuple):
+    """Scratch of one running kernel; all of it is overwritten."""
+
+    state: npt.NDArray[np.generic]
+    """[state length] the position that a simulation has reached."""
+    moves: npt.NDArray[np.uint16]
+    """[max_moves]"""
+    nodes: npt.NDArray[np.int32]
+    """[max_plies + 1] the path: nodes from the root down."""
+    slots: npt.NDArray[np.uint16]
+    """[max_plies + 1] the path: slots[d] is the place of nodes[d + 1] among its siblings."""
+    movers: npt.NDArray[np.uint8]
+    """[max_plies + 1] the path: who moves at nodes[d]."""
+    tally: npt.NDArray[np.int64]
+    """[2] playouts and plies played by them; counted up, never reset here."""
+
+
+PLAYOUTS, PLIES = 0, 1
+
+_ONE = np.uint64(1)
+
+
+class Leaves(NamedTuple):
+    """A batch of B leaves on their way: selected, and not yet backed up."""
+
+    states: npt.NDArray[np.generic]
+    """[B, state length]"""
+    slots: npt.NDArray[np.uint16]
+    """[B, max_plies + 1] the way from the root to each leaf."""
+    movers: npt.NDArray[np.uint8]
+    """[B, max_plies + 1] who moves on that way."""
+    depths: npt.NDArray[np.int32]
+    """[B]"""
+    visits: npt.NDArray[np.int32]
+    """[B] how many visits the leaf stands for: its number of playouts."""
+
+
+def descend(tree: Tree, knobs: Knobs, work: Workspace, stream: Stream) -> int:
+    """Go from the root (whose position is in work.state) to a leaf; returns its depth.
+
+    The path is left in work.nodes, slots and movers, the leaf's position in work.state.
+    A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
+    node without children. The tree may gain one node.
+    """
+    state = work.state
+    # Indices are unsigned, so that no access asks whether they are negative.
+    node = np.uint64(ROOT)
+    depth = np.uint64(0)
+    work.nodes[depth] = ROOT
+    while True:
+        shape = np.int64(tree.shape[node])
+        if shape >> PROOF_SHIFT != UNPROVEN:
+            return np.int64(depth)  # type: ignore[return-value]
+        if is_terminal(state):
+            if knobs.solver:
+                _note_result(tree, node, returns(state))
+            return np.int64(depth)  # type: ignore[return-value]
+        player = current_player(state)
+        work.movers[depth] = player
+        slot = -1
+        if shape & COMPLETE == 0:
+            count = shape & COUNT_MASK
+            num_legal = legal_moves(state, work.moves)
+            if count == num_legal:
+                tree.shape[node] |= np.uint16(COMPLETE)
+            else:
+                score = -math.inf
+                if count > 0 and knobs.first_play_urgency < math.inf:
+                    slot, score = best_child(tree, knobs, node, player)
+                if score < knobs.first_play_urgency:
+                    move = _untried(tree, node, work.moves, num_legal, stream)
+                    child = add_child(tree, node, move)
+                    if child != NO_BLOCK:
+                        play(state, move)
+                        work.slots[depth] = count
+                        depth += _ONE
+                        work.nodes[depth] = child
+                        return np.int64(depth)  # type: ignore[return-value]
+                    if count == 0:
+                        return np.int64(depth)  # type: ignore[return-value]
+        if slot < 0:
+            slot, score = best_child(tree, knobs, node, player)
+        work.slots[depth] = slot
+        node = np.uint64(tree.children[node]) + np.uint64(slot)
+        play(state, np.int64(tree.move[node]))
+        depth += _ONE
+        work.nodes[depth] = node
+
+
+def evaluate(tree: Tree, leaf: int, work: Workspace, stream: Stream) -> float:
+    """The first player's return of one visit to the leaf whose position is in work.state."""
+    known = proof(tree, leaf)
+    if known != UNPROVEN:
+        return float(DRAWN - known)
+    if not is_terminal(work.state):
+        work.tally[PLAYOUTS] += 1
+        work.tally[PLIES] += playout(work.state, work.moves, stream)
+    return returns(work.state)
+
+
+def simulate(
+    tree: Tree, knobs: Knobs, root_state: State, simulations: int, stream: Stream, work: Workspace
+) -> int:
+    """Grow the tree by that many simulations; returns how many were made.
+
+    Fewer are made only when the root is proven. Tree, stream and workspace are modified in place.
+    """
+    for done in range(simulations):
+        if proof(tree, ROOT) != UNPROVEN:
+            return done
+        for i in range(len(root_state)):
+            work.state[i] = root_state[i]
+        depth = descend(tree, knobs, work, stream)
+        value = evaluate(tree, work.nodes[depth], work, stream)
+        for d in range(depth + 1):
+            node = np.uint64(work.nodes[d])
+            tree.visits[node] += 1
+            tree.total_value[node] += value
+        if knobs.anticipated != 0:
+            for d in range(depth + 1):
+                tree.unobserved[work.nodes[d]] += knobs.anticipated
+        if knobs.solver:
+            _spread_proof(tree, work.nodes, work.movers, depth)
+    return simulations
+
+
+def select_leaves(
+    tree: Tree,
+    knobs: Knobs,
+    root_state: State,
+    leaves: Leaves,
+    stream: Stream,
+    work: Workspace,
+) -> None:
+    """Fill the batch: one descent for each leaf, its visits counted as in flight on its whole path.
+
+    ``leaves.visits`` is read, the other fields are written; tree and stream are modified in place.
+    """
+    for b in range(len(leaves.depths)):
+        for i in range(len(root_state)):
+            work.state[i] = root_state[i]
+        depth = descend(tree, knobs, work, stream)
+        leaves.depths[b] = depth
+        for i in range(len(root_state)):
+            leaves.states[b, i] = work.state[i]
+        for d in range(depth + 1):
+            tree.unobserved[work.nodes[d]] += leaves.visits[b]
+            leaves.slots[b, d] = work.slots[d]
+            leaves.movers[b, d] = work.movers[d]
+
+
+def evaluate_leaves(
+    states: npt.NDArray[np.generic],
+    visits: npt.NDArray[np.int32],
+    sums: npt.NDArray[np.float64],
+    stream: Stream,
+    work: Workspace,
+) -> None:
+    """Play visits[b] playouts from each of states[b]; write the sum of the first player's returns to sums[b]."""
+    for b in range(len(visits)):
+        total = 0.0
+        for _ in range(visits[b]):
+            for i in range(states.shape[1]):
+                work.state[i] = states[b, i]
+            if not is_terminal(work.state):
+                work.tally[PLAYOUTS] += 1
+                work.tally[PLIES] += playout(work.state, work.moves, stream)
+            total += returns(work.state)
+        sums[b] = total
+
+
+def absorb_leaves(
+    tree: Tree, knobs: Knobs, leaves: Leaves, sums: npt.NDArray[np.float64], work: Workspace
+) -> None:
+    """Back the batch up: its visits are in flight no more. Tree and workspace are modified in place.
+
+    A leaf that has been proven meanwhile counts with its proven value.
+    """
+    for b in range(len(leaves.depths)):
+        depth = leaves.depths[b]
+        node = ROOT
+        work.nodes[0] = ROOT
+        for d in range(depth):
+            node = np.int64(tree.children[node]) + np.int64(leaves.slots[b, d])
+            work.nodes[d + 1] = node
+            work.movers[d] = leaves.movers[b, d]
+        visits = leaves.visits[b]
+        total = sums[b]
+        known = proof(tree, node)
+        if known != UNPROVEN:
+            total = float(visits * (DRAWN - known))
+        for d in range(depth + 1):
+            node = work.nodes[d]
+            tree.visits[node] += visits
+            tree.unobserved[node] -= visits
+            tree.total_value[node] += total
+        if knobs.solver:
+            _spread_proof(tree, work.nodes, work.movers, depth)
+
+
+def play_out(root_state: State, playouts: int, results: npt.NDArray[np.int64], stream: Stream, work: Workspace) -> int:
+    """Play that many random games from a position; returns their plies, results counts wins, draws and losses.
+
+    ``results`` ([3], first player's wins, draws, losses) is counted up in place.
+    """
+    plies = 0
+    for _ in range(playouts):
+        for i in range(len(root_state)):
+            work.state[i] = root_state[i]
+        plies += playout(work.state, work.moves, stream)
+        value = returns(work.state)
+        if value > 0.0:
+            results[0] += 1
+        elif value < 0.0:
+            results[2] += 1
+        else:
+            results[1] += 1
+    return plies
+
+
+@njit
+def _untried(tree: Tree, node: int, moves: Moves, num_legal: int, stream: Stream) -> int:
+    """A random one of the legal moves that have no child yet; there is at least one."""
+    first = np.int64(tree.children[node])
+    count = num_children(tree, node)
+    while True:
+        move = np.int64(moves[below(stream, num_legal)])
+        tried = False
+        for child in range(first, first + count):
+            tried |= tree.move[child] == move
+        if not tried:
+            return move  # type: ignore[no-any-return]
+
+
+@njit
+def _note_result(tree: Tree, node: int, value: float) -> None:
+    """Note a finished position as proven where its value is the best, the worst, or a draw."""
+    if value == 1.0:
+        set_proof(tree, node, FIRST_WINS)
+    elif value == -1.0:
+        set_proof(tree, node, SECOND_WINS)
+    elif value == 0.0:
+        set_proof(tree, node, DRAWN)
+
+
+@njit
+def _spread_proof(
+    tree: Tree, nodes: npt.NDArray[np.int32], movers: npt.NDArray[np.uint8], depth: int
+) -> None:
+    """Carry a proof from the leaf at the end of the path as far up as it reaches."""
+    for d in range(depth - 1, -1, -1):
+        if proof(tree, nodes[d + 1]) == UNPROVEN:
+            return
+        if proof(tree, nodes[d]) == UNPROVEN:
+            result = proof_from_children(tree, nodes[d], movers[d])
+            if result == UNPROVEN:
+                return
+            set_proof(tree, nodes[d], result)

@@ -1,0 +1,104 @@
+"""From a request to a search that is ready to hand out jobs."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+import games
+from games.errors import InvalidInput
+from games.game import Game
+from search.engine import engine_of
+from search.job import Context
+from search.plan import Plan, make_plan, playouts_per_leaf
+from search.request import SearchRequest
+from search.selection import Knobs
+from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.strategies.tree import SNAPSHOT_ROWS
+from search.tree import BYTES_PER_NODE, capacity_for, new_tree
+from search.worker import knobs_of
+
+REPORTED_SHARE = 50
+"""root: a node that has one in this many of its lane's visits has its children reported."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """An opened search."""
+
+    request: SearchRequest
+    game: Game
+    root_state: npt.NDArray[np.generic]
+    context: Context
+    plan: Plan | None
+    """None under a budget in seconds or memory."""
+    strategy: Strategy
+
+
+def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
+    """The state that a request searches, the same array whichever way it was described."""
+    state = game.initial_state() if request.position is None else game.parse_position(request.position)
+    game.play_text(state, request.moves)
+    return game.canonical(state)
+
+
+def open_search(request: SearchRequest) -> Search:
+    """Load the game, set up the position, make the plan and an empty shared tree.
+
+    Raises InvalidInput for an unknown game, an illegal move, or a position where the game is over.
+    """
+    game = games.load(request.game)
+    root_state = root_position(request, game)
+    if game.rules.is_terminal(root_state):
+        field = "moves" if request.moves else "position"
+        value = " ".join(request.moves) if request.moves else request.position
+        raise InvalidInput(field, value, "a position in which the game is not over")
+    plan = None if request.simulations is None else make_plan(request, game)
+    engine = engine_of(game)
+    memory_bytes = request.memory_mb * 2**20
+    lanes = plan.lanes if plan else request.lanes
+    total = plan.simulations if plan else memory_bytes // BYTES_PER_NODE
+    context = Context(
+        search_id=uuid.uuid4().hex,
+        request=request,
+        game=game.spec,
+        root_state=root_state,
+        tree_slots=_job_slots(request, plan, memory_bytes, lanes),
+        report_visits=max(2, total // lanes // REPORTED_SHARE) if plan else _report_visits(request, game, lanes),
+    )
+    shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
+    setup = Setup(
+        context=context,
+        engine=engine,
+        knobs=knobs_of(context, anticipated=0),
+        lanes=lanes,
+        playouts_per_leaf=playouts_per_leaf(request, game),
+        tree=new_tree(capacity_for(shared_bytes, total)),
+        mover=int(game.rules.current_player(root_state)),
+        num_legal=len(game.legal_moves(root_state)),
+    )
+    strategy = STRATEGY_CLASSES[request.strategy](setup)
+    return Search(request, game, root_state, context, plan, strategy)
+
+
+def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int) -> int:
+    """Slots of a job's own tree, such that the trees of all jobs in one process keep within the memory.
+
+    root: one process may come to hold the trees of all lanes. tree: half is the shared tree's.
+    """
+    if request.strategy == "leaf":
+        return 0
+    if request.strategy == "root":
+        per_lane = plan.simulations // lanes + 1 if plan else memory_bytes
+        return capacity_for(memory_bytes // 2 // lanes, per_lane)
+    per_job = plan.size(plan.jobs - 1) + 1 if plan else memory_bytes
+    return capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS)
+
+
+def _report_visits(request: SearchRequest, game: Game, lanes: int) -> int:
+    """report_visits where the number of simulations is not known beforehand."""
+    seconds = request.seconds if request.seconds is not None else 10.0
+    return max(2, int(game.nominal_simulations_per_s * seconds / lanes / REPORTED_SHARE))

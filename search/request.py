@@ -1,0 +1,113 @@
+"""What a search is asked to do. Everything that can change its statistics is in here; placement is not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from games.errors import InvalidInput
+
+STRATEGIES = ("root", "tree", "leaf")
+FINAL_MOVES = ("robust", "max", "robust-max", "secure")
+IN_FLIGHT = ("unobserved", "virtual-loss")
+
+DEFAULT_SECONDS = 5.0
+DEFAULT_MEMORY_MB = 1024
+MAX_LANES = 65_536
+MAX_SIMULATIONS = 2_000_000_000
+"""Visit counts are int32."""
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A search, validated: raises InvalidInput that names the field, the value and what is accepted."""
+
+    game: str
+    """A game spec, such as ``gomoku:size=15``."""
+    moves: tuple[str, ...] = ()
+    """Moves from the start (or from ``position``), in the game's notation."""
+    position: str | None = None
+    """A position as `banyan show` prints it; the start position if None."""
+    strategy: str = "tree"
+    lanes: int = 16
+    """Logical streams of the search. Does not depend on how many workers there are."""
+    simulations: int | None = None
+    seconds: float | None = None
+    memory_mb: int = DEFAULT_MEMORY_MB
+    """The most that the trees of one process take. A tree that is full is searched on, not grown."""
+    stop_when_full: bool = False
+    """Whether the search ends when the memory is used up (when memory is its only budget)."""
+    seed: int = 0
+
+    exploration: float = math.sqrt(0.5)
+    """C in Q + C sqrt(ln N / n), rewards in [0, 1]."""
+    first_play_urgency: float = math.inf
+    """The value, in [-1, 1], at which an untried move competes with tried ones; infinity tries all first."""
+    solver: bool = False
+    """MCTS-Solver: propagate proven results and stop when the root is proven."""
+    final_move: str = "robust"
+
+    rounds: int | None = None
+    """tree: how often the lanes share what they found; None lets the budget decide."""
+    anticipation: float = 1.0
+    """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
+    perturbation: float = 0.25
+    """tree: how many standard errors a lane moves the means of its snapshot."""
+    staleness: int = 0
+    """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
+
+    in_flight: str = "unobserved"
+    """leaf: what a visit in flight counts as."""
+    batch: int | None = None
+    """leaf: leaves a job; None lets the budget decide."""
+    playouts_per_leaf: int | None = None
+    """leaf: playouts from each leaf, each a simulation; None lets the game's cost decide."""
+
+    def __post_init__(self) -> None:
+        _one_of("strategy", self.strategy, STRATEGIES)
+        _one_of("final_move", self.final_move, FINAL_MOVES)
+        _one_of("in_flight", self.in_flight, IN_FLIGHT)
+        _whole("lanes", self.lanes, 1, MAX_LANES)
+        _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
+        _whole("memory", self.memory_mb, 1, 1_000_000)
+        _whole("seed", self.seed, 0, 2**63 - 1)
+        _whole("rounds", self.rounds, 1, 1_000_000)
+        _whole("staleness", self.staleness, 0, 1000)
+        _whole("batch", self.batch, 1, 65_536)
+        _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
+        _number("seconds", self.seconds, 0.001, 1e6)
+        _number("exploration", self.exploration, 0.0, 1000.0)
+        _number("anticipation", self.anticipation, 0.0, 1000.0)
+        _number("perturbation", self.perturbation, 0.0, 100.0)
+        if math.isnan(self.first_play_urgency):
+            raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
+        if self.simulations is not None and self.seconds is not None:
+            raise InvalidInput(
+                "budget",
+                f"simulations={self.simulations}, seconds={self.seconds}",
+                "either simulations or seconds, not both",
+            )
+
+    @property
+    def anticipated(self) -> int:
+        """tree: visits expected of all other lanes, and of rounds not seen yet, for one visit of one's own."""
+        return round((self.lanes * (1 + self.staleness) - 1) * self.anticipation)
+
+
+def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:
+    if value not in accepted:
+        raise InvalidInput(field, value, " or ".join(accepted))
+
+
+def _whole(field: str, value: int | None, low: int, high: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(field, value, f"a whole number from {low} to {high}")
+
+
+def _number(field: str, value: float | None, low: float, high: float) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidInput(field, value, f"a number from {low:g} to {high:g}")

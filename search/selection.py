@@ -1,0 +1,182 @@
+"""Selection: which child a simulation goes to (UCB1, with visits in flight counted in exploration).
+
+The score of child i of node s for the player who moves at s is
+
+    Q_i + 2 C sqrt(ln(N_s + O_s) / (N_i + O_i))
+
+UCT (Kocsis and Szepesvari 2006) with unobserved samples O (Liu et al. 2020, equation 4).
+Q is the mean in [-1, 1]; C is on the scale of rewards in [0, 1], hence the 2.
+
+Logarithms and roots come from IEEE-exact operations alone, never from a machine's math
+library, so that a worker on another machine chooses the same child.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from games.jit import njit
+from search.tree import (
+    COMPLETE,
+    COUNT_MASK,
+    DRAWN,
+    FIRST_WINS,
+    PROOF_SHIFT,
+    SECOND_WINS,
+    UNPROVEN,
+    Tree,
+    num_children,
+    proof,
+)
+
+_LN_2 = 0.6931471805599453
+_TABLE_SIZE = 4096
+"""Counts below this are looked up: 32 KiB a table, of which a search touches the front."""
+_LARGEST = np.uint64(_TABLE_SIZE)
+_TWO = np.uint64(2)
+
+
+def _exact_log(n: int) -> float:
+    """ln n by 2 artanh((m - 1) / (m + 1)) + e ln 2, n = m 2**e, summed in a fixed order."""
+    mantissa, exponent = math.frexp(n)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    series = 0.0
+    for k in range(41, 0, -2):
+        series = series * s * s + 1.0 / k
+    return 2.0 * s * series + exponent * _LN_2
+
+
+LOG = np.array([0.0] + [_exact_log(n) for n in range(1, _TABLE_SIZE)])
+"""[n] ln n."""
+
+
+class Knobs(NamedTuple):
+    """What the loop is told about the algorithm; plain numbers, so that a kernel takes it as it is."""
+
+    exploration: float
+    """2 C."""
+    first_play_urgency: float
+    """The score of an untried move on the scale of Q; infinity tries every move before any twice."""
+    solver: bool
+    """Whether proven wins, losses and draws are propagated (MCTS-Solver)."""
+    anticipated: int
+    """Unobserved samples added for each visit of one's own: what the other lanes are expected to do."""
+    virtual_loss: bool
+    """Whether visits in flight count as lost for the player who chose them, instead of as unobserved."""
+
+
+@njit
+def natural_log(n: int) -> float:
+    """ln n for n >= 1, to 1e-9 or better, from exact operations alone.
+
+    ln n = ln m + k ln 4 + ln(1 + d), where m = n >> 2 k is small enough for the table of logarithms.
+    """
+    m = np.uint64(n)
+    shifted = np.uint64(0)
+    while m >= _LARGEST:
+        m >>= _TWO
+        shifted += _TWO
+    d = float(np.uint64(n) - (m << shifted)) / float(m << shifted)
+    return LOG[m] + float(shifted) * _LN_2 + d * (1.0 - d * (0.5 - d * 0.3333333333333333))  # type: ignore[no-any-return]
+
+
+SQRT_LOG = np.sqrt(LOG)
+"""[n] sqrt(ln n)."""
+INVERSE_SQRT = np.array([1.0] + [1.0 / math.sqrt(n) for n in range(1, _TABLE_SIZE)])
+"""[n] 1 / sqrt(n)."""
+
+
+@njit
+def _sqrt_log(n: int) -> float:
+    if n < _TABLE_SIZE:
+        return SQRT_LOG[np.uint64(n)]  # type: ignore[no-any-return]
+    return math.sqrt(natural_log(n))
+
+
+@njit
+def _inverse_sqrt(n: int) -> float:
+    if n < _TABLE_SIZE:
+        return INVERSE_SQRT[np.uint64(n)]  # type: ignore[no-any-return]
+    return 1.0 / math.sqrt(n)
+
+
+@njit
+def best_child(tree: Tree, knobs: Knobs, node: int, player: int) -> tuple[int, float]:
+    """The slot (among its siblings) and score of the child that ``player``, who moves here, goes to.
+
+    The node has at least one child. With the solver, a child that is proven lost for the
+    player is taken only if there is no other, and one that is proven won at once. Of equal
+    scores the first wins.
+    """
+    sign = 1.0 - 2.0 * player
+    # Unsigned, so that no access asks whether the index is negative.
+    here = np.uint64(node)
+    first = np.uint64(tree.children[here])
+    count = np.int64(tree.shape[here]) & COUNT_MASK
+    visits_here = np.int64(tree.visits[here])
+    in_flight_here = np.int64(tree.unobserved[here])
+    explore = knobs.exploration * _sqrt_log(visits_here + in_flight_here)
+    # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
+    plain = in_flight_here == 0 and not knobs.solver
+    won = FIRST_WINS if player == 0 else SECOND_WINS
+    lost = SECOND_WINS if player == 0 else FIRST_WINS
+    best_slot = 0
+    best_score = -math.inf
+    for slot in range(count):
+        child = first + np.uint64(slot)
+        visits = np.int64(tree.visits[child])
+        value = sign * tree.total_value[child]
+        if plain:
+            scale = _inverse_sqrt(visits)
+            score = scale * (value * scale + explore)
+        else:
+            if knobs.solver:
+                known = (np.int64(tree.shape[child]) >> PROOF_SHIFT) & 3
+                if known == won:
+                    return slot, math.inf
+                if known == lost:
+                    continue
+            in_flight = np.int64(tree.unobserved[child])
+            if in_flight == 0:
+                scale = _inverse_sqrt(visits)
+                score = scale * (value * scale + explore)
+            else:
+                if knobs.virtual_loss:
+                    mean = (value - in_flight) / (visits + in_flight)
+                elif visits > 0:
+                    mean = value / visits
+                elif visits_here > 0:
+                    # A child whose first visit is still in flight is believed to be as good as its parent.
+                    mean = sign * tree.total_value[here] / visits_here
+                else:
+                    mean = 0.0
+                score = mean + explore * _inverse_sqrt(visits + in_flight)
+        if score > best_score:
+            best_score = score
+            best_slot = slot
+    return best_slot, best_score
+
+
+@njit
+def proof_from_children(tree: Tree, node: int, player: int) -> int:
+    """What the children prove of a node at which ``player`` moves (UNPROVEN where they do not).
+
+    A win needs one child; a loss or draw needs every legal move to have a proven child.
+    MCTS-Solver (Winands, Bjornsson, Saito 2008, section 3).
+    """
+    won = FIRST_WINS if player == 0 else SECOND_WINS
+    result = SECOND_WINS if player == 0 else FIRST_WINS
+    all_proven = (np.int64(tree.shape[node]) & COMPLETE) != 0
+    first = np.int64(tree.children[node])
+    for child in range(first, first + num_children(tree, node)):
+        known = proof(tree, child)
+        if known == won:
+            return won
+        if known == UNPROVEN:
+            all_proven = False
+        elif known == DRAWN:
+            result = DRAWN
+    return result if all_proven else UNPROVEN

@@ -1,0 +1,293 @@
+"""Statistics on their way between coordinator and workers: a pruned tree, breadth first.
+
+A *snapshot* is the busy top of a tree as it stands. *Increments* are what was added to a
+tree since a snapshot of it, and nothing of what the snapshot held. Both have one form, so
+that there is one encoding and one `merge`: visits and total values are added, means are
+never averaged.
+
+A node's children are sent when the node itself has at least `min_visits` visits; visits of
+children that are not sent stay counted in the node.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import njit
+from games.rng import Stream, next_uint64
+from games.specialise import cached_njit
+from search.tree import NO_BLOCK, ROOT, UNPROVEN, Tree, add_child, clear, num_children, proof, reserve_block, set_proof
+from search.tree import NODES
+
+ABSENT = -1
+PROOF_BITS = 3
+CREATED = 4
+"""A flag of `marks`: the sender made this node, it was not in the snapshot."""
+
+_RESOLUTION = 1048576.0
+"""Perturbations are multiples of 2**-20, so that sums of whole returns with them stay exact."""
+
+
+class Statistics(NamedTuple):
+    """R nodes in breadth-first order, the root first; the children of a row stand side by side."""
+
+    move: npt.NDArray[np.uint16]
+    """[R] the move that leads to the node."""
+    visits: npt.NDArray[np.int32]
+    """[R]"""
+    total_value: npt.NDArray[np.float64]
+    """[R] the first player's viewpoint."""
+    num_children: npt.NDArray[np.uint16]
+    """[R] how many of the node's children are among the rows."""
+    marks: npt.NDArray[np.uint8]
+    """[R] what is proven of the node (PROOF_BITS), and CREATED."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self)
+
+
+def empty_statistics(rows: int) -> Statistics:
+    """Room for that many rows, not initialised."""
+    return Statistics(
+        move=np.empty(rows, dtype=np.uint16),
+        visits=np.empty(rows, dtype=np.int32),
+        total_value=np.empty(rows, dtype=np.float64),
+        num_children=np.empty(rows, dtype=np.uint16),
+        marks=np.empty(rows, dtype=np.uint8),
+    )
+
+
+def lone_root() -> Statistics:
+    """The snapshot of a tree that nobody has visited."""
+    return Statistics(*(np.zeros_like(column) for column in empty_statistics(1)))
+
+
+@njit
+def _normal(stream: Stream) -> float:
+    """A number with mean 0 and variance 1: four uniform ones added (their error does not matter here)."""
+    bits = next_uint64(stream)
+    total = 0.0
+    for _ in range(4):
+        total += float(bits & np.uint64(0xFFFF))
+        bits >>= np.uint64(16)
+    return (total * 1.52587890625e-05 - 2.0) * 1.7320508075688772
+
+
+@njit
+def _find(tree: Tree, node: int, move: int, hint: int) -> int:
+    """The slot of the child with that move, or ABSENT; looks at slot ``hint`` first."""
+    first = np.int64(tree.children[node])
+    count = num_children(tree, node)
+    if hint < count and tree.move[first + hint] == move:
+        return hint
+    for slot in range(count):
+        if tree.move[first + slot] == move:
+            return slot
+    return ABSENT
+
+
+@cached_njit
+def _first_children(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
+    """[R] the row of each row's first child."""
+    first = np.empty(len(num_children), dtype=np.int32)
+    following = 1
+    for row in range(len(num_children)):
+        first[row] = following
+        following += np.int64(num_children[row])
+    return first
+
+
+@cached_njit
+def _collect(
+    tree: Tree,
+    base: Statistics,
+    first_children: npt.NDArray[np.int32],
+    difference: bool,
+    min_visits: int,
+    out: Statistics,
+    places: npt.NDArray[np.int32],
+    base_rows: npt.NDArray[np.int32],
+) -> int:
+    """Write the rows to ``out`` and return how many; more than fit means that nothing in it is to be used.
+
+    ``places`` and ``base_rows`` ([rows]) are scratch: where each row stands in tree and base.
+    """
+    limit = len(places)
+    places[0] = ROOT
+    base_rows[0] = 0 if difference else ABSENT
+    count = 1
+    row = 0
+    while row < count:
+        node = np.int64(places[row])
+        base_row = np.int64(base_rows[row])
+        visits = np.int64(tree.visits[node])
+        total_value = tree.total_value[node]
+        marks = proof(tree, node)
+        num_known = 0
+        if base_row != ABSENT:
+            visits -= base.visits[base_row]
+            total_value -= base.total_value[base_row]
+            num_known = np.int64(base.num_children[base_row])
+        elif difference:
+            marks |= CREATED
+        out.move[row] = tree.move[node]
+        out.visits[row] = visits
+        out.total_value[row] = total_value
+        out.marks[row] = marks
+        sent = 0
+        if np.int64(tree.visits[node]) >= min_visits:
+            first = np.int64(tree.children[node])
+            for slot in range(num_children(tree, node)):
+                child = first + slot
+                known_row = ABSENT
+                changed = tree.visits[child] > 0 or proof(tree, child) != UNPROVEN
+                if slot < num_known:
+                    known_row = np.int64(first_children[base_row]) + slot
+                    changed = tree.visits[child] != base.visits[known_row] or proof(tree, child) != np.int64(
+                        base.marks[known_row]
+                    ) & PROOF_BITS
+                if changed:
+                    if count == limit:
+                        return limit + 1
+                    places[count] = child
+                    base_rows[count] = known_row
+                    count += 1
+                    sent += 1
+        out.num_children[row] = sent
+        row += 1
+    return count
+
+
+def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
+    """The top of the tree in at most ``max_rows`` rows, and the visits that a node needed to have its children in it.
+
+    ``min_visits`` is doubled until the rows fit.
+    """
+    return _pruned(tree, lone_root(), False, min_visits, max_rows)
+
+
+def increments(tree: Tree, base: Statistics, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
+    """What was added to the tree since ``base``, a snapshot of it; see `snapshot`.
+
+    The rows of ``base`` must stand in the tree in the same order (as `restore` and `snapshot`
+    leave them); nodes without an added visit or a new proof are left out.
+    """
+    return _pruned(tree, base, True, min_visits, max_rows)
+
+
+def _pruned(
+    tree: Tree, base: Statistics, difference: bool, min_visits: int, max_rows: int
+) -> tuple[Statistics, int]:
+    rows = int(min(tree.counts[NODES], max_rows))
+    out = empty_statistics(rows)
+    places = np.empty(rows, dtype=np.int32)
+    base_rows = np.empty(rows, dtype=np.int32)
+    first_children = _first_children(base.num_children)
+    while True:
+        count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
+        if count <= rows:
+            return Statistics(*(column[:count].copy() for column in out)), min_visits
+        min_visits = max(2 * min_visits, 2)
+
+
+@cached_njit
+def restore(
+    tree: Tree, statistics: Statistics, strength: float, stream: Stream, base_value: npt.NDArray[np.float64]
+) -> None:
+    """Make the tree what the snapshot says; an arena of twice as many slots as rows is always enough.
+
+    ``strength`` > 0 moves each mean by about that many of its standard errors, drawn from
+    ``stream``, so that lanes which start from one snapshot do not look at the same leaves.
+    ``base_value`` ([R], written) gets the total values as they stand in the tree: with them in
+    place of the snapshot's own, `increments` gives what was added and no perturbation.
+    Raises ValueError if the arena is too small. Tree and stream are modified in place.
+    """
+    clear(tree)
+    num_rows = len(statistics.visits)
+    places = np.empty(num_rows, dtype=np.int32)
+    places[0] = ROOT
+    following = 1
+    for row in range(num_rows):
+        node = np.int64(places[row])
+        visits = np.int64(statistics.visits[row])
+        total_value = statistics.total_value[row]
+        if strength > 0.0 and row > 0 and visits > 0:
+            # The variance of returns in [-1, 1] is at most 1 - mean**2; two draws added keep it from 0.
+            mean = total_value / (visits + 2)
+            deviation = math.sqrt(visits * (1.0 - mean * mean))
+            total_value += math.floor(strength * deviation * _normal(stream) * _RESOLUTION) / _RESOLUTION
+        base_value[row] = total_value
+        tree.visits[node] = visits
+        tree.total_value[node] = total_value
+        tree.unobserved[node] = 0
+        tree.children[node] = NO_BLOCK
+        tree.move[node] = statistics.move[row]
+        tree.shape[node] = 0
+        known = np.int64(statistics.marks[row]) & PROOF_BITS
+        if known != UNPROVEN:
+            set_proof(tree, node, known)
+        count = np.int64(statistics.num_children[row])
+        if count > 0:
+            block = reserve_block(tree, count)
+            if block == NO_BLOCK:
+                raise ValueError("the arena is too small for the snapshot")
+            tree.children[node] = block
+            tree.shape[node] += np.uint16(count)
+            tree.counts[NODES] += count
+            for slot in range(count):
+                places[following + slot] = block + slot
+        following += count
+
+
+@cached_njit
+def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple[int, int]:
+    """Add increments to the tree, which is modified in place.
+
+    Returns how many nodes the sender made, and how many of those the tree had already
+    (duplicate expansions: two lanes made the same node without knowing of each other).
+    When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
+    ``places`` ([R] at least) is scratch.
+    """
+    places[0] = ROOT
+    following = 1
+    created = 0
+    duplicates = 0
+    for row in range(len(added.visits)):
+        node = np.int64(places[row])
+        count = np.int64(added.num_children[row])
+        if node == ABSENT:
+            for child_row in range(following, following + count):
+                places[child_row] = ABSENT
+            following += count
+            continue
+        tree.visits[node] += added.visits[row]
+        tree.total_value[node] += added.total_value[row]
+        known = np.int64(added.marks[row]) & PROOF_BITS
+        if known != UNPROVEN and proof(tree, node) == UNPROVEN:
+            set_proof(tree, node, known)
+        hint = 0
+        for child_row in range(following, following + count):
+            move = added.move[child_row]
+            slot = _find(tree, node, move, hint)
+            made = (added.marks[child_row] & CREATED) != 0
+            created += made
+            if slot >= 0:
+                duplicates += made
+                hint = slot + 1
+            elif add_child(tree, node, move) != NO_BLOCK:
+                slot = num_children(tree, node) - 1
+            # The block may move until the last child is in: places are set below.
+            places[child_row] = slot
+        first = np.int64(tree.children[node])
+        for child_row in range(following, following + count):
+            if places[child_row] >= 0:
+                places[child_row] += first
+            else:
+                places[child_row] = ABSENT
+        following += count
+    return created, duplicates

@@ -1,0 +1,108 @@
+"""What the coordinator asks of a strategy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.engine import Engine
+from search.job import Context, Job, JobResult
+from search.selection import Knobs, proof_from_children
+from search.statistics import Statistics, merge
+from search.tree import COMPLETE, NODES, ROOT, UNPROVEN, Tree, num_children, proof, set_proof
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What a strategy starts from."""
+
+    context: Context
+    engine: Engine
+    knobs: Knobs
+    lanes: int
+    """The request's lanes, or fewer if the budget is smaller than that."""
+    playouts_per_leaf: int
+    tree: Tree
+    """The shared tree, a lone root."""
+    mover: int
+    """Who moves at the root."""
+    num_legal: int
+    """How many legal moves the root has."""
+
+
+class Strategy(ABC):
+    """Which jobs come next, and what a result does to the shared tree. Pure: no clock, no network.
+
+    Jobs are numbered from 0 in the order in which `next_job` makes them, and their results
+    must be absorbed in that order; so the shared tree is a fold over jobs, and does not
+    depend on where or when they ran.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.context = setup.context
+        self.lanes = setup.lanes
+        self.tree = setup.tree
+        self.issued = 0
+        """Jobs made so far: the index of the next one."""
+        self.absorbed = 0
+        """Results absorbed so far."""
+        self.created = 0
+        """Nodes that jobs made, and..."""
+        self.duplicates = 0
+        """...how many of them another lane had made as well: what it costs to search without knowing of each other."""
+        self.unobserved = 0
+        """Visits handed out and not yet absorbed."""
+        self._mover = setup.mover
+        self._num_legal = setup.num_legal
+        self._places = np.zeros(1, dtype=np.int32)
+
+    @property
+    @abstractmethod
+    def ready(self) -> bool:
+        """Whether the next job can be made before another result is absorbed."""
+
+    def next_job(self, simulations: int) -> Job:
+        """The next job, of that many simulations; only when `ready`."""
+        job = self._make_job(simulations)
+        self.issued += 1
+        self.unobserved += simulations
+        return job
+
+    def absorb(self, job: Job, result: JobResult) -> None:
+        """Add the result of the next job in order to the shared tree."""
+        if not job.index == result.index == self.absorbed:
+            raise ValueError(f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}")
+        self._absorb(job, result)
+        self.absorbed += 1
+        self.unobserved -= job.simulations
+
+    def tree_nodes(self) -> int:
+        """Nodes of all trees that the search keeps."""
+        return int(self.tree.counts[NODES])
+
+    @property
+    def proven(self) -> int:
+        """What is proven of the root; see search/tree.py."""
+        return int(proof(self.tree, ROOT))
+
+    @abstractmethod
+    def _make_job(self, simulations: int) -> Job: ...
+
+    @abstractmethod
+    def _absorb(self, job: Job, result: JobResult) -> None: ...
+
+    def _merge(self, added: Statistics) -> None:
+        """Merge increments, and see whether the lanes together have proven the root."""
+        if len(self._places) < len(added.visits):
+            self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
+        created, duplicates = merge(self.tree, added, self._places)
+        self.created += created
+        self.duplicates += duplicates
+        if self.context.request.solver and self.proven == UNPROVEN:
+            if num_children(self.tree, ROOT) == self._num_legal:
+                self.tree.shape[ROOT] |= np.uint16(COMPLETE)
+            known = proof_from_children(self.tree, ROOT, self._mover)
+            if known != UNPROVEN:
+                set_proof(self.tree, ROOT, known)

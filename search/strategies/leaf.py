@@ -1,0 +1,53 @@
+"""Leaf parallelisation (Chaslot et al. 2008): the coordinator selects, the workers play.
+
+Batches are selected while others are in flight, with their visits counted as unobserved
+(Liu et al. 2020) or as lost (virtual loss, Segal 2010). As many batches are in flight as
+the request has lanes, whatever the number of workers, so that a selection always sees the
+same results. A visit in flight is counted from the selection on, at new nodes too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from games.rng import new_stream
+from search.job import SELECTION_STREAM, Job, JobResult, LeafJob
+from search.kernel import Leaves
+from search.strategies.base import Setup, Strategy
+
+
+class LeafStrategy(Strategy):
+    """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._engine = setup.engine
+        self._knobs = setup.knobs
+        self._playouts_per_leaf = setup.playouts_per_leaf
+        self._work = setup.engine.new_workspace()
+        self._in_flight: dict[int, Leaves] = {}
+
+    @property
+    def ready(self) -> bool:
+        return self.issued < self.absorbed + self.lanes
+
+    def _make_job(self, simulations: int) -> Job:
+        leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
+        before = self.tree_nodes()
+        self._engine.select_leaves(self.tree, self._knobs, self.context.root_state, leaves, stream, self._work)
+        self.created += self.tree_nodes() - before
+        self._in_flight[self.issued] = leaves
+        return LeafJob(self.issued, leaves.states, leaves.visits)
+
+    def _absorb(self, job: Job, result: JobResult) -> None:
+        assert result.sums is not None
+        leaves = self._in_flight.pop(job.index)
+        self._engine.absorb_leaves(self.tree, self._knobs, leaves, result.sums, self._work)
+
+
+def _split(simulations: int, playouts_per_leaf: int) -> npt.NDArray[np.int32]:
+    """[B] visits of each leaf: ``playouts_per_leaf``, and for the last one what is left."""
+    full, rest = divmod(simulations, playouts_per_leaf)
+    return np.array([playouts_per_leaf] * full + ([rest] if rest else []), dtype=np.int32)

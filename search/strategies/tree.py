@@ -1,0 +1,51 @@
+"""Tree parallelisation by rounds: every lane starts from the busy top of the shared tree.
+
+After each round the lanes' increments are merged and the next snapshot is published once
+for all lanes (Gelly et al. 2008; Pachi's distributed engine). Lanes that start from the
+same statistics would look at the same leaves. So each lane counts a visit of its own as
+one of every other lane too, in exploration only: unobserved samples (Liu et al. 2020),
+expected instead of observed. And each lane moves the means of its snapshot by a fraction
+of their standard error. See search/worker.py for the lane's side.
+"""
+
+from __future__ import annotations
+
+from search.job import Job, JobResult, RoundJob, Snapshot
+from search.statistics import lone_root, snapshot
+from search.strategies.base import Setup, Strategy
+
+SNAPSHOT_ROWS = 32_768
+"""Rows of a snapshot at most: 17 bytes each, so about half a megabyte a round and worker."""
+
+
+class TreeStrategy(Strategy):
+    """Round r starts from the merge of all rounds before r - staleness."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._min_visits = 2
+        first = Snapshot(0, lone_root())
+        self._snapshots = dict.fromkeys(range(self.context.request.staleness + 1), first)
+
+    @property
+    def ready(self) -> bool:
+        return self.issued // self.lanes in self._snapshots
+
+    def _make_job(self, simulations: int) -> Job:
+        this_round, lane = divmod(self.issued, self.lanes)
+        return RoundJob(self.issued, lane, this_round, simulations, self._snapshots[this_round])
+
+    def _absorb(self, job: Job, result: JobResult) -> None:
+        assert isinstance(job, RoundJob) and result.added is not None
+        self._merge(result.added)
+        if job.lane == self.lanes - 1:
+            # Taken here and not when it is asked for: at this point of the fold it is always the same.
+            del self._snapshots[job.round]
+            statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
+            key = job.round + 1 + self.context.request.staleness
+            self._snapshots[key] = Snapshot(key, statistics)
+
+    @property
+    def snapshot_rows(self) -> int:
+        """Rows of a snapshot at most, such that a job's arena has room for them twice over."""
+        return max(1, min(SNAPSHOT_ROWS, self.context.tree_slots // 4))

@@ -1,0 +1,192 @@
+"""The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node.
+
+The children of a node lie side by side in one block, in the order in which they were
+added; a child that was never visited has no node. When a block is full its children move
+to a larger one and the old block waits in a free list for the next node that needs its
+size. So a node's index may change when its *parent* gets a child, but its slot (its place
+among its siblings) never does: whoever must find a node again later keeps slots.
+
+Values are kept from the first player's viewpoint everywhere; who moves at a node decides
+the sign in which its children are compared.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import njit
+
+BYTES_PER_NODE = 24
+ROOT = 0
+NO_BLOCK = 0
+"""No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
+
+# The fields of `shape`: how many children, whether all legal moves have one, what is proven.
+COUNT_MASK = 0x0FFF
+COMPLETE = 0x1000
+PROOF_SHIFT = 13
+MAX_CHILDREN = COUNT_MASK
+
+UNPROVEN, FIRST_WINS, DRAWN, SECOND_WINS = 0, 1, 2, 3
+"""Proven results; a proven node's value is DRAWN - proof."""
+
+USED, NODES, FULL = 0, 1, 2
+"""The fields of `counts`: arena slots handed out, nodes made, whether a node was refused for want of room."""
+
+CAPACITIES = np.array(
+    [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4095],
+    dtype=np.int32,
+)
+"""The sizes that a block of children can have."""
+CLASS_OF = np.searchsorted(CAPACITIES, np.arange(MAX_CHILDREN + 1)).astype(np.uint8)
+"""The index in CAPACITIES of the block that holds a given number of children."""
+
+
+class Tree(NamedTuple):
+    """A tree in an arena of C slots. Slot 0 is the root."""
+
+    total_value: npt.NDArray[np.float64]
+    """[C] W: sum of the returns of all visits, the first player's viewpoint."""
+    visits: npt.NDArray[np.int32]
+    """[C] N."""
+    unobserved: npt.NDArray[np.int32]
+    """[C] O: visits in flight, or expected of other lanes; counted in exploration only."""
+    children: npt.NDArray[np.int32]
+    """[C] slot of the first child, NO_BLOCK if there is none; in a free block: the next free block."""
+    move: npt.NDArray[np.uint16]
+    """[C] the move that leads here from the parent."""
+    shape: npt.NDArray[np.uint16]
+    """[C] number of children, COMPLETE, and proof << PROOF_SHIFT."""
+    free: npt.NDArray[np.int32]
+    """[len(CAPACITIES)] first free block of each size, NO_BLOCK if there is none."""
+    counts: npt.NDArray[np.int64]
+    """[3] USED, NODES, FULL."""
+
+
+def new_tree(capacity: int) -> Tree:
+    """A tree with nothing but its root, and room for ``capacity`` slots.
+
+    The arrays are not touched before they are used, so that an arena costs only what grows in it.
+    """
+    capacity = max(2, capacity)
+    tree = Tree(
+        total_value=np.empty(capacity, dtype=np.float64),
+        visits=np.empty(capacity, dtype=np.int32),
+        unobserved=np.empty(capacity, dtype=np.int32),
+        children=np.empty(capacity, dtype=np.int32),
+        move=np.empty(capacity, dtype=np.uint16),
+        shape=np.empty(capacity, dtype=np.uint16),
+        free=np.zeros(len(CAPACITIES), dtype=np.int32),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+    clear(tree)
+    return tree
+
+
+def capacity_for(memory_bytes: int, simulations: int) -> int:
+    """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``.
+
+    A simulation adds at most one node; a block is at least half full when it grows and its
+    old place is used again, so four slots a simulation are always enough.
+    """
+    return max(2, min(memory_bytes // BYTES_PER_NODE, 4 * simulations + 1024))
+
+
+def tree_bytes(tree: Tree) -> int:
+    """Bytes of the arena that have been handed out to nodes."""
+    return int(tree.counts[USED]) * BYTES_PER_NODE
+
+
+@njit
+def clear(tree: Tree) -> None:
+    """Make the tree a lone root again; modified in place."""
+    tree.free[:] = NO_BLOCK
+    tree.counts[USED] = 1
+    tree.counts[NODES] = 1
+    tree.counts[FULL] = 0
+    _clear_slot(tree, ROOT, 0)
+
+
+@njit
+def _clear_slot(tree: Tree, slot: int, move: int) -> None:
+    tree.total_value[slot] = 0.0
+    tree.visits[slot] = 0
+    tree.unobserved[slot] = 0
+    tree.children[slot] = NO_BLOCK
+    tree.move[slot] = move
+    tree.shape[slot] = 0
+
+
+@njit
+def num_children(tree: Tree, node: int) -> int:
+    """How many children the node has."""
+    return np.int64(tree.shape[node]) & COUNT_MASK  # type: ignore[return-value]
+
+
+@njit
+def proof(tree: Tree, node: int) -> int:
+    """What is proven of the node: UNPROVEN, FIRST_WINS, DRAWN or SECOND_WINS."""
+    return (np.int64(tree.shape[node]) >> PROOF_SHIFT) & 3  # type: ignore[return-value]
+
+
+@njit
+def set_proof(tree: Tree, node: int, result: int) -> None:
+    """Note that the node's value is proven; modified in place. A proof is never taken back."""
+    tree.shape[node] |= np.uint16(result << PROOF_SHIFT)
+
+
+@njit
+def reserve_block(tree: Tree, count: int) -> int:
+    """The first slot of a block that holds ``count`` children, or NO_BLOCK when the arena is full."""
+    size_class = CLASS_OF[count]
+    block = tree.free[size_class]
+    if block != NO_BLOCK:
+        tree.free[size_class] = tree.children[block]
+        return block  # type: ignore[no-any-return]
+    block = tree.counts[USED]
+    if block + CAPACITIES[size_class] > len(tree.visits):
+        tree.counts[FULL] = 1
+        return NO_BLOCK
+    tree.counts[USED] = block + CAPACITIES[size_class]
+    return block  # type: ignore[no-any-return]
+
+
+@njit
+def add_child(tree: Tree, node: int, move: int) -> int:
+    """Add a child with no visits; its slot, or NO_BLOCK when the arena is full. Modified in place.
+
+    The node's other children may move.
+    """
+    count = num_children(tree, node)
+    first = np.int64(tree.children[node])
+    if first == NO_BLOCK:
+        first = np.int64(reserve_block(tree, 1))
+        if first == NO_BLOCK:
+            return NO_BLOCK
+        tree.children[node] = first
+    elif count == CAPACITIES[CLASS_OF[count]]:
+        if count == MAX_CHILDREN:
+            return NO_BLOCK
+        old = first
+        first = np.int64(reserve_block(tree, count + 1))
+        if first == NO_BLOCK:
+            return NO_BLOCK
+        for slot in range(count):
+            tree.total_value[first + slot] = tree.total_value[old + slot]
+            tree.visits[first + slot] = tree.visits[old + slot]
+            tree.unobserved[first + slot] = tree.unobserved[old + slot]
+            tree.children[first + slot] = tree.children[old + slot]
+            tree.move[first + slot] = tree.move[old + slot]
+            tree.shape[first + slot] = tree.shape[old + slot]
+        tree.children[node] = first
+        size_class = CLASS_OF[count]
+        tree.children[old] = tree.free[size_class]
+        tree.free[size_class] = old
+    child = first + count
+    _clear_slot(tree, child, move)
+    tree.shape[node] += np.uint16(1)
+    tree.counts[NODES] += 1
+    return child  # type: ignore[no-any-return]

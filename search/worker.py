@@ -1,0 +1,166 @@
+"""A worker: runs jobs with the game's kernels. It knows nothing of the network that brought them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+import games
+from games.rng import new_stream
+from search.engine import Engine, engine_of
+from search.job import (
+    GROW_STREAM,
+    PLAYOUT_STREAM,
+    ROUND_STREAM,
+    Context,
+    GrowJob,
+    Job,
+    JobResult,
+    LeafJob,
+    RoundJob,
+)
+from search.kernel import PLAYOUTS
+from search.selection import Knobs
+from search.statistics import Statistics, increments, lone_root, restore, snapshot
+from search.tree import FULL, NODES, Tree, new_tree, tree_bytes
+
+INCREMENT_ROWS = 16_384
+"""Rows of a round's increments at most: 17 bytes each, so under 300 kilobytes a job."""
+
+
+@dataclass
+class _Lane:
+    """What a worker keeps of a lane between two of its jobs: its tree, and what was reported of it."""
+
+    tree: Tree
+    pieces: int
+    reported: Statistics
+
+
+class Worker:
+    """Runs one job at a time. What it keeps between jobs is a cache: losing it costs time, never an answer."""
+
+    def __init__(self) -> None:
+        self._search_id: str | None = None
+        self._lanes: dict[int, _Lane] = {}
+        self._arena: Tree | None = None
+
+    def prepare(self, context: Context) -> None:
+        """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
+        with np.errstate(over="ignore"):
+            _warm_up(engine_of(games.load(context.game)), context)
+
+    def run(self, context: Context, job: Job) -> JobResult:
+        """The job's increments: a function of context and job alone, whatever ran here before."""
+        started = time.perf_counter()
+        if context.search_id != self._search_id:
+            self._search_id = context.search_id
+            self._lanes.clear()
+            self._arena = None
+        engine = engine_of(games.load(context.game))
+        with np.errstate(over="ignore"):
+            if isinstance(job, GrowJob):
+                return self._grow(engine, context, job, started)
+            if isinstance(job, RoundJob):
+                return self._round(engine, context, job, started)
+            return _play_leaves(engine, context, job, started)
+
+    def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
+        last = len(job.sizes) - 1
+        lane = self._lanes.get(job.lane)
+        if lane is None or lane.pieces != last:
+            lane = _Lane(new_tree(context.tree_slots), 0, lone_root())
+            self._lanes[job.lane] = lane
+        work = engine.new_workspace()
+        knobs = knobs_of(context, anticipated=0)
+        done = 0
+        while lane.pieces <= last:
+            if lane.pieces == last:
+                lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
+            work.tally[PLAYOUTS] = 0
+            stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
+            done = engine.simulate(
+                lane.tree, knobs, context.root_state, job.sizes[lane.pieces], stream, work
+            )
+            lane.pieces += 1
+        added, _ = increments(
+            lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES])
+        )
+        return _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+    def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
+        if self._arena is None:
+            self._arena = new_tree(context.tree_slots)
+        tree = self._arena
+        base = job.snapshot.statistics
+        stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
+        moved = np.empty_like(base.total_value)
+        restore(tree, base, context.request.perturbation, stream, moved)
+        knobs = knobs_of(context, anticipated=context.request.anticipated)
+        work = engine.new_workspace()
+        done = engine.simulate(tree, knobs, context.root_state, job.simulations, stream, work)
+        added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
+        return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+
+def knobs_of(context: Context, anticipated: int) -> Knobs:
+    """The request's knobs for a kernel."""
+    request = context.request
+    return Knobs(
+        exploration=2.0 * request.exploration,
+        first_play_urgency=float(request.first_play_urgency),
+        solver=request.solver,
+        anticipated=anticipated,
+        virtual_loss=request.in_flight == "virtual-loss",
+    )
+
+
+def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
+    work = engine.new_workspace()
+    stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
+    sums = np.zeros(len(job.visits), dtype=np.float64)
+    engine.evaluate_leaves(job.states, job.visits, sums, stream, work)
+    return JobResult(
+        index=job.index,
+        simulations=job.simulations,
+        added=None,
+        sums=sums,
+        playouts=int(work.tally[PLAYOUTS]),
+        tree_nodes=0,
+        tree_bytes=0,
+        tree_full=False,
+        duration_s=time.perf_counter() - started,
+    )
+
+
+def _result(
+    job: GrowJob | RoundJob, tree: Tree, done: int, playouts: int, added: Statistics, started: float
+) -> JobResult:
+    return JobResult(
+        index=job.index,
+        simulations=done,
+        added=added,
+        sums=None,
+        playouts=playouts,
+        tree_nodes=int(tree.counts[NODES]),
+        tree_bytes=tree_bytes(tree),
+        tree_full=bool(tree.counts[FULL]),
+        duration_s=time.perf_counter() - started,
+    )
+
+
+def _warm_up(engine: Engine, context: Context) -> None:
+    """Run each kernel once on next to nothing."""
+    work = engine.new_workspace()
+    stream = new_stream(0)
+    if context.tree_slots == 0:
+        states = context.root_state.reshape(1, -1).copy()
+        engine.evaluate_leaves(states, np.ones(1, dtype=np.int32), np.zeros(1), stream, work)
+        return
+    tree = new_tree(64)
+    base = lone_root()
+    restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
+    engine.simulate(tree, knobs_of(context, anticipated=0), context.root_state, 1, stream, work)
+    increments(tree, base, 2, 16)

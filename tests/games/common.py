@@ -1,0 +1,108 @@
+"""Helpers of the tests of games: the games under test, random games, plain twins, and loops of playouts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+import games
+from games import Game, Rules
+from games.game import State
+from games.jit import source_of
+from games.playout import default_playout
+from games.rng import Stream, new_stream
+from games.specialise import specialise
+from games.unbound import playout, returns
+
+JIT = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+
+SPECS = [
+    "tictactoe",
+    "gomoku",
+    "gomoku:size=5",
+    "gomoku:size=20",
+    "gomoku:size=6,overline=not",
+    "gomoku:size=9,overline=not",
+    "gomoku:candidates=2",
+    "gomoku:size=15,candidates=1",
+    "gomoku:size=7,candidates=4,overline=not",
+]
+
+
+def random_game(
+    game: Game, seed: int, max_plies: int | None = None
+) -> Iterator[tuple[State, list[int], int]]:
+    """A random game: before each ply its position, the legal moves, and the one that is played next."""
+    draw = random.Random(seed)
+    state = game.initial_state()
+    plies = 0
+    while not game.rules.is_terminal(state) and plies != max_plies:
+        moves = game.legal_moves(state)
+        move = draw.choice(moves)
+        yield state.copy(), moves, move
+        game.rules.play(state, move)
+        plies += 1
+
+
+def random_position(game: Game, seed: int, plies: int) -> State:
+    """A position of a random game after so many plies, or its last one that is not finished."""
+    state = game.initial_state()
+    for position, _, _ in random_game(game, seed, plies + 1):
+        state = position
+    return state
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without any compiled code, all the way down."""
+    source = source_of(function)
+    assert isinstance(source, FunctionType)
+    names = source.__code__.co_names
+    used = {name: source.__globals__[name] for name in names if name in source.__globals__}
+    twins = {name: plain(value) for name, value in used.items() if hasattr(value, "py_func")}
+    return FunctionType(
+        source.__code__, {**source.__globals__, **twins}, source.__name__, source.__defaults__
+    )
+
+
+def plain_rules(rules: Rules) -> Rules:
+    """The rules without any compiled code."""
+    return Rules(*(None if rule is None else plain(rule) for rule in rules))  # type: ignore[arg-type]
+
+
+def run_playouts(
+    start: State,
+    state: State,
+    moves: npt.NDArray[np.uint16],
+    stream: Stream,
+    lengths: npt.NDArray[np.int64],
+    results: npt.NDArray[np.float64],
+) -> None:
+    """Generic: as many playouts as ``lengths`` and ``results`` have room for, which are filled."""
+    for i in range(len(lengths)):
+        for k in range(len(start)):
+            state[k] = start[k]
+        lengths[i] = playout(state, moves, stream)
+        results[i] = returns(state)
+
+
+def sample(
+    game: Game, start: State, number: int, seed: int, *, own: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Lengths and results of playouts from ``start``, by the game's own playout or the default one."""
+    extra = {} if own else {"playout": specialise([default_playout], game)["default_playout"]}
+    run = specialise([run_playouts], game, extra)["run_playouts"]
+    lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    run(start, start.copy(), moves, new_stream(seed), lengths, results)
+    return lengths, results
+
+
+def load_all() -> list[Game]:
+    """All games under test."""
+    return [games.load(spec) for spec in SPECS]

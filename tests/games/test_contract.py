@@ -1,0 +1,251 @@
+"""What every game must keep to (see games/game.py), over random games of each."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, InvalidInput
+from games.drawing import draw
+from games.game import State
+from games.rng import new_stream
+from tests.games.common import (
+    JIT,
+    SPECS,
+    load_all,
+    plain_rules,
+    random_game,
+    random_position,
+    sample,
+)
+
+GAMES = pytest.mark.parametrize("game", load_all(), ids=SPECS)
+SEEDS = range(4 if JIT else 1)
+
+
+@GAMES
+def test_spec_reads_back_as_the_same_game(game: Game) -> None:
+    again = games.load(game.spec)
+    assert again.spec == game.spec
+    assert again.options == game.options
+    assert np.array_equal(again.initial_state(), game.initial_state())
+
+
+@GAMES
+def test_states_are_fixed_arrays_of_their_own(game: Game) -> None:
+    state = game.initial_state()
+    assert state.ndim == 1
+    state[:] = 1
+    assert not np.array_equal(state, game.initial_state())
+    assert game.max_moves <= 4095
+
+
+@GAMES
+def test_questions_do_not_change_the_state(game: Game) -> None:
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    for state, _, _ in random_game(game, seed=5):
+        before = state.copy()
+        game.rules.current_player(state)
+        game.rules.legal_moves(state, moves)
+        game.rules.is_terminal(state)
+        game.format_position(state)
+        game.board(state)
+        assert np.array_equal(state, before)
+
+
+@GAMES
+def test_legal_moves_are_unique_within_bounds_and_never_none(game: Game) -> None:
+    for seed in SEEDS:
+        for state, moves, _ in random_game(game, seed):
+            assert game.rules.current_player(state) in (games.FIRST, games.SECOND)
+            assert 1 <= len(moves) <= game.max_moves
+            assert len(set(moves)) == len(moves)
+            assert moves[0] >= 0
+            assert moves[-1] < 65535
+
+
+@GAMES
+def test_games_end_in_time_with_a_return_in_bounds(game: Game) -> None:
+    for seed in SEEDS:
+        *_, (state, moves, move) = history = list(random_game(game, seed))
+        assert len(history) <= game.max_plies
+        game.rules.play(state, move)
+        assert game.rules.is_terminal(state)
+        assert -1.0 <= game.rules.returns(state) <= 1.0
+        assert game.legal_moves(state) == []
+        with pytest.raises(InvalidInput, match="over"):
+            game.play_text(state, [game.format_move(state, moves[0])])
+        with pytest.raises(InvalidInput):
+            game.parse_move(state, game.format_move(state, moves[0]))
+        assert game.format_position(game.parse_position(game.format_position(state))) == game.format_position(
+            state
+        )
+        again = game.parse_position(game.format_position(state))
+        assert game.rules.is_terminal(again)
+        assert game.rules.returns(again) == game.rules.returns(state)
+
+
+@GAMES
+def test_the_same_moves_give_the_same_state(game: Game) -> None:
+    history = list(random_game(game, seed=7))
+    state = game.initial_state()
+    texts = [game.format_move(position, move) for position, _, move in history]
+    assert game.play_text(state, texts) == [move for _, _, move in history]
+    last, _, move = history[-1]
+    game.rules.play(last, move)
+    assert np.array_equal(state, last)
+
+
+@GAMES
+def test_moves_and_positions_read_back_at_every_ply(game: Game) -> None:
+    for seed in SEEDS:
+        for state, moves, _ in random_game(game, seed):
+            texts = [game.format_move(state, move) for move in moves]
+            assert len(set(texts)) == len(texts)
+            assert [game.parse_move(state, text) for text in texts] == moves
+            text = game.format_position(state)
+            again = game.parse_position(text)
+            assert text == text.strip()
+            assert "\n" not in text
+            assert game.format_position(again) == text
+            assert game.legal_moves(again) == moves
+            assert game.rules.current_player(again) == game.rules.current_player(state)
+
+
+@GAMES
+def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
+    state = random_position(game, seed=3, plies=6)
+    twin = game.canonical(state)
+    assert np.array_equal(game.canonical(twin), twin)
+    while not game.rules.is_terminal(state):
+        assert game.legal_moves(twin) == game.legal_moves(state)
+        move = game.legal_moves(state)[-1]
+        game.rules.play(state, move)
+        game.rules.play(twin, move)
+    assert game.rules.is_terminal(twin)
+    assert game.rules.returns(twin) == game.rules.returns(state)
+
+
+@GAMES
+def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
+    num_orders = 0
+    for seed in range(10):
+        first, second, third, fourth, fifth = (move for _, _, move in random_game(game, seed, max_plies=5))
+        states = []
+        for ours in permutations((first, third, fifth)):
+            for theirs in permutations((second, fourth)):
+                moves = [ours[0], theirs[0], ours[1], theirs[1], ours[2]]
+                state = game.initial_state()
+                if all(_play_if_legal(game, state, move) for move in moves):
+                    states.append(game.canonical(state))
+        assert all(np.array_equal(state, states[0]) for state in states)
+        num_orders += len(states)
+    assert num_orders > 10
+
+
+def _play_if_legal(game: Game, state: State, move: int) -> bool:
+    if move not in game.legal_moves(state):
+        return False
+    game.rules.play(state, move)
+    return True
+
+
+@GAMES
+def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
+    for state, _, move in random_game(game, seed=2):
+        mover = game.rules.current_player(state)
+        game.rules.play(state, move)
+        board = game.board(state, move)
+        cell = game.cells_of(move)
+        assert cell is not None
+        row, column = cell
+        assert board.rows[row][column].last
+        assert board.rows[row][column].owner == mover
+        assert sum(each.last for cells in board.rows for each in cells) == 1
+        assert board.column_labels[column] + board.row_labels[row] == game.format_move(state, move)
+    assert len(draw(board, colour=False).splitlines()) == len(board.rows) + 1
+
+
+@GAMES
+@pytest.mark.parametrize("text", ["", " ", "x", "a0", "z9", "A1", "a1 ", "1a", "aa1", "a\u0661", "pass"])
+def test_malformed_moves_are_refused(game: Game, text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        game.parse_move(game.initial_state(), text)
+    assert caught.value.field == "moves"
+    assert caught.value.value == text
+
+
+@GAMES
+@pytest.mark.parametrize("text", ["", " ", "x", "/", "12", "x x", "... ... ... x", "x" * 1000])
+def test_malformed_positions_are_refused(game: Game, text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        game.parse_position(text)
+    assert caught.value.field == "position"
+
+
+@GAMES
+def test_compiled_rules_equal_their_plain_twins(game: Game) -> None:
+    twin = plain_rules(game.rules)
+    buffers = [np.zeros(game.max_moves, dtype=np.uint16) for _ in range(2)]
+    plain_state = game.initial_state()
+    for state, _, move in random_game(game, seed=13):
+        assert np.array_equal(state, plain_state)
+        counts = [
+            rules.legal_moves(state, moves) for rules, moves in zip((game.rules, twin), buffers, strict=True)
+        ]
+        assert counts[0] == counts[1]
+        assert np.array_equal(buffers[0], buffers[1])
+        assert game.rules.current_player(state) == twin.current_player(state)
+        assert game.rules.is_terminal(state) == twin.is_terminal(state)
+        assert game.rules.returns(state) == twin.returns(state)
+        twin.play(plain_state, move)
+
+
+@GAMES
+@pytest.mark.parametrize("plies", [0, 5, 30])
+def test_compiled_playouts_equal_their_plain_twins(game: Game, plies: int) -> None:
+    assert game.rules.playout is not None
+    twin = plain_rules(game.rules)
+    assert twin.playout is not None
+    start = random_position(game, 17, plies)
+    streams = [new_stream(19), new_stream(19)]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    for _ in range(5 if JIT else 2):
+        states = [start.copy(), start.copy()]
+        lengths = [
+            playout(state, moves, stream)
+            for playout, state, stream in zip(
+                (game.rules.playout, twin.playout), states, streams, strict=True
+            )
+        ]
+        assert lengths[0] == lengths[1]
+        assert np.array_equal(states[0], states[1])
+        assert np.array_equal(streams[0], streams[1])
+
+
+@GAMES
+@pytest.mark.parametrize("plies", [0, 7])
+def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> None:
+    start = random_position(game, 23, plies)
+    number = 20_000 if JIT else 200 if game.max_moves < 100 else 40
+    lengths, results = sample(game, start, number, 29, own=True)
+    default_lengths, default_results = sample(game, start, number, 31, own=False)
+    assert lengths.min() >= 1
+    assert lengths.max() <= game.max_plies
+    assert set(np.unique(results)) <= {-1.0, 0.0, 1.0}
+    for ours, theirs in ((lengths, default_lengths), (results, default_results)):
+        error = np.sqrt((ours.var() + theirs.var()) / number)
+        assert abs(ours.mean() - theirs.mean()) <= 5 * error
+
+
+@GAMES
+def test_playout_of_a_finished_game_plays_nothing(game: Game) -> None:
+    *_, (state, _, move) = random_game(game, seed=1)
+    game.rules.play(state, move)
+    before = state.copy()
+    assert game.rules.playout is not None
+    assert game.rules.playout(state, np.zeros(game.max_moves, dtype=np.uint16), new_stream(1)) == 0
+    assert np.array_equal(state, before)

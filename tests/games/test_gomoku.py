@@ -1,0 +1,195 @@
+"""Gomoku against a slow twin written from the rules, and against cases set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games import gomoku_rules as rules
+from games.gomoku import Gomoku
+from games.rng import new_stream
+from tests.games.common import JIT, SPECS, random_position
+from tests.games.naive import NaiveGomoku
+
+NAMES = [spec for spec in SPECS if spec.startswith("gomoku")]
+
+
+def _load(spec: str) -> Gomoku:
+    game = games.load(spec)
+    assert isinstance(game, Gomoku)
+    return game
+
+
+def _naive(game: Gomoku) -> NaiveGomoku:
+    return NaiveGomoku(game.size, game.candidates, game.overline)
+
+
+@pytest.mark.parametrize("spec", [*NAMES, "gomoku:size=5,overline=not", "gomoku:size=8,candidates=3"])
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = _load(spec)
+    for seed in range(8 if JIT else 2):
+        draw = random.Random(seed)
+        state, naive = game.initial_state(), _naive(game)
+        while not naive.is_over:
+            assert not game.rules.is_terminal(state)
+            moves = game.legal_moves(state)
+            assert moves == sorted(row * game.size + column for row, column in naive.legal())
+            move = draw.choice(moves)
+            game.rules.play(state, move)
+            naive.play(*divmod(move, game.size))
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == {0: 1.0, 1: -1.0, None: 0.0}[naive.winner]
+
+
+@pytest.mark.parametrize(
+    "spec", ["gomoku", "gomoku:size=5", "gomoku:size=7", "gomoku:size=15", "gomoku:size=20"]
+)
+@pytest.mark.parametrize("plies", [0, 1, 20, 45])
+def test_playouts_end_at_the_first_five(spec: str, plies: int) -> None:
+    """The cells that a playout drew stand at the end of the cell list: the twin replays them."""
+    game = _load(spec)
+    start = random_position(game, 41, plies)
+    moves, stream = np.zeros(game.max_moves, dtype=np.uint16), new_stream(43, plies)
+    for _ in range(100 if JIT else 5):
+        state, naive = start.copy(), _naive(game)
+        for row, owners in enumerate(reversed(game.board(start).rows)):
+            naive.stones |= {
+                (row, column): cell.owner for column, cell in enumerate(owners) if cell.owner is not None
+            }
+        num_cells = state[rules.LISTED]
+        length = rules.playout(state, moves, stream)
+        drawn = state[rules.CELLS + num_cells - length : rules.CELLS + num_cells][::-1]
+        for cell in drawn.tolist():
+            assert not naive.is_over
+            naive.play(cell >> 6, cell & 63)
+        assert naive.is_over
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == {0: 1.0, 1: -1.0, None: 0.0}[naive.winner]
+
+
+def test_cells_of_a_playout_are_drawn_evenly() -> None:
+    game = _load("gomoku:size=5")
+    state, moves, stream = game.initial_state(), np.zeros(25, dtype=np.uint16), new_stream(47)
+    number = 20_000 if JIT else 2_000
+    counts = np.zeros((3, 25))
+    for _ in range(number):
+        state[:] = game.initial_state()
+        rules.playout(state, moves, stream)
+        for ply in range(3):
+            cell = int(state[rules.CELLS + 24 - ply])
+            counts[ply, (cell >> 6) * 5 + (cell & 63)] += 1
+    # Chi-square with 24 degrees of freedom: above 60 once in 16,000 times.
+    assert (((counts - number / 25) ** 2) / (number / 25)).sum(axis=1).max() < 60
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("step", [(0, 1), (1, 0), (1, 1), (1, -1)])
+def test_every_five_wins_wherever_it_lies(step: tuple[int, int], player: int) -> None:
+    game = _load("gomoku:size=7")
+    down, right = step
+    for row in range(7):
+        for column in range(7):
+            line = [(row + k * down, column + k * right) for k in range(5)]
+            if not all(0 <= r < 7 and 0 <= c < 7 for r, c in line):
+                continue
+            others = [(r, c) for r in range(0, 7, 3) for c in range(0, 7, 2) if (r, c) not in line]
+            sides = [line, others] if player == 0 else [others, line]
+            state = game.initial_state()
+            for ply in range(9 + player):
+                assert not game.rules.is_terminal(state)
+                r, c = sides[ply % 2][ply // 2]
+                game.rules.play(state, r * 7 + c)
+            assert game.rules.is_terminal(state)
+            assert game.rules.returns(state) == (1.0, -1.0)[player]
+
+
+@pytest.mark.parametrize(("overline", "result"), [("wins", 1.0), ("not", None)])
+def test_six_in_a_row(overline: str, result: float | None) -> None:
+    game = _load(f"gomoku:overline={overline}")
+    state = game.initial_state()
+    game.play_text(state, ["a1", "a12", "b1", "c12", "c1", "e12", "e1", "g12", "f1", "i12", "d1"])
+    assert game.rules.is_terminal(state) == (result is not None)
+    if result is not None:
+        assert game.rules.returns(state) == result
+    else:
+        assert len(game.legal_moves(game.canonical(state))) == 144 - 11
+
+
+def test_lines_do_not_run_over_the_edge() -> None:
+    game = _load("gomoku:size=5")
+    state = game.initial_state()
+    game.play_text(state, ["c1", "a3", "d1", "b3", "e1", "c4", "a2", "d4", "b2"])
+    assert not game.rules.is_terminal(state)
+
+
+def test_notation_and_position_text() -> None:
+    game = _load("gomoku")
+    state = game.initial_state()
+    assert game.play_text(state, ["f6", "g7"]) == [5 * 12 + 5, 6 * 12 + 6]
+    assert game.format_position(state) == "12/12/12/12/12/6o5/5x6/12/12/12/12/12 x"
+
+
+def test_the_first_candidate_is_the_centre() -> None:
+    for size, centre in ((12, "f6"), (15, "h8"), (5, "c3")):
+        game = _load(f"gomoku:size={size},candidates=1")
+        state = game.initial_state()
+        assert [game.format_move(state, move) for move in game.legal_moves(state)] == [centre]
+        with pytest.raises(InvalidInput, match=centre):
+            game.parse_move(state, "a1")
+
+
+def test_a_move_that_is_no_candidate_is_refused() -> None:
+    game = _load("gomoku:candidates=2")
+    state = game.initial_state()
+    game.play_text(state, ["f6"])
+    assert game.parse_move(state, "h8") == 7 * 12 + 7
+    for text in ("i6", "f6", "a1", "m1", "a13"):
+        with pytest.raises(InvalidInput, match="from a1 to l12 at most 2 from a stone"):
+            game.parse_move(state, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5/5/5/5/5 o",
+        "5/5/5/5/x4 x",
+        "5/5/5/5/o4 x",
+        "5/5/5/5/x3 o",
+        "5/5/5/5/x5 o",
+        "5/5/5/5/x04 o",
+        "5/5/5/5/5/5 x",
+        "5/5/5/5/11111x o",
+        "5/5/5/5/5  x",
+        "5/5/5/5/5",
+        "xxxxx/5/5/5/5 x",
+        "xxxxx/ooooo/5/5/5 x",
+        "xxxxx/oooo1/1o3/5/5 x",
+        "xxxxx/5/xxxxx/oooo1/ooooo o",
+        "xxxxx/oooo1/xxxxx/oooo1/1o3 o",
+    ],
+)
+def test_impossible_positions_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="position"):
+        _load("gomoku:size=5").parse_position(text)
+
+
+def test_a_finished_position_is_read_as_finished() -> None:
+    game = _load("gomoku:size=5")
+    state = game.parse_position("xxxxx/oooo1/5/5/5 o")
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == 1.0
+    # Two fives at once: the last stone made both.
+    state = game.parse_position("xxxxx/x1ooo/xoo2/xo3/xoo2 o")
+    assert game.rules.returns(state) == 1.0
+
+
+@pytest.mark.parametrize(
+    "option", ["size=4", "size=21", "size=x", "candidates=5", "overline=maybe", "colour=red"]
+)
+def test_bad_options_are_refused(option: str) -> None:
+    with pytest.raises(InvalidInput, match=option.partition("=")[0]):
+        games.load(f"gomoku:{option}")

@@ -1,0 +1,31 @@
+"""Random games side by side with OpenSpiel's rules, where it is installed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import games
+from tests.games.common import JIT
+
+pyspiel = pytest.importorskip("pyspiel")
+
+
+@pytest.mark.parametrize(("spec", "theirs"), [("tictactoe", "tic_tac_toe"), ("gomoku", "gomoku(size=12)")])
+def test_random_games_agree(spec: str, theirs: str) -> None:
+    """Both number cells row by row; that their rows begin at the other edge changes no rule."""
+    game, other = games.load(spec), pyspiel.load_game(theirs)
+    for seed in range(100 if JIT else 5):
+        draw = random.Random(seed)
+        state, twin = game.initial_state(), other.new_initial_state()
+        while not twin.is_terminal():
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == twin.current_player()
+            moves = game.legal_moves(state)
+            assert moves == sorted(twin.legal_actions())
+            move = draw.choice(moves)
+            game.rules.play(state, move)
+            twin.apply_action(move)
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == twin.returns()[0]

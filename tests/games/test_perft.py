@@ -1,0 +1,69 @@
+"""Counts of move sequences against numbers that independent programs computed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import games
+from games.perft import divide, perft
+
+
+class Suite(NamedTuple):
+    """The counts of depths 1, 2, ... from the position after some moves of a game."""
+
+    game: str
+    moves: str
+    counts: list[int]
+
+
+SUITES = [
+    # Equal to OpenSpiel 2.0.2's tic_tac_toe and gomoku(size=12).
+    Suite("tictactoe", "", [9, 72, 504, 3_024, 15_120, 54_720, 148_176]),
+    Suite("gomoku", "", [144, 20_592, 2_924_064]),
+    # A separate program's count, cells at Chebyshev distance 2 at most.
+    Suite("gomoku:candidates=2", "f6", [24, 816, 34_711]),
+    # No five is possible in so few plies: n (n - 1) (n - 2).
+    Suite("gomoku:size=5", "", [25, 600, 13_800]),
+    Suite("gomoku:size=20,overline=not", "", [400, 159_600]),
+    # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
+    Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
+]
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: f"{suite.game} {suite.moves}".strip())
+def test_counts_of_every_depth(suite: Suite) -> None:
+    game = games.load(suite.game)
+    state = game.initial_state()
+    game.play_text(state, suite.moves.split())
+    for depth, expected in enumerate(suite.counts, start=1):
+        count = perft(game, state, depth)
+        if count != expected:
+            parts = "\n".join(f"{game.format_move(state, m)}: {n}" for m, n in divide(game, state, depth))
+            pytest.fail(f"{suite.game} depth {depth}: {count}, expected {expected}\n{parts}")
+
+
+def test_divide_adds_up() -> None:
+    game = games.load("gomoku:candidates=1")
+    state = game.initial_state()
+    game.play_text(state, ["f6", "g6"])
+    parts = divide(game, state, 3)
+    assert [move for move, _ in parts] == game.legal_moves(state)
+    assert sum(count for _, count in parts) == perft(game, state, 3)
+
+
+def test_depth_zero_is_one_and_a_finished_game_has_no_sequences() -> None:
+    game = games.load("tictactoe")
+    state = game.parse_position("xxx/oo./... o")
+    assert perft(game, state, 0) == 1
+    assert perft(game, state, 1) == 0
+    assert divide(game, state, 1) == []
+
+
+def test_depths_below_the_first_are_refused() -> None:
+    game = games.load("tictactoe")
+    with pytest.raises(ValueError, match="depth"):
+        perft(game, game.initial_state(), -1)
+    with pytest.raises(ValueError, match="depth"):
+        divide(game, game.initial_state(), 0)

@@ -1,0 +1,232 @@
+"""Kernels bound to games: shared where rules are, cached on disk, never stale."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import games
+from games.game import Moves, State
+from games.perft import count_sequences, perft
+from games.playout import default_playout
+from games.rng import Stream, new_stream
+from games.specialise import fingerprint, is_compiled, specialise
+from games.tictactoe import TicTacToe
+from games.unbound import legal_moves, playout
+from tests.games.common import JIT, plain_rules
+
+compiled_only = pytest.mark.skipif(not JIT, reason="nothing is compiled under NUMBA_DISABLE_JIT")
+
+HELPER = """
+import numpy as np
+from games.jit import njit
+
+TABLE = np.array([1, 2, 3])
+SHIFT = 2
+
+@njit
+def shifted(x):
+    return x << SHIFT
+"""
+
+RULES = """
+import {helper} as helper
+from games.jit import njit
+from {helper} import TABLE, shifted
+
+LIMIT = 10
+PAIR = (1, "two")
+
+@njit
+def _inner(x):
+    return shifted(x) + TABLE[0]
+
+@njit
+def is_terminal(state):
+    return _inner(state[0]) > LIMIT or helper.SHIFT > len(PAIR)
+"""
+
+_numbers = itertools.count()
+
+
+def _import(folder: Path, helper: str, rules: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Write the two modules under names of their own and import them."""
+    number = next(_numbers)
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / f"helper_{number}.py").write_text(helper)
+    (folder / f"rules_{number}.py").write_text(rules.replace("{helper}", f"helper_{number}"))
+    importlib.invalidate_caches()
+    return importlib.import_module(f"rules_{number}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 10", "LIMIT = 11"),
+        ("LIMIT = 10", "LIMIT = 10.0"),
+        ('(1, "two")', '(1, "three")'),
+        ("+ TABLE[0]", "+ TABLE[1]"),
+        ("_inner(state[0]) > LIMIT", "_inner(state[0]) >= LIMIT"),
+        ("SHIFT = 2", "SHIFT = 3"),
+        ("[1, 2, 3]", "[1, 2, 4]"),
+        ("[1, 2, 3]", "[1.0, 2, 3]"),
+        ("x << SHIFT", "x >> SHIFT"),
+    ],
+)
+def test_any_edit_that_matters_changes_the_fingerprint(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert old in HELPER + RULES
+    before = _import(tmp_path, HELPER, RULES, monkeypatch)
+    same = _import(tmp_path, HELPER, "# another line\n" + RULES, monkeypatch)
+    after = _import(tmp_path, HELPER.replace(old, new), RULES.replace(old, new), monkeypatch)
+    # The module's name is part of a reference to a module: leave it out of the comparison.
+    for module in (before, same, after):
+        module.helper.__name__ = "helper"
+    assert fingerprint(before.is_terminal) == fingerprint(same.is_terminal)
+    assert fingerprint(before.is_terminal) != fingerprint(after.is_terminal)
+
+
+def test_a_global_whose_changes_would_go_unseen_is_refused() -> None:
+    def kernel() -> object:
+        return _numbers
+
+    with pytest.raises(TypeError, match=r"_numbers: a count"):
+        fingerprint(kernel)
+
+
+def test_a_function_with_a_closure_is_refused() -> None:
+    offset = 1
+
+    def closure(state: object) -> int:
+        return offset
+
+    with pytest.raises(TypeError, match="closure"):
+        specialise([closure], games.load("tictactoe"))
+
+
+def test_the_same_arguments_give_the_same_functions() -> None:
+    small, large = games.load("gomoku"), games.load("gomoku:size=15,candidates=2")
+    assert specialise([count_sequences], small) is specialise([count_sequences], large)
+    other = games.load("tictactoe")
+    assert specialise([count_sequences], other) is not specialise([count_sequences], small)
+
+
+@compiled_only
+def test_names_tell_games_apart_and_sizes_not() -> None:
+    def name(spec: str) -> str:
+        function = specialise([count_sequences], games.load(spec))["count_sequences"]
+        return str(function.py_func.__qualname__)  # type: ignore[attr-defined]
+
+    assert name("gomoku:size=12") == name("gomoku:size=15")
+    assert name("gomoku").startswith("count_sequences.gomoku_")
+    assert name("gomoku")[-16:] != name("tictactoe")[-16:]
+
+
+def first_move(state: State, moves: Moves) -> int:
+    """Generic, of this test."""
+    legal_moves(state, moves)
+    return int(moves[0]) + OFFSET
+
+
+def second_call(state: State, moves: Moves) -> int:
+    """Generic, of this test: calls the one before it."""
+    return first_move(state, moves) + 1
+
+
+OFFSET = 0
+
+
+def test_later_functions_call_earlier_ones_and_extra_globals_are_bound() -> None:
+    game = games.load("gomoku:candidates=1")
+    moves = np.zeros(144, dtype=np.uint16)
+    functions = specialise([first_move, second_call], game, {"OFFSET": 1000})
+    assert functions["second_call"](game.initial_state(), moves) == 65 + 1000 + 1
+    plain = specialise([first_move, second_call], game)
+    assert plain["second_call"](game.initial_state(), moves) == 65 + 1
+
+
+def test_an_unbound_function_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="specialise"):
+        count_sequences(np.zeros((1, 1)), np.zeros((1, 1), np.uint16), np.zeros(1, np.int64))
+
+
+def test_plain_rules_run_uncompiled_through_the_same_functions() -> None:
+    """Tic-tac-toe without a playout of its own, as somebody's simulator would be."""
+    game = TicTacToe()
+    game.rules = plain_rules(game.rules)._replace(playout=None)
+    assert not is_compiled(game.rules)
+    functions = specialise([default_playout], game)
+    assert not hasattr(functions["default_playout"], "py_func")
+    state = game.initial_state()
+    plies = functions["default_playout"](state, np.zeros(9, dtype=np.uint16), new_stream(3))
+    assert 5 <= plies <= 9
+    assert game.rules.is_terminal(state)
+    assert perft(game, game.initial_state(), 4) == 3_024
+
+
+def one_playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Generic, of this test."""
+    return playout(state, moves, stream)
+
+
+def test_a_game_without_a_playout_gets_the_default_one() -> None:
+    game = TicTacToe()
+    game.rules = game.rules._replace(playout=None)
+    run: Callable[..., int] = specialise([one_playout], game)["one_playout"]
+    state = game.initial_state()
+    assert 5 <= run(state, np.zeros(9, dtype=np.uint16), new_stream(3)) <= 9
+    assert int(state[2]) >= 5
+
+
+SCRIPT = """
+import json, games
+from games.game import Moves, State
+from games.perft import count_sequences, perft
+from games.specialise import specialise
+
+counts = []
+for spec in ("gomoku:size=12", "gomoku:size=15"):
+    game = games.load(spec)
+    counts.append(perft(game, game.initial_state(), 2))
+function = specialise([count_sequences], game)["count_sequences"]
+stats = function.stats
+print(json.dumps([function.py_func.__qualname__, sum(stats.cache_hits.values()), counts]))
+"""
+
+
+@compiled_only
+def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
+    source = Path(games.__file__).parent
+    shutil.copytree(source, tmp_path / "games", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run() -> tuple[str, int, list[int]]:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, "-W", "error", "-c", SCRIPT]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120
+        )
+        name, hits, counts = json.loads(done.stdout)
+        return name, hits, counts
+
+    cold, warm = run(), run()
+    assert cold == (cold[0], 0, [144 * 143, 225 * 224])
+    assert warm == (cold[0], 1, cold[2])
+    rules = tmp_path / "games" / "gomoku_rules.py"
+    rules.write_text(rules.read_text().replace("_STRIDE = 16", "_STRIDE = 17"))
+    assert run()[:2] == warm[:2], "count_sequences does not use the playout"
+    rules.write_text(rules.read_text().replace("(cell >> 6) * size", "(cell >> 6) * 1 * size"))
+    edited = run()
+    assert edited[0] != cold[0]
+    assert edited[1] == 0
