@@ -31,6 +31,7 @@ from typing import Any
 
 from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
 from cluster.executors import DEFAULT_JOB_TIMEOUT_S
+from cluster.ray_address import check_address
 from games.errors import InvalidInput
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
 from search.statistics import Statistics, lone_root
@@ -435,6 +436,7 @@ def _connect(address: str) -> int:
     if "RAY_AUTH_TOKEN" not in os.environ and not token_file.exists():
         # In token mode Ray refuses to start without any; a cluster that asks for none takes this one.
         os.environ["RAY_AUTH_TOKEN"] = "none"
+    check_address(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:

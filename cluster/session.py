@@ -34,6 +34,8 @@ class Session:
     started_s: float = 0.0
     finished_s: float | None = None
     cancelled: bool = False
+    failed: bool = False
+    """Whether `run` raised."""
 
     @property
     def search(self) -> Search:
@@ -42,6 +44,13 @@ class Session:
     @property
     def elapsed_s(self) -> float:
         return (self.clock() if self.finished_s is None else self.finished_s) - self.started_s
+
+    @property
+    def outcome(self) -> str | None:
+        """How the search ended: what stopped it, or ``failed``; None until then."""
+        if self.failed:
+            return "failed"
+        return None if self.finished_s is None else self.coordinator.stopped_by
 
     def cancel(self) -> None:
         """End the search as soon as the loop looks up; safe in a signal handler."""
@@ -64,6 +73,9 @@ class Session:
                 self._check_stops()
                 for observer in observers:
                     observer(self)
+        except BaseException:
+            self.failed = True
+            raise
         finally:
             executor.drop()
         self.finished_s = self.clock()

@@ -91,6 +91,13 @@ class Game(ABC):
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
         return f"{self.name}:{options}" if options else self.name
 
+    @property
+    def calls(self) -> Rules:
+        """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
+        from games.calls import calls_of
+
+        return calls_of(self)
+
     @abstractmethod
     def initial_state(self) -> State:
         """A new array with the start position."""
@@ -128,10 +135,10 @@ class Game(ABC):
 
     def legal_moves(self, state: State) -> list[int]:
         """The legal moves in ascending order; empty when the game is over."""
-        if self.rules.is_terminal(state):
+        if self.calls.is_terminal(state):
             return []
         moves = np.zeros(self.max_moves, dtype=np.uint16)
-        count = self.rules.legal_moves(state, moves)
+        count = self.calls.legal_moves(state, moves)
         return sorted(int(move) for move in moves[:count])
 
     def play_text(self, state: State, texts: Iterable[str]) -> list[int]:
@@ -141,9 +148,9 @@ class Game(ABC):
         """
         played = []
         for text in texts:
-            if self.rules.is_terminal(state):
+            if self.calls.is_terminal(state):
                 raise InvalidInput("moves", text, "no further move: the game is over")
             move = self.parse_move(state, text)
-            self.rules.play(state, move)
+            self.calls.play(state, move)
             played.append(move)
         return played

@@ -35,6 +35,7 @@ class Gomoku(Game):
     """Five in a row with its options fixed; all sizes and options share one set of compiled rules."""
 
     name = "gomoku"
+    player_names = ("x", "o")
 
     def __init__(self, size: int = 12, candidates: int = 0, overline: str = "wins") -> None:
         """``size`` cells a side; ``candidates``: play within so many cells of a stone, 0 for anywhere;
@@ -43,7 +44,7 @@ class Gomoku(Game):
         self.options: dict[str, str | int] = {"size": size, "candidates": candidates, "overline": overline}
         self.rules = rules.RULES
         self.max_moves = self.max_plies = size * size
-        self.nominal_simulations_per_s = 4e5 * 144 / size**2
+        self.nominal_simulations_per_s = 8e5 * 144 / size**2
         self._start = self._state_of([])
 
     @classmethod

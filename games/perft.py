@@ -36,7 +36,7 @@ def divide(game: Game, state: State, depth: int) -> list[tuple[int, int]]:
     counts = []
     for move in game.legal_moves(state):
         child = state.copy()
-        game.rules.play(child, move)
+        game.calls.play(child, move)
         counts.append((move, perft(game, child, depth - 1)))
     return counts
 

@@ -124,9 +124,10 @@ class TicTacToe(Game):
     """The game of three in a row; it has no options."""
 
     name = "tictactoe"
+    player_names = ("x", "o")
     max_moves = NUM_CELLS
     max_plies = NUM_CELLS
-    nominal_simulations_per_s = 5e6
+    nominal_simulations_per_s = 4e6
 
     def __init__(self) -> None:
         self.options: dict[str, str | int] = {}

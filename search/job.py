@@ -15,7 +15,6 @@ import numpy.typing as npt
 from search.request import SearchRequest
 from search.statistics import Statistics
 
-
 GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM = range(4)
 """The second number of a random stream's identity, after the seed: what it is drawn for."""
 

@@ -69,6 +69,8 @@ class Workspace(NamedTuple):
 PLAYOUTS, PLIES = 0, 1
 
 _ONE = np.uint64(1)
+OWN_DRAWS = 4
+"""How often a lane looks for an untried move among its own share before it looks among all."""
 
 
 class Leaves(NamedTuple):
@@ -119,7 +121,7 @@ def descend(tree: Tree, knobs: Knobs, work: Workspace, stream: Stream) -> int:
                 if count > 0 and knobs.first_play_urgency < math.inf:
                     slot, score = best_child(tree, knobs, node, player)
                 if score < knobs.first_play_urgency:
-                    move = _untried(tree, node, work.moves, num_legal, stream)
+                    move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
                     if child != NO_BLOCK:
                         play(state, move)
@@ -249,7 +251,9 @@ def absorb_leaves(
             _spread_proof(tree, work.nodes, work.movers, depth)
 
 
-def play_out(root_state: State, playouts: int, results: npt.NDArray[np.int64], stream: Stream, work: Workspace) -> int:
+def play_out(
+    root_state: State, playouts: int, results: npt.NDArray[np.int64], stream: Stream, work: Workspace
+) -> int:
     """Play that many random games from a position; returns their plies, results counts wins, draws and losses.
 
     ``results`` ([3], first player's wins, draws, losses) is counted up in place.
@@ -270,12 +274,23 @@ def play_out(root_state: State, playouts: int, results: npt.NDArray[np.int64], s
 
 
 @njit
-def _untried(tree: Tree, node: int, moves: Moves, num_legal: int, stream: Stream) -> int:
-    """A random one of the legal moves that have no child yet; there is at least one."""
+def _untried(tree: Tree, knobs: Knobs, node: int, moves: Moves, num_legal: int, stream: Stream) -> int:
+    """A random one of the legal moves that have no child yet; there is at least one.
+
+    At a node that other lanes know too, a lane looks first among its own share of the moves,
+    so that the lanes together try as many different ones as they can.
+    """
     first = np.int64(tree.children[node])
     count = num_children(tree, node)
+    known_to_all = tree.unobserved[node] < knobs.anticipated * np.int64(tree.visits[node])
+    own_draws = OWN_DRAWS if known_to_all else 0
     while True:
-        move = np.int64(moves[below(stream, num_legal)])
+        if own_draws > 0:
+            own_draws -= 1
+            index = (num_legal * knobs.share + below(stream, num_legal)) // knobs.num_shares
+        else:
+            index = below(stream, num_legal)
+        move = np.int64(moves[index])
         tried = False
         for child in range(first, first + count):
             tried |= tree.move[child] == move

@@ -13,13 +13,13 @@ from games.errors import InvalidInput
 from games.game import Game
 from search.engine import engine_of
 from search.job import Context
+from search.knobs import knobs_of
 from search.plan import Plan, make_plan, playouts_per_leaf
 from search.request import SearchRequest
-from search.selection import Knobs
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.tree import SNAPSHOT_ROWS
 from search.tree import BYTES_PER_NODE, capacity_for, new_tree
-from search.worker import knobs_of
+from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
 """root: a node that has one in this many of its lane's visits has its children reported."""
@@ -48,11 +48,12 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
 def open_search(request: SearchRequest) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    Raises InvalidInput for an unknown game, an illegal move, or a position where the game is over.
+    Raises InvalidInput for an unknown game, an illegal move, a position where the game is
+    over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
     game = games.load(request.game)
     root_state = root_position(request, game)
-    if game.rules.is_terminal(root_state):
+    if game.calls.is_terminal(root_state):
         field = "moves" if request.moves else "position"
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
@@ -60,6 +61,7 @@ def open_search(request: SearchRequest) -> Search:
     engine = engine_of(game)
     memory_bytes = request.memory_mb * 2**20
     lanes = plan.lanes if plan else request.lanes
+    _check_memory(request, game, lanes)
     total = plan.simulations if plan else memory_bytes // BYTES_PER_NODE
     context = Context(
         search_id=uuid.uuid4().hex,
@@ -67,20 +69,23 @@ def open_search(request: SearchRequest) -> Search:
         game=game.spec,
         root_state=root_state,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes),
-        report_visits=max(2, total // lanes // REPORTED_SHARE) if plan else _report_visits(request, game, lanes),
+        report_visits=max(2, total // lanes // REPORTED_SHARE)
+        if plan
+        else _report_visits(request, game, lanes),
     )
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
     setup = Setup(
         context=context,
         engine=engine,
-        knobs=knobs_of(context, anticipated=0),
+        knobs=knobs_of(context),
         lanes=lanes,
         playouts_per_leaf=playouts_per_leaf(request, game),
         tree=new_tree(capacity_for(shared_bytes, total)),
-        mover=int(game.rules.current_player(root_state)),
+        mover=int(game.calls.current_player(root_state)),
         num_legal=len(game.legal_moves(root_state)),
     )
     strategy = STRATEGY_CLASSES[request.strategy](setup)
+    warm_up_coordinator(engine, context)
     return Search(request, game, root_state, context, plan, strategy)
 
 
@@ -102,3 +107,12 @@ def _report_visits(request: SearchRequest, game: Game, lanes: int) -> int:
     """report_visits where the number of simulations is not known beforehand."""
     seconds = request.seconds if request.seconds is not None else 10.0
     return max(2, int(game.nominal_simulations_per_s * seconds / lanes / REPORTED_SHARE))
+
+
+def _check_memory(request: SearchRequest, game: Game, lanes: int) -> None:
+    """Every tree must have room for the root's children, with their block as it grows."""
+    trees = {"root": 2 * lanes, "tree": 2, "leaf": 1}[request.strategy]
+    needed_mb = -(-trees * 4 * (game.max_moves + 1) * BYTES_PER_NODE // 2**20)
+    if request.memory_mb < needed_mb:
+        accepted = f"at least {needed_mb} MB for {lanes} lanes of {request.strategy} with {game.name}"
+        raise InvalidInput("memory", request.memory_mb, accepted)

@@ -94,7 +94,7 @@ class SearchResult:
 def answer(search: Search) -> Answer:
     """What the shared tree says at this moment."""
     game, state = search.game, search.root_state
-    mover = int(game.rules.current_player(state))
+    mover = int(game.calls.current_player(state))
     children = root_children(search.strategy.tree, mover)
     visited = [child for child in children if child.visits > 0]
     if not visited:
@@ -105,13 +105,14 @@ def answer(search: Search) -> Answer:
     position = state.copy()
     for move in line:
         texts.append(game.format_move(position, move))
-        game.rules.play(position, move)
+        game.calls.play(position, move)
     return Answer(
         best_move=game.format_move(state, best.move),
         value=best.value,
         pv=tuple(texts),
         children=tuple(
-            ChildResult(game.format_move(state, c.move), c.visits, c.value, game.cells_of(c.move)) for c in visited
+            ChildResult(game.format_move(state, c.move), c.visits, c.value, game.cells_of(c.move))
+            for c in visited
         ),
     )
 
@@ -134,7 +135,7 @@ def result(
         game=search.game.spec,
         moves=search.request.moves,
         position=search.request.position,
-        to_move=search.game.player_names[int(search.game.rules.current_player(search.root_state))],
+        to_move=search.game.player_names[int(search.game.calls.current_player(search.root_state))],
         strategy=search.request.strategy,
         lanes=search.request.lanes,
         seed=search.request.seed,

@@ -19,17 +19,20 @@ from typing import NamedTuple
 import numpy as np
 
 from games.jit import njit
+from games.specialise import cached_njit
 from search.tree import (
     COMPLETE,
     COUNT_MASK,
     DRAWN,
     FIRST_WINS,
     PROOF_SHIFT,
+    ROOT,
     SECOND_WINS,
     UNPROVEN,
     Tree,
     num_children,
     proof,
+    set_proof,
 )
 
 _LN_2 = 0.6931471805599453
@@ -66,6 +69,10 @@ class Knobs(NamedTuple):
     """Unobserved samples added for each visit of one's own: what the other lanes are expected to do."""
     virtual_loss: bool
     """Whether visits in flight count as lost for the player who chose them, instead of as unobserved."""
+    share: int
+    """Which share of a node's untried moves this lane looks at first, where other lanes know the node..."""
+    num_shares: int
+    """...of how many."""
 
 
 @njit
@@ -140,20 +147,14 @@ def best_child(tree: Tree, knobs: Knobs, node: int, player: int) -> tuple[int, f
                 if known == lost:
                     continue
             in_flight = np.int64(tree.unobserved[child])
-            if in_flight == 0:
-                scale = _inverse_sqrt(visits)
-                score = scale * (value * scale + explore)
-            else:
-                if knobs.virtual_loss:
-                    mean = (value - in_flight) / (visits + in_flight)
-                elif visits > 0:
-                    mean = value / visits
-                elif visits_here > 0:
-                    # A child whose first visit is still in flight is believed to be as good as its parent.
-                    mean = sign * tree.total_value[here] / visits_here
-                else:
-                    mean = 0.0
-                score = mean + explore * _inverse_sqrt(visits + in_flight)
+            scale = _inverse_sqrt(visits)
+            mean = value * scale * scale
+            if knobs.virtual_loss and in_flight > 0:
+                mean = (value - in_flight) / (visits + in_flight)
+            elif visits == 0 and visits_here > 0:
+                # A child whose first visit is still in flight is believed to be as good as its parent.
+                mean = sign * tree.total_value[here] / visits_here
+            score = mean + explore * _inverse_sqrt(visits + in_flight)
         if score > best_score:
             best_score = score
             best_slot = slot
@@ -180,3 +181,15 @@ def proof_from_children(tree: Tree, node: int, player: int) -> int:
         elif known == DRAWN:
             result = DRAWN
     return result if all_proven else UNPROVEN
+
+
+@cached_njit
+def prove_root(tree: Tree, player: int, num_legal: int) -> None:
+    """Note what the root's children prove of it, from whichever lanes they come; modified in place."""
+    if proof(tree, ROOT) != UNPROVEN:
+        return
+    if num_children(tree, ROOT) == num_legal:
+        tree.shape[ROOT] |= np.uint16(COMPLETE)
+    result = proof_from_children(tree, ROOT, player)
+    if result != UNPROVEN:
+        set_proof(tree, ROOT, result)

@@ -20,8 +20,19 @@ import numpy.typing as npt
 from games.jit import njit
 from games.rng import Stream, next_uint64
 from games.specialise import cached_njit
-from search.tree import NO_BLOCK, ROOT, UNPROVEN, Tree, add_child, clear, num_children, proof, reserve_block, set_proof
-from search.tree import NODES
+from search.tree import (
+    NO_BLOCK,
+    NODES,
+    ROOT,
+    UNPROVEN,
+    Tree,
+    add_child,
+    clear,
+    num_children,
+    proof,
+    reserve_block,
+    set_proof,
+)
 
 ABSENT = -1
 PROOF_BITS = 3
@@ -148,9 +159,10 @@ def _collect(
                 changed = tree.visits[child] > 0 or proof(tree, child) != UNPROVEN
                 if slot < num_known:
                     known_row = np.int64(first_children[base_row]) + slot
-                    changed = tree.visits[child] != base.visits[known_row] or proof(tree, child) != np.int64(
-                        base.marks[known_row]
-                    ) & PROOF_BITS
+                    changed = (
+                        tree.visits[child] != base.visits[known_row]
+                        or proof(tree, child) != np.int64(base.marks[known_row]) & PROOF_BITS
+                    )
                 if changed:
                     if count == limit:
                         return limit + 1

@@ -5,13 +5,27 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import numpy.typing as npt
 
 from games.game import FIRST, Game, State
+from games.specialise import cached_njit
 from search.final_move import Child, choose
 from search.statistics import Statistics, snapshot
-from search.tree import DRAWN, FIRST_WINS, NODES, ROOT, SECOND_WINS, UNPROVEN, Tree, num_children, proof
+from search.tree import (
+    DRAWN,
+    FIRST_WINS,
+    NODES,
+    ROOT,
+    SECOND_WINS,
+    UNPROVEN,
+    Tree,
+    children_of,
+    proof_of,
+)
 
 PV_LENGTH = 12
+DIGEST_ROWS = 250_000
+"""Rows that a digest covers at most: some tens of milliseconds."""
 
 
 def root_children(tree: Tree, mover: int) -> list[Child]:
@@ -24,58 +38,63 @@ def principal_variation(tree: Tree, game: Game, root_state: State, final_move: s
     state = root_state.copy()
     line: list[int] = []
     node = ROOT
-    while len(line) < PV_LENGTH and num_children(tree, node) > 0 and not game.rules.is_terminal(state):
-        children = [c for c in _children(tree, node, int(game.rules.current_player(state))) if c.visits > 0]
+    while len(line) < PV_LENGTH and not game.calls.is_terminal(state):
+        children = [c for c in _children(tree, node, int(game.calls.current_player(state))) if c.visits > 0]
         if not children:
             break
         move = choose(children, final_move if not line else "robust").move
-        first = int(tree.children[node])
-        moves = tree.move[first : first + num_children(tree, node)]
-        node = first + int(np.flatnonzero(moves == move)[0])
-        game.rules.play(state, move)
+        node = next(child for child in children_of(tree, node) if tree.move[child] == move)
+        game.calls.play(state, move)
         line.append(move)
     return line
 
 
 def digest(tree: Tree) -> str:
-    """sha256 of all that the tree holds: equal digests mean equal statistics, bit for bit.
+    """sha256 of what the tree holds: equal digests mean equal statistics, bit for bit.
 
-    Covers moves, visits, total values, shape and proofs, node for node in breadth-first
-    order with siblings in the order of their moves; so it does not depend on where in the
-    arena a node lies or which child was found first.
+    Covers moves, visits, total values, proofs and number of children of up to DIGEST_ROWS
+    nodes, breadth first with siblings in the order of their moves, so that it does not depend
+    on which child was found first. In a larger tree it covers the nodes with the most visits;
+    what was added anywhere below them is in their visits and total values.
     """
-    return digest_of(snapshot(tree, 0, int(tree.counts[NODES]))[0])
+    return digest_of(snapshot(tree, 0, min(DIGEST_ROWS, int(tree.counts[NODES])))[0])
 
 
 def digest_of(statistics: Statistics) -> str:
     """sha256 of statistics; see `digest`."""
-    order = _canonical_order(statistics)
+    order = _canonical_order(statistics.move, statistics.num_children)
     sha = hashlib.sha256()
     for column in statistics:
-        # Byte order is fixed, so that machines of either kind agree.
         ordered = column[order]
+        # Byte order is fixed, so that machines of either kind agree.
         sha.update(ordered.astype(ordered.dtype.newbyteorder("<"), copy=False).tobytes())
     return sha.hexdigest()
 
 
-def _canonical_order(statistics: Statistics) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The rows, level by level, by (place of the parent, move)."""
-    counts = statistics.num_children.astype(np.int64)
-    rows = len(counts)
-    first = 1 + np.concatenate(([0], np.cumsum(counts)[:-1]))
-    parent = np.zeros(rows, dtype=np.int64)
-    parent[1:] = np.repeat(np.arange(rows), counts)
-    order = np.zeros(rows, dtype=np.int64)
-    place = np.zeros(rows, dtype=np.int64)
-    start, end = 0, 1
-    # Breadth-first rows: a level's children are the rows that follow it.
-    while end < rows:
-        below = int(first[end - 1] + counts[end - 1])
-        level = np.arange(end, below)
-        level = level[np.lexsort((statistics.move[level], place[parent[level]]))]
-        order[end:below] = level
-        place[level] = np.arange(end, below)
-        start, end = end, below
+@cached_njit
+def _canonical_order(
+    move: npt.NDArray[np.uint16], num_children: npt.NDArray[np.uint16]
+) -> npt.NDArray[np.int32]:
+    """[R] the rows, breadth first with siblings by their moves."""
+    rows = len(move)
+    first = np.empty(rows, dtype=np.int32)
+    following = 1
+    for row in range(rows):
+        first[row] = following
+        following += np.int64(num_children[row])
+    order = np.zeros(rows, dtype=np.int32)
+    end = 1
+    for place in range(rows):
+        row = order[place]
+        start = end
+        for child in range(first[row], first[row] + np.int64(num_children[row])):
+            # Siblings are few, and mostly in order already: insertion.
+            hole = end
+            while hole > start and move[order[hole - 1]] > move[child]:
+                order[hole] = order[hole - 1]
+                hole -= 1
+            order[hole] = child
+            end += 1
     return order
 
 
@@ -83,10 +102,9 @@ def _children(tree: Tree, node: int, mover: int) -> list[Child]:
     sign = 1.0 if mover == FIRST else -1.0
     won = FIRST_WINS if mover == FIRST else SECOND_WINS
     children = []
-    first = int(tree.children[node])
-    for slot in range(first, first + num_children(tree, node)):
+    for slot in children_of(tree, node):
         visits = int(tree.visits[slot])
-        known = int(proof(tree, slot))
+        known = proof_of(tree, slot)
         value = sign * float(tree.total_value[slot]) / visits if visits else 0.0
         if known != UNPROVEN:
             value = sign * (DRAWN - known)

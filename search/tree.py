@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import njit
+from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
 ROOT = 0
@@ -101,16 +102,6 @@ def tree_bytes(tree: Tree) -> int:
 
 
 @njit
-def clear(tree: Tree) -> None:
-    """Make the tree a lone root again; modified in place."""
-    tree.free[:] = NO_BLOCK
-    tree.counts[USED] = 1
-    tree.counts[NODES] = 1
-    tree.counts[FULL] = 0
-    _clear_slot(tree, ROOT, 0)
-
-
-@njit
 def _clear_slot(tree: Tree, slot: int, move: int) -> None:
     tree.total_value[slot] = 0.0
     tree.visits[slot] = 0
@@ -118,6 +109,16 @@ def _clear_slot(tree: Tree, slot: int, move: int) -> None:
     tree.children[slot] = NO_BLOCK
     tree.move[slot] = move
     tree.shape[slot] = 0
+
+
+@cached_njit
+def clear(tree: Tree) -> None:
+    """Make the tree a lone root again; modified in place."""
+    tree.free[:] = NO_BLOCK
+    tree.counts[USED] = 1
+    tree.counts[NODES] = 1
+    tree.counts[FULL] = 0
+    _clear_slot(tree, ROOT, 0)
 
 
 @njit
@@ -130,6 +131,17 @@ def num_children(tree: Tree, node: int) -> int:
 def proof(tree: Tree, node: int) -> int:
     """What is proven of the node: UNPROVEN, FIRST_WINS, DRAWN or SECOND_WINS."""
     return (np.int64(tree.shape[node]) >> PROOF_SHIFT) & 3  # type: ignore[return-value]
+
+
+def children_of(tree: Tree, node: int) -> range:
+    """The slots of the node's children, for callers in Python."""
+    first = int(tree.children[node])
+    return range(first, first + (int(tree.shape[node]) & COUNT_MASK))
+
+
+def proof_of(tree: Tree, node: int) -> int:
+    """What is proven of the node, for callers in Python."""
+    return int(tree.shape[node]) >> PROOF_SHIFT & 3
 
 
 @njit

@@ -22,9 +22,10 @@ from search.job import (
     RoundJob,
 )
 from search.kernel import PLAYOUTS
-from search.selection import Knobs
+from search.knobs import knobs_of
 from search.statistics import Statistics, increments, lone_root, restore, snapshot
 from search.tree import FULL, NODES, Tree, new_tree, tree_bytes
+from search.warm_up import warm_up_worker
 
 INCREMENT_ROWS = 16_384
 """Rows of a round's increments at most: 17 bytes each, so under 300 kilobytes a job."""
@@ -49,8 +50,7 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        with np.errstate(over="ignore"):
-            _warm_up(engine_of(games.load(context.game)), context)
+        warm_up_worker(engine_of(games.load(context.game)), context)
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
@@ -74,20 +74,16 @@ class Worker:
             lane = _Lane(new_tree(context.tree_slots), 0, lone_root())
             self._lanes[job.lane] = lane
         work = engine.new_workspace()
-        knobs = knobs_of(context, anticipated=0)
+        knobs = knobs_of(context)
         done = 0
         while lane.pieces <= last:
             if lane.pieces == last:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
-            done = engine.simulate(
-                lane.tree, knobs, context.root_state, job.sizes[lane.pieces], stream, work
-            )
+            done = engine.simulate(lane.tree, knobs, context.root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
-        added, _ = increments(
-            lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES])
-        )
+        added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         return _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
 
     def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
@@ -98,23 +94,13 @@ class Worker:
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         moved = np.empty_like(base.total_value)
         restore(tree, base, context.request.perturbation, stream, moved)
-        knobs = knobs_of(context, anticipated=context.request.anticipated)
+        lanes = context.request.lanes
+        # Shares go round, so that no lane keeps the moves that happen to stand first.
+        knobs = knobs_of(context, context.request.anticipated, (job.lane + job.round) % lanes, lanes)
         work = engine.new_workspace()
         done = engine.simulate(tree, knobs, context.root_state, job.simulations, stream, work)
         added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
-
-
-def knobs_of(context: Context, anticipated: int) -> Knobs:
-    """The request's knobs for a kernel."""
-    request = context.request
-    return Knobs(
-        exploration=2.0 * request.exploration,
-        first_play_urgency=float(request.first_play_urgency),
-        solver=request.solver,
-        anticipated=anticipated,
-        virtual_loss=request.in_flight == "virtual-loss",
-    )
 
 
 def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
@@ -149,18 +135,3 @@ def _result(
         tree_full=bool(tree.counts[FULL]),
         duration_s=time.perf_counter() - started,
     )
-
-
-def _warm_up(engine: Engine, context: Context) -> None:
-    """Run each kernel once on next to nothing."""
-    work = engine.new_workspace()
-    stream = new_stream(0)
-    if context.tree_slots == 0:
-        states = context.root_state.reshape(1, -1).copy()
-        engine.evaluate_leaves(states, np.ones(1, dtype=np.int32), np.zeros(1), stream, work)
-        return
-    tree = new_tree(64)
-    base = lone_root()
-    restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
-    engine.simulate(tree, knobs_of(context, anticipated=0), context.root_state, 1, stream, work)
-    increments(tree, base, 2, 16)

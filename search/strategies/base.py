@@ -9,9 +9,9 @@ import numpy as np
 
 from search.engine import Engine
 from search.job import Context, Job, JobResult
-from search.selection import Knobs, proof_from_children
+from search.selection import Knobs, prove_root
 from search.statistics import Statistics, merge
-from search.tree import COMPLETE, NODES, ROOT, UNPROVEN, Tree, num_children, proof, set_proof
+from search.tree import NODES, ROOT, Tree, proof_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,9 @@ class Strategy(ABC):
     def absorb(self, job: Job, result: JobResult) -> None:
         """Add the result of the next job in order to the shared tree."""
         if not job.index == result.index == self.absorbed:
-            raise ValueError(f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}")
+            raise ValueError(
+                f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
+            )
         self._absorb(job, result)
         self.absorbed += 1
         self.unobserved -= job.simulations
@@ -85,7 +87,7 @@ class Strategy(ABC):
     @property
     def proven(self) -> int:
         """What is proven of the root; see search/tree.py."""
-        return int(proof(self.tree, ROOT))
+        return proof_of(self.tree, ROOT)
 
     @abstractmethod
     def _make_job(self, simulations: int) -> Job: ...
@@ -100,9 +102,5 @@ class Strategy(ABC):
         created, duplicates = merge(self.tree, added, self._places)
         self.created += created
         self.duplicates += duplicates
-        if self.context.request.solver and self.proven == UNPROVEN:
-            if num_children(self.tree, ROOT) == self._num_legal:
-                self.tree.shape[ROOT] |= np.uint16(COMPLETE)
-            known = proof_from_children(self.tree, ROOT, self._mover)
-            if known != UNPROVEN:
-                set_proof(self.tree, ROOT, known)
+        if self.context.request.solver:
+            prove_root(self.tree, self._mover, self._num_legal)

@@ -36,7 +36,9 @@ class LeafStrategy(Strategy):
         leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         before = self.tree_nodes()
-        self._engine.select_leaves(self.tree, self._knobs, self.context.root_state, leaves, stream, self._work)
+        self._engine.select_leaves(
+            self.tree, self._knobs, self.context.root_state, leaves, stream, self._work
+        )
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
         return LeafJob(self.issued, leaves.states, leaves.visits)

@@ -1,0 +1,59 @@
+# The environment is made once, in .venv; make clean removes it.
+#   make demo       install, and search a position of gomoku for five seconds
+#   make test       the whole suite; games and search also uncompiled
+#   make check      formatting, lint, types
+#   make benchmark  one core against OpenSpiel
+
+SHELL := /bin/bash
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PROJECT := pyproject.toml constraints.txt
+
+.PHONY: demo test check benchmark perft strength clean
+
+demo: $(VENV)/installed
+	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
+
+test: $(VENV)/installed-tests
+	$(BIN)/python -m pytest
+	@echo "and once more uncompiled, where an index out of bounds raises"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/games tests/search
+
+check: $(VENV)/installed-tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+benchmark: $(VENV)/installed-openspiel
+	$(BIN)/banyan benchmark --against openspiel
+
+perft: $(VENV)/installed
+	$(BIN)/banyan perft tictactoe 9
+	$(BIN)/banyan perft gomoku 4
+
+strength: $(VENV)/installed
+	$(BIN)/python tests/playing_strength.py
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Each stamp is renewed when what is to be installed changes.
+$(VENV)/installed: $(PROJECT) | $(VENV)/bin/python
+	@echo "installing Banyan into $(VENV) (a few minutes the first time)"
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/installed-tests: $(VENV)/installed
+	$(PIP) install --constraint constraints.txt --editable '.[test,dev]'
+	@touch $@
+
+$(VENV)/installed-openspiel: $(VENV)/installed
+	$(PIP) install --constraint constraints.txt --editable '.[openspiel]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,252 @@
+"""How fast one core is: uniformly random playouts, and UCT simulations on a fresh tree each time.
+
+Rates are the median over repeats, with the lowest and the highest beside it. Repeats are
+interleaved: each one measures everything once, so that a machine that slows down slows all
+of it, and a ratio is taken between measurements that stand next to each other.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from games.game import Game
+from games.rng import new_stream
+from search.engine import engine_of
+from search.job import Context
+from search.request import DEFAULT_MEMORY_MB, SearchRequest
+from search.selection import Knobs
+from search.tree import capacity_for, clear, new_tree
+from search.worker import knobs_of
+
+CHUNK_S = 0.01
+"""Playouts between two looks at the clock, in seconds of the game's nominal speed."""
+
+Clock = Callable[[], float]
+Report = Callable[[str], None]
+
+
+class Rival(Protocol):
+    """Another program that searches the same game, on the same core, in the same run."""
+
+    name: str
+    version: str
+
+    def searcher(
+        self, game: Game, simulations: int, exploration: float, seed: int
+    ) -> Callable[[], int] | None:
+        """A function that makes one search from the start and returns its simulations; None without the game.
+
+        ``exploration`` is C in Q + C sqrt(ln N / n) with Q in [-1, 1], the same as ours.
+        """
+
+
+@dataclass
+class Rates:
+    """One rate, measured again and again."""
+
+    per_s: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.per_s)
+
+    @property
+    def spread(self) -> list[float]:
+        """Lowest and highest."""
+        return [min(self.per_s), max(self.per_s)]
+
+
+@dataclass
+class Playouts:
+    """Uniformly random games from the start position."""
+
+    playouts: Rates = field(default_factory=Rates)
+    moves: Rates = field(default_factory=Rates)
+    num_playouts: int = 0
+    num_moves: int = 0
+    results: list[int] = field(default_factory=lambda: [0, 0, 0])
+    """Wins of the first player, draws, and losses."""
+
+
+@dataclass
+class Searches:
+    """Searches of a number of simulations each, and the rival's with as many."""
+
+    simulations: int
+    rates: Rates = field(default_factory=Rates)
+    rival: Rates = field(default_factory=Rates)
+    """Empty if the rival does not have the game, or there is none."""
+
+    @property
+    def ratios(self) -> Rates:
+        """Ours divided by the rival's, repeat by repeat."""
+        return Rates([ours / theirs for ours, theirs in zip(self.rates.per_s, self.rival.per_s, strict=True)])
+
+
+@dataclass
+class GameBenchmark:
+    """All that is measured of one game."""
+
+    game: Game
+    seed: int
+    repeats: int
+    playouts: Playouts
+    searches: list[Searches]
+
+    def rows(self, rival: Rival | None = None) -> list[dict[str, Any]]:
+        """One row of `benchmark --json` for each number of simulations."""
+        return [self._row(searches, rival) for searches in self.searches]
+
+    def _row(self, searches: Searches, rival: Rival | None) -> dict[str, Any]:
+        played = self.playouts
+        row: dict[str, Any] = {
+            "game": self.game.spec,
+            "playouts_per_s": played.playouts.median,
+            "moves_per_s": played.moves.median,
+            "simulations": searches.simulations,
+            "simulations_per_s": searches.rates.median,
+            "mean_length": played.num_moves / played.num_playouts,
+            "results": {
+                name: share / played.num_playouts
+                for name, share in zip(("first", "draw", "second"), played.results, strict=True)
+            },
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "spread": {
+                "playouts_per_s": played.playouts.spread,
+                "moves_per_s": played.moves.spread,
+                "simulations_per_s": searches.rates.spread,
+            },
+        }
+        if rival is not None and searches.rival.per_s:
+            ratios = searches.ratios
+            row["against"] = {
+                "name": rival.name,
+                "version": rival.version,
+                "simulations_per_s": searches.rival.median,
+                "ratio": ratios.median,
+                "spread": {"simulations_per_s": searches.rival.spread, "ratio": ratios.spread},
+            }
+        return row
+
+
+def benchmark(
+    games: Sequence[Game],
+    *,
+    simulations: Sequence[int],
+    seconds: float,
+    repeats: int,
+    seed: int,
+    rival: Rival | None = None,
+    clock: Clock = time.perf_counter,
+    report: Report = lambda _line: None,
+) -> list[GameBenchmark]:
+    """Measure all games, each measurement for about ``seconds``; ``report`` is told of each repeat."""
+    benches = [_Bench(game, simulations, seed, rival) for game in games]
+    for bench in benches:
+        report(f"{bench.measured.game.spec}: warming up")
+        bench.warm_up()
+    for repeat in range(repeats):
+        for bench in benches:
+            bench.measure(repeat, seconds, clock)
+            report(f"{bench.measured.game.spec}: repeat {repeat + 1} of {repeats}: {bench.last()}")
+    return [bench.measured for bench in benches]
+
+
+def timed(work: Callable[[], int], seconds: float, clock: Clock) -> tuple[int, float]:
+    """Repeat ``work`` until ``seconds`` have passed, once at least: the sum of its answers, and the time."""
+    started = clock()
+    total = work()
+    while (elapsed_s := clock() - started) < seconds:
+        total += work()
+    return total, elapsed_s
+
+
+class _Bench:
+    """Measures one game, and adds to what was measured before."""
+
+    def __init__(self, game: Game, simulations: Sequence[int], seed: int, rival: Rival | None) -> None:
+        self.measured = GameBenchmark(game, seed, 0, Playouts(), [Searches(n) for n in simulations])
+        self._engine = engine_of(game)
+        self._work = self._engine.new_workspace()
+        self._root = game.initial_state()
+        self._chunk = max(1, round(game.nominal_simulations_per_s * CHUNK_S))
+        largest = max(simulations)
+        self._tree = new_tree(capacity_for(DEFAULT_MEMORY_MB * 2**20, largest))
+        self._knobs = _sequential_knobs(game)
+        c = self._knobs.exploration
+        self._rivals = [rival.searcher(game, n, c, seed) if rival else None for n in simulations]
+
+    def warm_up(self) -> None:
+        """Compile or load the kernels, and touch the memory that they use."""
+        stream = new_stream(self.measured.seed)
+        with np.errstate(over="ignore"):
+            self._play(stream, [0, 0, 0], 1)
+            for searches in self.measured.searches:
+                self._search(searches.simulations, stream)
+        for searcher in self._rivals:
+            if searcher is not None:
+                searcher()
+
+    def measure(self, repeat: int, seconds: float, clock: Clock) -> None:
+        """One repeat of everything."""
+        measured = self.measured
+        stream = new_stream(measured.seed, repeat)
+        with np.errstate(over="ignore"):
+            self._measure_playouts(stream, seconds, clock)
+            for searches, searcher in zip(measured.searches, self._rivals, strict=True):
+                n = searches.simulations
+                done, elapsed_s = timed(lambda n=n: self._search(n, stream), seconds, clock)  # type: ignore[misc]
+                searches.rates.per_s.append(done / elapsed_s)
+                if searcher is not None:
+                    done, elapsed_s = timed(searcher, seconds, clock)
+                    searches.rival.per_s.append(done / elapsed_s)
+        measured.repeats += 1
+
+    def last(self) -> str:
+        """The last repeat in a few words."""
+        parts = [f"{self.measured.playouts.playouts.per_s[-1]:,.0f} playouts/s"]
+        for searches in self.measured.searches:
+            parts.append(f"{searches.rates.per_s[-1]:,.0f} simulations/s")
+            if searches.rival.per_s:
+                parts.append(f"rival {searches.rival.per_s[-1]:,.0f}")
+        return ", ".join(parts)
+
+    def _measure_playouts(self, stream: Any, seconds: float, clock: Clock) -> None:
+        played = self.measured.playouts
+        before = played.num_moves
+
+        def play() -> int:
+            played.num_moves += self._play(stream, played.results, self._chunk)
+            return self._chunk
+
+        done, elapsed_s = timed(play, seconds, clock)
+        played.num_playouts += done
+        played.playouts.per_s.append(done / elapsed_s)
+        played.moves.per_s.append((played.num_moves - before) / elapsed_s)
+
+    def _play(self, stream: Any, results: list[int], playouts: int) -> int:
+        """Play, and add to the results; the moves that were made."""
+        counts = np.zeros(3, dtype=np.int64)
+        moves = int(self._engine.play_out(self._root, playouts, counts, stream, self._work))
+        for i in range(3):
+            results[i] += int(counts[i])
+        return moves
+
+    def _search(self, simulations: int, stream: Any) -> int:
+        clear(self._tree)
+        return int(
+            self._engine.simulate(self._tree, self._knobs, self._root, simulations, stream, self._work)
+        )
+
+
+def _sequential_knobs(game: Game) -> Knobs:
+    """Those of a search with default options that shares nothing."""
+    request = SearchRequest(game=game.spec)
+    return knobs_of(Context("benchmark", request, game.spec, game.initial_state(), 0, 2))

@@ -1,0 +1,158 @@
+"""`banyan benchmark`: how fast one core is."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cluster.commands.options import OUTPUT, JsonOption, NoColorOption, colour_wanted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cluster.benchmark import Rival
+
+DEFAULT_SIMULATIONS = 10_000
+MAX_SIMULATIONS = 100_000_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("benchmark")(benchmark)
+
+
+def benchmark(
+    games: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[GAME ...]", help="Games to measure; all of them if none is named."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="For each measurement.")] = 1.0,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 5,
+    simulations: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Simulations of each search (10000); several times for several rows."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="openspiel", help="Another program to measure beside it, in the same run."),
+    ] = None,
+    progress: Annotated[
+        bool,
+        typer.Option(
+            "--progress/--no-progress", help="A line a repeat on standard error.", rich_help_panel=OUTPUT
+        ),
+    ] = True,
+    json_output: JsonOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Random playouts and UCT simulations per second, of each game on one core."""
+    import games as rules
+    from cluster import benchmark as measuring
+    from cluster.terminal import print_json, stdout_console
+
+    wanted = [rules.load(name) for name in games or rules.names()]
+    sizes = simulations or [DEFAULT_SIMULATIONS]
+    _check(seconds, repeats, sizes, seed)
+    rival = _rival(against)
+
+    def report(line: str) -> None:
+        if progress:
+            print(f"banyan: {line}", file=sys.stderr, flush=True)
+
+    benches = measuring.benchmark(
+        wanted,
+        simulations=sizes,
+        seconds=seconds,
+        repeats=repeats,
+        seed=seed,
+        rival=rival,
+        report=report,
+    )
+    rows = [row for bench in benches for row in bench.rows(rival)]
+    if json_output:
+        print_json(rows)
+        return
+    console = stdout_console(colour_wanted(no_color))
+    console.print(_table(rows, rival))
+    console.print(
+        f"median (lowest - highest) of {repeats} interleaved repeats of {seconds:g} s each; "
+        f"one core, from the start position, seed {seed}",
+        soft_wrap=True,
+    )
+    if rival is not None:
+        console.print(
+            f"{rival.name} {rival.version}: its C++ MCTSBot, random rollouts, the same exploration constant",
+            soft_wrap=True,
+        )
+
+
+def _check(seconds: float, repeats: int, sizes: list[int], seed: int) -> None:
+    from games.errors import InvalidInput
+
+    if not 0 < seconds <= 3600:
+        raise InvalidInput("seconds", seconds, "a number above 0, at most 3600")
+    if not 1 <= repeats <= 1000:
+        raise InvalidInput("repeats", repeats, "a whole number from 1 to 1000")
+    for size in sizes:
+        if not 1 <= size <= MAX_SIMULATIONS:
+            raise InvalidInput("simulations", size, f"a whole number from 1 to {MAX_SIMULATIONS}")
+    if not 0 <= seed < 2**31:
+        # As large as OpenSpiel takes it.
+        raise InvalidInput("seed", seed, f"a whole number from 0 to {2**31 - 1}")
+
+
+def _rival(against: str | None) -> Rival | None:
+    from games.errors import InvalidInput
+
+    if against is None:
+        return None
+    if against != "openspiel":
+        raise InvalidInput("against", against, "openspiel")
+    from cluster.openspiel import OpenSpiel
+
+    return OpenSpiel()
+
+
+def _table(rows: list[dict[str, Any]], rival: Rival | None) -> Table:
+    """A block of lines for each game: what was measured, its median, lowest and highest, and a remark."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for heading in ("median", "lowest", "highest"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    shown = None
+    for row in rows:
+        if row["game"] != shown:
+            shown = row["game"]
+            table.add_section()
+            table.add_row(f"[bold]{shown}[/bold]")
+            _add_rate(table, "random playouts", row, "playouts_per_s", _results(row["results"]))
+            _add_rate(table, "random moves", row, "moves_per_s", f"{row['mean_length']:.1f} in each playout")
+        _add_rate(table, "simulations", row, "simulations_per_s", f"{row['simulations']:,} in each search")
+        against = row.get("against")
+        if rival is not None and against is None:
+            table.add_row(f"  {rival.name}", "-", "", "", "does not have this game")
+        elif against is not None:
+            _add_rate(table, against["name"], against, "simulations_per_s", "the same searches")
+            ratios = (against["ratio"], *against["spread"]["ratio"])
+            table.add_row("  ratio", *(f"{ratio:.1f}" for ratio in ratios), style="bold")
+    return table
+
+
+def _add_rate(table: Table, name: str, row: dict[str, Any], key: str, remark: str) -> None:
+    from cluster.terminal import rate
+
+    table.add_row(
+        f"  {name}", *(rate(value) for value in (row[key], *row["spread"][key])), f"[dim]{remark}[/dim]"
+    )
+
+
+def _results(results: dict[str, float]) -> str:
+    first, draw, second = (f"{100 * results[key]:.0f} %" for key in ("first", "draw", "second"))
+    return f"won {first}, drawn {draw}, lost {second}"

@@ -1,0 +1,182 @@
+"""`banyan games`, `banyan show` and `banyan perft`: the rules, without any search."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cluster.commands.options import (
+    OUTPUT,
+    GameArgument,
+    JsonOption,
+    MovesOption,
+    NoColorOption,
+    PositionOption,
+    colour_wanted,
+)
+
+if TYPE_CHECKING:
+    from cluster.position import Position
+    from games.game import Game
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("games")(list_games)
+    app.command("show")(show)
+    app.command("perft")(perft)
+
+
+def list_games(json_output: JsonOption = False, no_color: NoColorOption = False) -> None:
+    """The games, their options and what these accept, and how a move looks."""
+    import games
+    from cluster.terminal import print_json, stdout_console
+
+    rows = [_describe(games.load(name)) for name in games.names()]
+    if json_output:
+        print_json(rows)
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("game", "option", "default", "accepted", "moves"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        options = row["options"] or [{"name": "-", "default": "", "accepted": ""}]
+        for i, option in enumerate(options):
+            table.add_row(
+                f"[bold]{row['name']}[/bold]" if i == 0 else "",
+                option["name"],
+                str(option["default"]),
+                option["accepted"],
+                " ".join(row["example_moves"]) if i == 0 else "",
+            )
+        table.add_section()
+    console = stdout_console(colour_wanted(no_color))
+    console.print(table)
+    console.print("Options follow the name: gomoku:size=15,overline=not", markup=False)
+
+
+def show(
+    game: GameArgument,
+    moves: MovesOption = None,
+    position: PositionOption = None,
+    legal: Annotated[
+        bool, typer.Option("--legal", help="List the legal moves.", rich_help_panel=OUTPUT)
+    ] = False,
+    json_output: JsonOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Draw a position, and say who moves."""
+    from cluster.position import read_position
+    from cluster.terminal import has_colour, print_json, stdout_console
+
+    shown = read_position(game, moves, position)
+    if json_output:
+        print_json(_position_json(shown))
+        return
+    from games.drawing import draw
+
+    console = stdout_console(colour_wanted(no_color))
+    legal_moves = _legal_moves(shown)
+    lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), ""]
+    if shown.over:
+        lines.append(f"over      {shown.outcome_text}")
+    else:
+        lines.append(f"to move   {shown.to_move}")
+        lines.append(f"legal     {len(legal_moves)} move{'s' * (len(legal_moves) != 1)}")
+        if legal:
+            lines.append(f"          {' '.join(legal_moves)}")
+    lines.append(f"position  {shown.game.format_position(shown.state)}")
+    print("\n".join(lines))
+
+
+def perft(
+    game: GameArgument,
+    depth: Annotated[str, typer.Argument(metavar="DEPTH", help="Plies, 1 or more.")],
+    divide: Annotated[bool, typer.Option("--divide", help="Counts of DEPTH move by move.")] = False,
+    moves: MovesOption = None,
+    position: PositionOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Count the move sequences of each length up to DEPTH: the proof that the rules are right."""
+    from cluster.position import read_position
+    from cluster.terminal import count, print_json, rate
+    from games import perft as counting
+    from games.errors import InvalidInput
+
+    if not depth.isascii() or not depth.isdigit() or int(depth) < 1:
+        raise InvalidInput("depth", depth, "a whole number of at least 1")
+    deepest = int(depth)
+    start = read_position(game, moves, position)
+    # The first call loads or compiles the counting loop, which is no part of the rate.
+    counting.perft(start.game, start.state, 1)
+    rows: list[dict[str, Any]] = []
+    for plies in range(1, deepest + 1):
+        started = time.perf_counter()
+        nodes = counting.perft(start.game, start.state, plies)
+        elapsed_s = time.perf_counter() - started
+        rows.append({"depth": plies, "count": nodes, "elapsed_s": round(elapsed_s, 6)})
+        if not json_output:
+            print(f"{plies:>3}  {count(nodes):>20}  {rate(nodes / elapsed_s):>10}")
+            sys.stdout.flush()
+    answer: dict[str, Any] = {"game": start.game.spec, "moves": list(start.moves), "counts": rows}
+    if divide:
+        parts: list[dict[str, Any]] = [
+            {"move": start.game.format_move(start.state, move), "count": nodes}
+            for move, nodes in counting.divide(start.game, start.state, deepest)
+        ]
+        answer["divide"] = parts
+        if not json_output:
+            print()
+            for part in parts:
+                print(f"{part['move']:>6}  {count(part['count']):>17}")
+    if json_output:
+        print_json(answer)
+
+
+def _legal_moves(shown: Position) -> list[str]:
+    return [shown.game.format_move(shown.state, move) for move in shown.game.legal_moves(shown.state)]
+
+
+def _position_json(shown: Position) -> dict[str, Any]:
+    outcome = shown.outcome
+    return {
+        "game": shown.game.spec,
+        "moves": list(shown.moves),
+        "position": shown.game.format_position(shown.state),
+        "to_move": shown.to_move,
+        "legal_moves": _legal_moves(shown),
+        "over": shown.over,
+        "returns": None if outcome is None else [outcome, -outcome],
+    }
+
+
+def _describe(game: Game) -> dict[str, Any]:
+    state = game.initial_state()
+    moves = game.legal_moves(state)
+    examples = sorted({moves[0], moves[len(moves) // 2], moves[-1]})
+    return {
+        "name": game.name,
+        "options": [
+            {"name": key, "default": default, "accepted": _accepted(game, key)}
+            for key, default in game.options.items()
+        ],
+        "example_moves": [game.format_move(state, move) for move in examples],
+    }
+
+
+def _accepted(game: Game, key: str) -> str:
+    """What an option accepts, in the words with which the game refuses a value that none accepts."""
+    import games
+    from games.errors import InvalidInput
+
+    try:
+        games.load(f"{game.name}:{key}=_")
+    except InvalidInput as refusal:
+        return refusal.accepted
+    return ""

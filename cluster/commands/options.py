@@ -1,0 +1,48 @@
+"""Options that several commands have, described once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+POSITION, BUDGET, ALGORITHM, PLACE, OUTPUT = "Position", "Budget", "Algorithm", "Where it runs", "Output"
+
+GameArgument = Annotated[
+    str, typer.Argument(metavar="GAME", help="A game, such as gomoku or gomoku:size=15 (see banyan games).")
+]
+MovesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--moves",
+        metavar="'M1 M2 ...'",
+        help="Moves from the start, or from --position, in the game's notation.",
+        rich_help_panel=POSITION,
+    ),
+]
+PositionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--position",
+        metavar="TEXT",
+        help="A position as banyan show prints it, instead of the start.",
+        rich_help_panel=POSITION,
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON on standard output, and nothing else.", rich_help_panel=OUTPUT),
+]
+NoColorOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-color",
+        help="No colour, even where the terminal has it (like NO_COLOR).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def colour_wanted(no_color: bool) -> bool | None:
+    """False for no colour; None leaves it to the terminal."""
+    return False if no_color else None

@@ -1,0 +1,149 @@
+"""From a request to an answer on the screen: what `banyan search` does once its options are read.
+
+What may be wrong with the input is found before anything is started. Whatever was started is
+put away again, however the search ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cluster import report, terminal
+from cluster.coordinator import Coordinator
+from cluster.executor import Executor
+from cluster.executors import DEFAULT_JOB_TIMEOUT_S, make_executor
+from cluster.interruption import INTERRUPTED, Interruption
+from cluster.processes import descendants, kill
+from cluster.progress import Progress
+from cluster.session import Session
+from search.engine import engine_of
+from search.opening import Search, open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a search runs and who may watch: nothing of it can change the answer."""
+
+    executor: str
+    workers: int | None
+    address: str | None
+    job_timeout_s: float | None
+    metrics_port: int | None
+    metrics_host: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is shown."""
+
+    json: bool
+    progress: bool
+    colour: bool | None
+
+
+def run_search(request: SearchRequest, place: Place, output: Output) -> int:
+    """Search and print the answer; the exit status. Raises InvalidInput, SearchFailed, ConnectionError."""
+    errors = terminal.stderr_console(output.colour)
+    interruption = Interruption()
+    interruption.install()
+    try:
+        with ExitStack() as stack:
+            metrics = None
+            if place.metrics_port is not None:
+                from cluster.metrics import MetricsServer
+
+                metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
+                stack.callback(metrics.close)
+            search = open_search(request)
+            with _starting(errors, place):
+                executor = _open_executor(search, place, interruption, stack, errors)
+            session = Session(Coordinator(search, executor.num_workers), executor)
+            interruption.watch(session)
+            if metrics is not None:
+                metrics.watch(session)
+            with Progress(errors, request, enabled=output.progress) as progress:
+                result = session.run(observers=(progress,))
+            print_result(search, result, output)
+            return INTERRUPTED if result.stopped_by == "cancelled" else 0
+    except KeyboardInterrupt:
+        errors.print("banyan: interrupted before the search began")
+        return INTERRUPTED
+    finally:
+        interruption.uninstall()
+
+
+def print_result(search: Search, result: SearchResult, output: Output) -> None:
+    """The final answer on standard output."""
+    if output.json:
+        terminal.print_json(result.to_json())
+        return
+    from rich.text import Text
+
+    console = terminal.stdout_console(output.colour)
+    board = report.board_text(
+        search.game, search.root_state, result.answer, colour=terminal.has_colour(console)
+    )
+    # A drawn board is not to be broken into lines, however narrow the terminal.
+    console.print(Text.from_ansi(board), soft_wrap=True)
+    console.print()
+    for name, text in report.facts(result):
+        console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    if result.answer.children:
+        console.print()
+        console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))
+    for line in report.warnings(result, search.request.memory_mb):
+        terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow")
+
+
+def _open_executor(
+    search: Search, place: Place, interruption: Interruption, stack: ExitStack, console: Console
+) -> Executor:
+    """A started executor that is closed with the stack."""
+    timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
+    before = descendants()
+    try:
+        executor = make_executor(place.executor, place.workers, place.address, timeout_s)
+    except BaseException as error:
+        # Ray that was interrupted while it started does not know all that it has started.
+        kill(descendants() - before)
+        if isinstance(error, SystemExit):
+            # Its own answer to SIGTERM, which it takes over.
+            raise KeyboardInterrupt from None
+        raise
+    stack.callback(executor.close)
+    interruption.install()
+    _note_compilation(search, console)
+    executor.open(search.context)
+    return executor
+
+
+def _note_compilation(search: Search, console: Console) -> None:
+    """Say so when the search has to wait for its kernels to be compiled."""
+    engine = engine_of(search.game)
+    kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
+    if not hasattr(kernel, "py_func"):
+        # Uncompiled.
+        return
+    cache = Path(kernel.stats.cache_path)
+    if not any(cache.glob(f"*{kernel.py_func.__qualname__}-*.nbi")):
+        console.print(f"compiling the kernels of {search.game.name} (once on this machine) ...")
+
+
+@contextmanager
+def _starting(console: Console, place: Place) -> Iterator[None]:
+    """A sign of life on a terminal while Ray starts."""
+    if place.executor != "ray" or not console.is_terminal:
+        yield
+        return
+    where = "a local Ray" if place.address is None else f"Ray at {place.address}"
+    with console.status(f"starting the workers on {where} ..."):
+        yield

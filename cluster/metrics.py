@@ -1,0 +1,298 @@
+"""Metrics for Prometheus: the only file that knows prometheus_client.
+
+Nothing is counted here. A scrape reads what the coordinator, the executor and the session
+have counted anyway, so a search pays nothing for being watched. The scrape has a thread of
+its own and reads while the search writes: single numbers need no lock, and lists are
+copied before they are gone through. What is kept is what would be lost otherwise: the
+totals of searches that have ended, and a few samples for the rates.
+
+Workers are labelled by slot, never by process: a slot outlives the processes that fill it,
+so the number of time series stays the number of workers. cluster/README.md says what each
+metric means; tests/cluster/test_metrics.py holds the two together.
+"""
+
+from __future__ import annotations
+
+import copy
+import platform
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cluster.coordinator import DURATION_BUCKETS_S, Durations
+from cluster.executor import Executor
+from cluster.session import Session
+from games.errors import InvalidInput
+from search.result import STOPPED_BY
+
+OUTCOMES = (*STOPPED_BY, "failed")
+RATE_S = 3.0
+"""Rates are taken over at least so long, or since the scrape before if that is longer ago."""
+SAMPLE_EVERY_S = 0.5
+"""Scrapes closer together than this share a sample, which bounds how many are kept."""
+
+
+class MetricsServer:
+    """Serves the metrics of the sessions that it watches, on a port of this machine."""
+
+    def __init__(
+        self, port: int, host: str = "127.0.0.1", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Listens at once; port 0 takes any free one. Raises InvalidInput (metrics_port)."""
+        self._collector = _SessionCollector(clock)
+        registry = CollectorRegistry()
+        registry.register(self._collector)
+        try:
+            self._server, self._thread = start_http_server(port, host, registry)
+        except (OSError, OverflowError) as error:
+            accepted = f"a free port of {host} from 1 to 65535, or 0 for any ({error})"
+            raise InvalidInput("metrics_port", port, accepted) from None
+        self.host = host
+        self.port = int(self._server.server_port)
+
+    def watch(self, session: Session) -> None:
+        """Show this session from now on. What ended sessions counted stays in the totals."""
+        self._collector.watch(session)
+
+    def close(self) -> None:
+        """Stop listening; a second time does nothing."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@dataclass
+class _Totals:
+    """What only ever grows, summed over sessions."""
+
+    simulations: int = 0
+    playouts: int = 0
+    jobs_done: int = 0
+    jobs_retried: int = 0
+    late_results: int = 0
+    created: int = 0
+    duplicates: int = 0
+    job_durations: Durations = field(default_factory=Durations)
+    merge_durations: Durations = field(default_factory=Durations)
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+
+    def add(self, session: Session) -> None:
+        """Add what a session has counted so far; modified in place."""
+        counters, strategy = session.coordinator.counters, session.search.strategy
+        self.simulations += counters.simulations
+        self.playouts += counters.playouts
+        self.jobs_done += counters.jobs_done
+        self.jobs_retried += counters.jobs_retried
+        self.late_results += counters.late_results
+        self.created += int(strategy.created)
+        self.duplicates += int(strategy.duplicates)
+        _add_durations(self.job_durations, counters.job_durations)
+        _add_durations(self.merge_durations, counters.merge_durations)
+        if session.outcome is not None:
+            self.outcomes[session.outcome] += 1
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Totals at one moment, for rates."""
+
+    time_s: float
+    simulations: int
+    playouts: int
+    busy_s: dict[int, float]
+    """By slot."""
+
+
+class _SessionCollector(Collector):
+    """Turns the state of sessions into metrics, each time that it is asked."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Held while the lists below change or are gone through; the search loop never waits for it."""
+        self._sessions: list[Session] = []
+        """Those that run, and the one watched last."""
+        self._executors: list[Executor] = []
+        """All that were ever watched, for their workers' totals. A process starts few."""
+        self._ended = _Totals()
+        self._samples: deque[_Sample] = deque()
+
+    def watch(self, session: Session) -> None:
+        with self._lock:
+            if any(known is session for known in self._sessions):
+                return
+            for known in self._sessions:
+                if known.outcome is not None:
+                    self._ended.add(known)
+            self._sessions = [known for known in self._sessions if known.outcome is None] + [session]
+            if not any(known is session.executor for known in self._executors):
+                self._executors.append(session.executor)
+            self._keep(self._sample(self._totals()))
+
+    def collect(self) -> Iterator[Metric]:
+        with self._lock:
+            sessions = list(self._sessions)
+            totals = self._totals()
+            sample = self._sample(totals)
+            before = self._sample_before(sample)
+            self._keep(sample)
+            restarts = _by_slot(self._executors, lambda worker: worker.restarts)
+        yield from _search_metrics(sessions, totals)
+        yield from _job_metrics(sessions, totals)
+        yield from _tree_metrics(sessions, totals)
+        yield from _rates(sample, before)
+        yield from _worker_metrics(sessions, sample, before, restarts)
+        yield _build_info()
+
+    def _totals(self) -> _Totals:
+        totals = copy.deepcopy(self._ended)
+        for session in self._sessions:
+            totals.add(session)
+        return totals
+
+    def _sample(self, totals: _Totals) -> _Sample:
+        busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
+        return _Sample(self._clock(), totals.simulations, totals.playouts, busy_s)
+
+    def _sample_before(self, now: _Sample) -> _Sample:
+        """The youngest sample that is RATE_S old, else the oldest; all older ones are forgotten."""
+        while len(self._samples) > 1 and self._samples[1].time_s <= now.time_s - RATE_S:
+            self._samples.popleft()
+        return self._samples[0] if self._samples else now
+
+    def _keep(self, sample: _Sample) -> None:
+        if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
+            self._samples.append(sample)
+
+
+def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    yield _counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
+    yield _counter("banyan_playouts_total", "Playouts behind the merged simulations.", totals.playouts)
+    running = sum(session.outcome is None for session in sessions)
+    yield _gauge("banyan_running_searches", "Searches that have not ended.", running)
+    ended = CounterMetricFamily(
+        "banyan_searches", "Searches that ended, by what ended them.", labels=["outcome"]
+    )
+    for outcome, count in totals.outcomes.items():
+        ended.add_metric([outcome], count)
+    yield ended
+
+
+def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    yield _counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
+    yield _counter(
+        "banyan_retried_jobs_total", "Jobs handed out again after they were lost.", totals.jobs_retried
+    )
+    yield _counter(
+        "banyan_late_results_total", "Results dropped: their job was no longer out.", totals.late_results
+    )
+    running = [session for session in sessions if session.outcome is None]
+    in_flight = sum(session.coordinator.jobs_in_flight for session in running)
+    yield _gauge("banyan_in_flight_jobs", "Jobs handed out whose result has not come.", in_flight)
+    unobserved = sum(session.search.strategy.unobserved for session in running)
+    yield _gauge("banyan_unobserved_samples", "Simulations handed out and not yet merged.", unobserved)
+    yield _histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
+    yield _histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
+
+
+def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    coordinators = [session.coordinator for session in sessions]
+    nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
+    yield _gauge("banyan_tree_nodes", "Nodes of all trees that the search keeps.", nodes)
+    shared = sum(coordinator.tree_bytes for coordinator in coordinators)
+    yield _gauge("banyan_tree_bytes", "Bytes of the shared tree.", shared)
+    largest = max((coordinator.counters.lane_tree_bytes for coordinator in coordinators), default=0)
+    yield _gauge("banyan_lane_tree_bytes", "Bytes of the largest tree that a job has reported.", largest)
+    full = sum(coordinator.counters.tree_full for coordinator in coordinators)
+    yield _gauge("banyan_full_searches", "Searches in which a tree has used up its memory.", full)
+    yield _counter("banyan_created_nodes_total", "Nodes that jobs made.", totals.created)
+    yield _counter("banyan_duplicate_nodes_total", "Nodes that another lane had made too.", totals.duplicates)
+    ratio = GaugeMetricFamily(
+        "banyan_duplicate_expansions_ratio", "Share of new nodes that several lanes made."
+    )
+    created = sum(int(session.search.strategy.created) for session in sessions)
+    if created:
+        ratio.add_metric([], sum(int(session.search.strategy.duplicates) for session in sessions) / created)
+    yield ratio
+
+
+def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
+    simulations = _rate(sample.simulations - before.simulations, sample, before)
+    yield _gauge("banyan_simulations_per_second", "Simulations a second, lately.", simulations)
+    playouts = _rate(sample.playouts - before.playouts, sample, before)
+    yield _gauge("banyan_playouts_per_second", "Playouts a second, lately.", playouts)
+
+
+def _worker_metrics(
+    sessions: list[Session], sample: _Sample, before: _Sample, restarts: dict[int, float]
+) -> Iterator[Metric]:
+    alive = GaugeMetricFamily("banyan_alive_workers", "1 while the slot has a worker.", labels=["slot"])
+    ratio = GaugeMetricFamily("banyan_worker_busy_ratio", "Share of time in jobs, lately.", labels=["slot"])
+    busy = CounterMetricFamily("banyan_worker_busy_seconds", "Time in jobs.", labels=["slot"])
+    restarted = CounterMetricFamily("banyan_worker_restarts", "Workers replaced.", labels=["slot"])
+    for slot, is_alive in _by_slot((session.executor for session in sessions), lambda w: w.alive).items():
+        alive.add_metric([str(slot)], float(is_alive > 0))
+    for slot, busy_s in sample.busy_s.items():
+        busy.add_metric([str(slot)], busy_s)
+        # A job counts when it ends, which can push a short interval over 1.
+        ratio.add_metric([str(slot)], min(1.0, _rate(busy_s - before.busy_s.get(slot, 0.0), sample, before)))
+    for slot, count in restarts.items():
+        restarted.add_metric([str(slot)], count)
+    yield from (alive, ratio, busy, restarted)
+
+
+def _build_info() -> Metric:
+    versions = {"version": "banyan-mcts", "ray": "ray", "numba": "numba"}
+    labels = {label: _version_of(package) for label, package in versions.items()}
+    labels["python"] = platform.python_version()
+    info = GaugeMetricFamily("banyan_build_info", "What runs; always 1.", labels=list(labels))
+    info.add_metric(list(labels.values()), 1)
+    return info
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _by_slot(executors: Iterable[Executor], value: Callable[..., float]) -> dict[int, float]:
+    """A value of each worker, added up by slot."""
+    sums: dict[int, float] = {}
+    for executor in executors:
+        for worker in executor.workers:
+            sums[worker.slot] = sums.get(worker.slot, 0.0) + value(worker)
+    return sums
+
+
+def _rate(growth: float, sample: _Sample, before: _Sample) -> float:
+    elapsed_s = sample.time_s - before.time_s
+    return growth / elapsed_s if elapsed_s > 0 else 0.0
+
+
+def _add_durations(total: Durations, more: Durations) -> None:
+    total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
+    total.sum_s += more.sum_s
+
+
+def _counter(name: str, text: str, value: float) -> Metric:
+    return CounterMetricFamily(name.removesuffix("_total"), text, value=value)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def _histogram(name: str, text: str, durations: Durations) -> Metric:
+    bounds = [*map(str, DURATION_BUCKETS_S), "+Inf"]
+    buckets = list(zip(bounds, accumulate(durations.counts), strict=True))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.sum_s)

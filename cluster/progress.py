@@ -1,0 +1,137 @@
+"""Live progress of a search: a view on a terminal, plain lines elsewhere. Always on standard error.
+
+The session calls the observer at every event, thousands of times a second; it returns at once
+while nothing is due. What it costs to draw decides how often it draws, so that watching takes
+next to nothing of a search that runs in the same process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from cluster import terminal
+from cluster.session import Session
+from search.request import SearchRequest
+from search.result import Answer, answer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+
+REDRAW_S = 0.125
+LINE_S = 1.0
+ANSWER_S = 0.25
+"""How often the tree is asked for its answer at most."""
+DRAWING_SHARE = 0.03
+"""The most of the time that drawing may take."""
+RATE_S = 2.0
+"""The rate is taken over so long."""
+
+
+class Figures:
+    """What a view shows, taken from a session: rates over the last seconds, and the answer as it stands."""
+
+    def __init__(self) -> None:
+        self.answer = Answer(None, 0.0, (), ())
+        self.rate = 0.0
+        self.busy: list[float] = []
+        """For each worker slot, the share of the last seconds that it spent in jobs."""
+        self._samples: deque[tuple[float, int, list[float]]] = deque()
+        self._answered_s = -ANSWER_S
+
+    def update(self, session: Session) -> None:
+        """Take a sample. An observer calls this when it is about to draw."""
+        now = session.elapsed_s
+        busy = [worker.busy_s for worker in session.executor.workers]
+        if not self._samples:
+            self._samples.append((0.0, 0, [0.0] * len(busy)))
+        simulations = session.coordinator.counters.simulations
+        self._samples.append((now, simulations, busy))
+        while len(self._samples) > 2 and self._samples[1][0] <= now - RATE_S:
+            self._samples.popleft()
+        since_s, before, busy_before = self._samples[0]
+        window_s = max(now - since_s, 1e-9)
+        self.rate = (simulations - before) / window_s
+        self.busy = [
+            min(1.0, max(0.0, (total - earlier) / window_s))
+            for total, earlier in zip(busy, busy_before, strict=False)
+        ]
+        if now - self._answered_s >= ANSWER_S:
+            self._answered_s = now
+            self.answer = answer(session.search)
+
+
+class Progress:
+    """The observer to pass to a session, to be used as a context manager around it."""
+
+    def __init__(
+        self,
+        console: Console,
+        request: SearchRequest,
+        *,
+        enabled: bool = True,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """``clock`` measures what drawing costs; when to draw goes by the session's clock."""
+        self._console = console
+        self._request = request
+        self._live_wanted = enabled and console.is_terminal and not console.is_dumb_terminal
+        self._lines_wanted = enabled and not self._live_wanted
+        self._clock = clock
+        self._figures = Figures()
+        self._due_s = 0.0 if self._live_wanted else LINE_S
+        self._live: Live | None = None
+
+    def __enter__(self) -> Progress:
+        if self._live_wanted:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __call__(self, session: Session) -> None:
+        """Draw if it is time to."""
+        now = session.elapsed_s
+        if now < self._due_s or session.finished_s is not None:
+            return
+        if self._live is not None:
+            started = self._clock()
+            self._figures.update(session)
+            from cluster.progress_view import view
+
+            self._live.update(view(session, self._figures, self._console), refresh=True)
+            cost_s = self._clock() - started
+            self._due_s = session.elapsed_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
+        elif self._lines_wanted:
+            self._figures.update(session)
+            print(line(session, self._figures), file=self._console.file, flush=True)
+            self._due_s = now + LINE_S
+
+
+def line(session: Session, figures: Figures) -> str:
+    """Progress as one plain line."""
+    counters, now = session.coordinator.counters, figures.answer
+    parts = [
+        f"banyan: {terminal.duration(session.elapsed_s)}",
+        f"{terminal.count(counters.simulations)} simulations",
+        terminal.rate(figures.rate),
+        f"{terminal.count(counters.jobs_done)} jobs",
+    ]
+    if counters.jobs_retried:
+        parts.append(f"{terminal.count(counters.jobs_retried)} retried")
+    if now.best_move is not None:
+        parts.append(f"best {now.best_move} {terminal.value(now.value)}")
+        parts.append(f"line {' '.join(now.pv[:6])}")
+    return ", ".join(parts)

@@ -1,0 +1,68 @@
+"""What all commands that print for people share: consoles, colour, and how numbers look."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def stdout_console(colour: bool | None = None) -> Console:
+    """Where answers go. ``colour`` None leaves it to the terminal and NO_COLOR; False has none."""
+    return _console(colour, stderr=False)
+
+
+def stderr_console(colour: bool | None = None) -> Console:
+    """Where progress and warnings go."""
+    return _console(colour, stderr=True)
+
+
+def has_colour(console: Console) -> bool:
+    """Whether what is printed may hold escape sequences."""
+    return console.is_terminal and not console.is_dumb_terminal and not console.no_color
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on standard output."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+def count(value: float) -> str:
+    """A whole number with its thousands divided."""
+    return f"{round(value):,}"
+
+
+def rate(per_s: float) -> str:
+    """A rate with three digits that matter: 950/s, 38.2 k/s, 4.02 M/s."""
+    for size, sign in ((1e6, " M"), (1e3, " k")):
+        if per_s >= 0.9995 * size:
+            scaled = per_s / size
+            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
+            return f"{scaled:.{digits}f}{sign}/s"
+    return f"{per_s:.0f}/s" if per_s >= 9.95 or per_s == 0 else f"{per_s:.1f}/s"
+
+
+def value(mean: float) -> str:
+    """A mean return in [-1, 1] with its sign, and as the share of points that it stands for."""
+    return f"{mean:+.3f} ({50 * (1 + mean):.1f} %)"
+
+
+def duration(seconds: float) -> str:
+    """Seconds below a minute, then minutes and hours."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d} h" if hours else f"{minutes}:{rest:02d} min"
+
+
+def _console(colour: bool | None, *, stderr: bool) -> Console:
+    from rich.console import Console
+
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=False, no_color=True if colour is False else None
+    )

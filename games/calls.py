@@ -1,0 +1,45 @@
+"""The rules of a game as Python calls them: through compiled functions that are cached on disk.
+
+Calling a jitted rule from Python compiles it anew in each process. These wrappers go
+through `games.specialise`, so that a second process loads what the first has compiled.
+"""
+
+from __future__ import annotations
+
+from games.game import Game, Moves, Rules, State
+from games.specialise import specialise
+from games.unbound import current_player, is_terminal, legal_moves, play, returns
+
+
+def call_current_player(state: State) -> int:
+    """See `Rules.current_player`."""
+    return current_player(state)
+
+
+def call_legal_moves(state: State, moves: Moves) -> int:
+    """See `Rules.legal_moves`."""
+    return legal_moves(state, moves)
+
+
+def call_play(state: State, move: int) -> None:
+    """See `Rules.play`."""
+    play(state, move)
+
+
+def call_is_terminal(state: State) -> bool:
+    """See `Rules.is_terminal`."""
+    return is_terminal(state)
+
+
+def call_returns(state: State) -> float:
+    """See `Rules.returns`."""
+    return returns(state)
+
+
+_CALLS = (call_current_player, call_legal_moves, call_play, call_is_terminal, call_returns)
+
+
+def calls_of(game: Game) -> Rules:
+    """The game's rules for callers in Python; ``playout`` is left out."""
+    wrapped = specialise(_CALLS, game)
+    return Rules(*(wrapped[function.__name__] for function in _CALLS))

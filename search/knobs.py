@@ -1,0 +1,20 @@
+"""From a request to the plain numbers that kernels take."""
+
+from __future__ import annotations
+
+from search.job import Context
+from search.selection import Knobs
+
+
+def knobs_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> Knobs:
+    """The request's knobs for a kernel; what is left out is that of a search that knows of no other lane."""
+    request = context.request
+    return Knobs(
+        exploration=2.0 * request.exploration,
+        first_play_urgency=float(request.first_play_urgency),
+        solver=request.solver,
+        anticipated=anticipated,
+        virtual_loss=request.in_flight == "virtual-loss",
+        share=share,
+        num_shares=num_shares,
+    )

@@ -1,0 +1,46 @@
+"""Compiles kernels, or loads them from the cache, before anything waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.rng import new_stream
+from search.engine import Engine
+from search.job import Context
+from search.knobs import knobs_of
+from search.selection import prove_root
+from search.statistics import increments, lone_root, merge, restore, snapshot
+from search.summary import digest
+from search.tree import new_tree
+
+
+def warm_up_worker(engine: Engine, context: Context) -> None:
+    """Run each kernel that the search's jobs use once on next to nothing."""
+    work = engine.new_workspace()
+    stream = new_stream(0)
+    with np.errstate(over="ignore"):
+        if context.request.strategy == "leaf":
+            states = context.root_state.reshape(1, -1).copy()
+            engine.evaluate_leaves(states, np.ones(1, dtype=np.int32), np.zeros(1), stream, work)
+            return
+        tree = new_tree(64)
+        base = lone_root()
+        restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
+        engine.simulate(tree, knobs_of(context), context.root_state, 1, stream, work)
+        increments(tree, base, 2, 16)
+
+
+def warm_up_coordinator(engine: Engine, context: Context) -> None:
+    """The same for what the coordinator itself does with the shared tree."""
+    tree = new_tree(64)
+    statistics, _ = snapshot(tree, 0, 64)
+    merge(tree, statistics, np.zeros(1, dtype=np.int32))
+    digest(tree)
+    if context.request.solver:
+        prove_root(tree, 0, 1)
+    if context.request.strategy == "leaf":
+        work = engine.new_workspace()
+        leaves = engine.new_leaves(np.ones(1, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            engine.select_leaves(tree, knobs_of(context), context.root_state, leaves, new_stream(0), work)
+            engine.absorb_leaves(tree, knobs_of(context), leaves, np.zeros(1), work)

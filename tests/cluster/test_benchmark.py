@@ -1,0 +1,113 @@
+"""What `banyan benchmark` measures, on a clock that the test turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import games
+from cluster.benchmark import Rates, benchmark, timed
+from cluster.openspiel import OpenSpiel, name_of
+from games.game import Game
+
+
+class Clock:
+    """Each look at it is a quarter of a second later."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks / 4
+
+
+class HalfAsFast:
+    """A rival that makes five simulations a search, of tic-tac-toe alone."""
+
+    name, version = "rival", "1.2"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, float, int]] = []
+
+    def searcher(
+        self, game: Game, simulations: int, exploration: float, seed: int
+    ) -> Callable[[], int] | None:
+        self.asked.append((simulations, exploration, seed))
+        return (lambda: simulations // 2) if game.name == "tictactoe" else None
+
+
+def test_work_is_repeated_until_the_time_has_passed_and_once_at_least() -> None:
+    assert timed(lambda: 3, 1.0, Clock()) == (12, 1.0)
+    assert timed(lambda: 3, 0.0, Clock()) == (3, 0.25)
+
+
+def test_the_median_and_both_ends_are_given() -> None:
+    rates = Rates([5.0, 1.0, 3.0])
+    assert (rates.median, rates.spread) == (3.0, [1.0, 5.0])
+
+
+def test_a_row_has_the_fields_that_programs_rely_on() -> None:
+    (bench,) = benchmark(
+        [games.load("tictactoe")], simulations=[10], seconds=0.5, repeats=3, seed=4, clock=Clock()
+    )
+    (row,) = bench.rows()
+    assert {
+        *("game", "playouts_per_s", "moves_per_s", "simulations_per_s", "mean_length"),
+        *("results", "seed", "repeats", "spread"),
+    } <= set(row)
+    assert (row["game"], row["seed"], row["repeats"], row["simulations"]) == ("tictactoe", 4, 3, 10)
+    # Two searches of ten simulations in each half second of this clock.
+    assert row["simulations_per_s"] == 40.0
+    assert row["spread"]["simulations_per_s"] == [40.0, 40.0]
+    assert row["moves_per_s"] == pytest.approx(row["playouts_per_s"] * row["mean_length"], rel=1e-3)
+    assert sum(row["results"].values()) == pytest.approx(1.0)
+
+
+def test_random_tictactoe_goes_as_arithmetic_says() -> None:
+    # All 255,168 games weighted by chance: 58.5 % won, 28.8 % lost, 12.7 % drawn.
+    (bench,) = benchmark([games.load("tictactoe")], simulations=[1], seconds=0.1, repeats=2, seed=0)
+    results = bench.rows()[0]["results"]
+    assert results["first"] == pytest.approx(0.585, abs=0.01)
+    assert results["second"] == pytest.approx(0.288, abs=0.01)
+    assert results["draw"] == pytest.approx(0.127, abs=0.01)
+
+
+def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
+    rival, lines = HalfAsFast(), []
+    benches = benchmark(
+        [games.load("tictactoe"), games.load("gomoku:size=5")],
+        simulations=[10, 20],
+        seconds=0.5,
+        repeats=2,
+        seed=4,
+        rival=rival,
+        clock=Clock(),
+        report=lines.append,
+    )
+    rows = [row for bench in benches for row in bench.rows(rival)]
+    assert [row.get("against", {}).get("ratio") for row in rows] == [2.0, 2.0, None, None]
+    assert rows[0]["against"]["name"] == "rival"
+    assert rows[0]["against"]["version"] == "1.2"
+    assert rows[0]["against"]["spread"]["ratio"] == [2.0, 2.0]
+    assert [(simulations, seed) for simulations, _, seed in rival.asked] == [(10, 4), (20, 4)] * 2
+    # Repeats are interleaved: every game once, and then every game again.
+    repeats = [line.split(":")[0] for line in lines if "repeat" in line]
+    assert repeats == ["tictactoe", "gomoku", "tictactoe", "gomoku"]
+
+
+def test_openspiel_is_asked_only_for_the_same_rules() -> None:
+    assert name_of(games.load("tictactoe")) == "tic_tac_toe"
+    assert name_of(games.load("gomoku:size=9")) == "gomoku(size=9)"
+    assert name_of(games.load("gomoku:size=9,candidates=2")) is None
+    assert name_of(games.load("gomoku:overline=not")) is None
+
+
+def test_openspiel_makes_the_searches_that_it_is_asked_for() -> None:
+    pytest.importorskip("pyspiel")
+    rival = OpenSpiel()
+    (bench,) = benchmark(
+        [games.load("tictactoe")], simulations=[20], seconds=0.01, repeats=1, seed=0, rival=rival
+    )
+    assert bench.rows(rival)[0]["against"]["simulations_per_s"] > 0

@@ -1,0 +1,338 @@
+"""The command `banyan`, as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from cluster.cli import app, run
+from search.request import SearchRequest
+
+FIELDS = [
+    *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
+    *("best_move", "value", "pv", "children"),
+    *("simulations", "playouts", "tree_nodes", "tree_full", "jobs", "jobs_retried"),
+    *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
+]
+"""Of `banyan search --json`, as programs rely on them."""
+INLINE = ("--executor", "inline")
+SMALL = (*INLINE, "--simulations", "300")
+BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
+ROOT = Path(__file__).parents[2]
+COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """The command in a process of its own, its output in pipes."""
+    return subprocess.Popen(
+        [*BANYAN, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def banyan(*arguments: str) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error."""
+    with start(*arguments) as process:
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+
+def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The same without the time that a process takes to start."""
+    status = run(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def search_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    status, out, err = here(capsys, "search", *arguments, "--json", "--no-progress")
+    assert status == 0, err
+    answer = json.loads(out)
+    assert isinstance(answer, dict)
+    return answer
+
+
+WRONG = [
+    (("search", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),
+    (("search", "gomoku:"), "GAME: 'gomoku:'", "name:key=value"),
+    (("search", "gomoku:size"), "GAME: 'gomoku:size'", "name:key=value"),
+    (("search", "gomoku:size=99"), "GAME option size: '99'", "from 5 to 20"),
+    (("search", "gomoku:depth=3"), "GAME option: 'depth'", "size, candidates, overline"),
+    (("search", "tictactoe", "--moves", "a1 d4"), "--moves: 'd4'", "expected"),
+    (("search", "tictactoe", "--moves", "a1 a1"), "--moves: 'a1'", "expected"),
+    (("search", "tictactoe", "--moves", "a1 a2 b1 b2 c1"), "--moves: 'a1 a2 b1 b2 c1'", "not over"),
+    (("search", "tictactoe", "--moves", "a1 a2 b1 b2 c1 c2"), "--moves: 'c2'", "the game is over"),
+    (("search", "tictactoe", "--position", "xxx/oo./... o"), "--position: 'xxx/oo./... o'", "not over"),
+    (("search", "tictactoe", "--position", "xyz"), "--position: 'xyz'", "expected"),
+    (("search", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1 to"),
+    (("search", "tictactoe", "--simulations", "-5"), "--simulations: -5", "from 1 to"),
+    (("search", "tictactoe", "--simulations", "many"), "--simulations: 'many'", "a whole number"),
+    (("search", "tictactoe", "--seconds", "0"), "--seconds: 0.0", "from 0.001"),
+    (("search", "tictactoe", "--seconds=soon"), "--seconds: 'soon'", "a number"),
+    (
+        ("search", "tictactoe", "--simulations", "5", "--seconds", "1"),
+        "--simulations and --seconds: 'simulations=5, seconds=1.0'",
+        "not both",
+    ),
+    (("search", "tictactoe", "--memory", "0"), "--memory: 0", "from 1 to"),
+    (("search", "tictactoe", "--workers", "0"), "--workers: '0'", "or auto"),
+    (("search", "tictactoe", "--workers", "abc"), "--workers: 'abc'", "or auto"),
+    (("search", "tictactoe", "--workers", "2", *INLINE), "--workers: 2", "expected 1"),
+    (("search", "tictactoe", "--executor", "cloud"), "--executor: 'cloud'", "ray or inline"),
+    (("search", "tictactoe", "--address", "a:1", *INLINE), "--address: 'a:1'", "no address"),
+    (("search", "tictactoe", "--job-timeout", "0", *INLINE), "--job-timeout: 0.0", "more than 0"),
+    (("search", "tictactoe", "--strategy", "lief"), "--strategy: 'lief'", "root or tree or leaf"),
+    (("search", "tictactoe", "--final-move", "best"), "--final-move: 'best'", "robust or max"),
+    (("search", "tictactoe", "--in-flight", "won"), "--in-flight: 'won'", "unobserved or virtual-loss"),
+    (("search", "tictactoe", "--lanes", "0"), "--lanes: 0", "from 1 to"),
+    (("search", "tictactoe", "--fpu", "nan"), "--fpu: nan", "a number or inf"),
+    (("search", "tictactoe", "--seed", "-1"), "--seed: -1", "from 0 to"),
+    (("search", "tictactoe", "--metrics-port", "99999", *INLINE), "--metrics-port: 99999", "a free port"),
+    (("search", "tictactoe", "--depth", "3"), "--depth", "No such option"),
+    (("search",), "GAME", "Missing argument"),
+    (("serch", "tictactoe"), "serch", "search"),
+    (("show", "chess960"), "GAME: 'chess960'", "one of"),
+    (("perft", "tictactoe", "0"), "DEPTH: '0'", "at least 1"),
+    (("perft", "tictactoe", "deep"), "DEPTH: 'deep'", "at least 1"),
+    (("benchmark", "tictactoe", "--repeats", "0"), "--repeats: 0", "from 1"),
+    (("benchmark", "tictactoe", "--seconds", "0"), "--seconds: 0", "above 0"),
+    (("benchmark", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1"),
+    (("benchmark", "tictactoe", "--against", "ludii"), "--against: 'ludii'", "openspiel"),
+    (("benchmark", "gomku"), "GAME: 'gomku'", "did you mean gomoku"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named", "accepted"), WRONG, ids=lambda value: None)
+def test_wrong_input_is_one_line_that_names_field_value_and_what_is_accepted(
+    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("banyan: error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert named in err
+    assert accepted in err
+
+
+def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:
+    status, out, err = banyan("search", "gomoku", "--moves", "z99", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith("banyan: error: --moves: 'z99'")
+    assert err.count("\n") == 1
+
+
+def test_a_port_in_use_is_found_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, out, err = here(capsys, "search", "tictactoe", "--metrics-port", str(port), *SMALL)
+    assert (status, out) == (2, "")
+    assert f"--metrics-port: {port}" in err
+    assert err.count("\n") == 1
+
+
+def test_json_is_one_object_with_the_fields_that_programs_rely_on() -> None:
+    status, out, err = banyan("search", "tictactoe", "--moves", "b2 a1", *SMALL, "--json")
+    assert status == 0, err
+    assert out.count("\n") == 1
+    answer = json.loads(out)
+    assert list(answer) == FIELDS
+    assert answer["game"] == "tictactoe"
+    assert answer["moves"] == ["b2", "a1"]
+    assert answer["simulations"] == 300
+    assert answer["stopped_by"] == "simulations"
+    assert answer["best_move"] == answer["pv"][0]
+    visits = [child["visits"] for child in answer["children"]]
+    assert visits == sorted(visits, reverse=True)
+    assert 0 < sum(visits) <= 300
+    assert re.fullmatch("[0-9a-f]{64}", answer["digest"])
+
+
+def test_the_same_request_gives_the_same_digest(capsys: pytest.CaptureFixture[str]) -> None:
+    digests = {search_json(capsys, "tictactoe", *SMALL, "--seed", seed)["digest"] for seed in ("7", "7")}
+    assert len(digests) == 1
+    assert search_json(capsys, "tictactoe", *SMALL, "--seed", "8")["digest"] not in digests
+
+
+def test_options_reach_the_search(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = search_json(
+        capsys, "gomoku:size=7", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
+    )
+    assert (answer["strategy"], answer["lanes"], answer["seed"]) == ("leaf", 3, 5)
+    assert answer["game"].startswith("gomoku:size=7")
+
+
+def test_the_solver_ends_a_won_position(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = search_json(capsys, "tictactoe", "--moves", "a1 a2 b1 b2", *INLINE, "--solver")
+    assert (answer["best_move"], answer["value"], answer["stopped_by"]) == ("c1", 1.0, "proven")
+
+
+def test_memory_alone_is_a_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = search_json(capsys, "gomoku:size=9", *INLINE, "--memory", "1")
+    assert answer["stopped_by"] == "memory"
+    assert answer["tree_full"] is True
+
+
+def test_memory_that_is_used_up_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = here(
+        capsys,
+        "search",
+        "gomoku:size=9",
+        *INLINE,
+        "--memory",
+        "1",
+        "--simulations",
+        "200000",
+        "--no-progress",
+    )
+    assert status == 0
+    assert "200,000 in" in out
+    assert "the memory of 1 MB was used up: the search went on without growing" in err
+
+
+def test_people_see_the_board_and_the_best_move(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = here(
+        capsys, "search", "tictactoe", "--moves", "a1 a2 b1 b2", *SMALL, "--no-color", "--no-progress"
+    )
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    # The best move, with its share of the visits, stands in brackets on the board.
+    assert re.search(r"^1 +X +X +\[\d+\]", out, re.MULTILINE)
+    assert re.search(r"^best move +c1", out, re.MULTILINE)
+    for name in ("value", "line", "simulations", "rate", "ran on", "stopped by", "digest"):
+        assert re.search(f"^{name}", out, re.MULTILINE)
+
+
+def test_progress_goes_to_standard_error_alone() -> None:
+    status, out, err = banyan("search", "gomoku:size=9", *INLINE, "--seconds", "2.2", "--json")
+    assert status == 0
+    assert json.loads(out)["stopped_by"] == "seconds"
+    lines = [line for line in err.splitlines() if "simulations" in line]
+    assert len(lines) == 2
+    assert all(line.startswith("banyan: ") for line in lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_prints_its_best_answer(number: signal.Signals) -> None:
+    with start("search", "gomoku:size=9", *INLINE, "--seconds", "100", "--json") as process:
+        assert process.stderr is not None
+        while "simulations" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    answer = json.loads(out)
+    assert answer["stopped_by"] == "cancelled"
+    assert answer["best_move"]
+
+
+def test_games_lists_options_with_what_they_accept(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = here(capsys, "games", "--json")
+    games = {game["name"]: game for game in json.loads(out)}
+    sizes = next(option for option in games["gomoku"]["options"] if option["name"] == "size")
+    assert sizes == {"name": "size", "default": 12, "accepted": "a whole number from 5 to 20"}
+    assert all(game["example_moves"] for game in games.values())
+    assert all(option["accepted"] for game in games.values() for option in game["options"])
+    _, table, _ = here(capsys, "games")
+    assert all(name in table for name in games)
+
+
+def test_show_prints_a_position_that_it_reads_back(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--json")
+    shown = json.loads(out)
+    assert shown["over"] is False
+    assert len(shown["legal_moves"]) == 33
+    _, again, _ = here(capsys, "show", "gomoku:size=6", "--position", shown["position"], "--json")
+    assert json.loads(again) == {**shown, "moves": []}
+    _, text, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--legal")
+    assert "\x1b" not in text
+    assert "[X]" in text
+    assert "33 moves" in text
+    assert f"position  {shown['position']}" in text
+    assert " a1 " in text
+
+
+def test_show_says_who_has_won(capsys: pytest.CaptureFixture[str]) -> None:
+    moves = "a1 a2 b1 b2 c1"
+    _, text, _ = here(capsys, "show", "tictactoe", "--moves", moves)
+    assert re.search(r"^over +.* wins$", text, re.MULTILINE)
+    _, out, _ = here(capsys, "show", "tictactoe", "--moves", moves, "--json")
+    shown = json.loads(out)
+    assert (shown["to_move"], shown["over"], shown["returns"]) == (None, True, [1.0, -1.0])
+
+
+def test_perft_counts_every_depth_and_divides_the_last(capsys: pytest.CaptureFixture[str]) -> None:
+    # 9, 72, 504: permutations, since no game of tic-tac-toe ends before the fifth ply.
+    _, out, _ = here(capsys, "perft", "tictactoe", "3", "--divide", "--json")
+    answer = json.loads(out)
+    assert [row["count"] for row in answer["counts"]] == [9, 72, 504]
+    assert [part["count"] for part in answer["divide"]] == [56] * 9
+    _, text, _ = here(capsys, "perft", "tictactoe", "3", "--divide")
+    assert [line.split()[:2] for line in text.splitlines()[:3]] == [["1", "9"], ["2", "72"], ["3", "504"]]
+    assert re.search(r"^ +b2 +56$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_describes_every_option(command: str) -> None:
+    assert COMMANDS[command].help
+    for parameter in COMMANDS[command].params:
+        assert parameter.help, parameter.name
+
+
+@pytest.mark.parametrize("command", ["search"])
+def test_help_is_printed_in_panels(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    status, out, _ = here(capsys, command, "--help")
+    assert status == 0
+    for panel in ("Position", "Budget", "Algorithm", "Where it runs", "Output"):
+        assert f" {panel} " in out
+    for parameter in COMMANDS[command].params:
+        if parameter.name not in ("game", "json_output"):
+            assert f"--{parameter.name.replace('_', '-')}" in out
+
+
+def test_defaults_that_search_states_are_those_of_the_request() -> None:
+    defaults = {field.name: field.default for field in fields(SearchRequest) if field.default is not MISSING}
+    names = {"fpu": "first_play_urgency", "memory": "memory_mb"}
+    stated = 0
+    for parameter in COMMANDS["search"].params:
+        default = defaults.get(names.get(parameter.name, parameter.name))
+        in_help = re.search(r"\(([0-9.]+)\)", parameter.help)
+        if in_help and default is not None:
+            assert float(in_help[1]) == default, parameter.name
+            stated += 1
+        elif parameter.default is not None and default is not None:
+            assert parameter.default == default, parameter.name
+            stated += 1
+    assert stated >= 10
+
+
+def test_nothing_heavy_is_imported_for_help() -> None:
+    code = (
+        "import sys; from cluster.cli import run; run(['--help']);"
+        "print([name for name in ('numba', 'numpy', 'ray', 'matplotlib') if name in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert out.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    with start("show", "gomoku") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert process.returncode == 0

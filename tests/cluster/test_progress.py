@@ -1,0 +1,156 @@
+"""What is shown while a search runs: how often, where, and what."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import pytest
+from rich.console import Console
+
+from cluster import progress
+from cluster.coordinator import Coordinator
+from cluster.inline_executor import InlineExecutor
+from cluster.progress import Figures, Progress
+from cluster.progress_view import heat_map, view
+from cluster.session import Session
+from games.game import Board, Cell
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+
+
+def new_session(request: SearchRequest, tick_s: float) -> Session:
+    """A session whose clock moves on by ``tick_s`` at each look."""
+    search = open_search(request)
+    executor = InlineExecutor()
+    executor.open(search.context)
+    looks = itertools.count()
+    return Session(Coordinator(search, 1), executor, clock=lambda: next(looks) * tick_s)
+
+
+def run_watched(
+    request: SearchRequest, tick_s: float, *, terminal: bool, enabled: bool = True
+) -> tuple[SearchResult, str]:
+    """The result of a search, and what its observer wrote."""
+    console = Console(
+        file=io.StringIO(), force_terminal=terminal, width=100, height=40, _environ={"TERM": "xterm-256color"}
+    )
+    session = new_session(request, tick_s)
+    with Progress(console, request, enabled=enabled, clock=lambda: 0.0) as watching:
+        result = session.run(observers=(watching,))
+    assert isinstance(console.file, io.StringIO)
+    return result, console.file.getvalue()
+
+
+SMALL = SearchRequest(game="tictactoe", simulations=512)
+
+
+def test_where_there_is_no_terminal_a_plain_line_comes_at_most_every_second() -> None:
+    result, text = run_watched(SMALL, 0.01, terminal=False)
+    lines = text.splitlines()
+    # The session and its observer look at the clock a few times for each of the 512 jobs.
+    assert 5 <= len(lines) <= result.elapsed_s
+    times = [float(line.split()[1]) for line in lines]
+    assert all(later - earlier >= 0.9 for earlier, later in itertools.pairwise(times))
+    assert times[0] >= 1.0
+    assert "simulations" in lines[-1]
+    assert "best " in lines[-1]
+    assert "\x1b" not in text
+
+
+def test_a_search_of_less_than_a_second_says_nothing() -> None:
+    result, text = run_watched(SMALL, 0.0001, terminal=False)
+    assert result.elapsed_s < 1.0
+    assert text == ""
+
+
+def test_progress_can_be_turned_off() -> None:
+    for terminal in (False, True):
+        _, text = run_watched(SMALL, 0.01, terminal=terminal, enabled=False)
+        assert text == ""
+
+
+def test_a_terminal_gets_a_view_that_goes_away_again() -> None:
+    _, text = run_watched(SMALL, 0.01, terminal=True)
+    assert "of 512 simulations" in text
+    # Not the alternate screen; the cursor comes back, and the view is erased.
+    assert "\x1b[?1049h" not in text
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+    assert text.rstrip("\n").endswith("\x1b[2K")
+
+
+def test_what_drawing_costs_decides_how_often_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draws(cost_s: float) -> int:
+        console = Console(file=io.StringIO(), force_terminal=True, width=100, height=40)
+        looks = itertools.count()
+        session = new_session(SMALL, 0.01)
+        with Progress(console, SMALL, clock=lambda: next(looks) * cost_s) as watching:
+            session.run(observers=(watching,))
+        return next(looks) // 2
+
+    cheap, dear = draws(0.0), draws(0.1)
+    assert dear * 0.1 / progress.DRAWING_SHARE <= cheap * progress.REDRAW_S * 2
+    assert dear < cheap / 5
+
+
+def test_the_view_says_how_the_search_goes() -> None:
+    request = SearchRequest(game="gomoku:size=6", moves=("c3", "d4"), seconds=1000.0)
+    session = new_session(request, 0.05)
+    seen: list[str] = []
+
+    def watch(watched: Session) -> None:
+        figures.update(watched)
+        if watched.coordinator.counters.simulations > 2000 and not seen:
+            console = Console(file=io.StringIO(), width=100, height=40)
+            console.print(view(watched, figures, console))
+            assert isinstance(console.file, io.StringIO)
+            seen.append(console.file.getvalue())
+            watched.cancel()
+
+    figures = Figures()
+    result = session.run(observers=(watch,))
+    assert result.stopped_by == "cancelled"
+    (text,) = seen
+    for name in ("simulations", "jobs", "merge", "workers", "best move", "value", "line", "move", "visits"):
+        assert name in text
+    assert "0 idle" in text
+    assert "of 16:40 min" in text
+    assert figures.answer.best_move in text
+    # The board stands to the left, with the stones and the heat of the visits as digits.
+    assert "3 " in text
+    assert any(line.lstrip().startswith("3") and " X " in line for line in text.splitlines())
+
+
+def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
+    session = new_session(SMALL, 0.01)
+    figures = Figures()
+    session.run()
+    figures.update(session)
+    console = Console(file=io.StringIO(), width=50, height=40)
+    console.print(view(session, figures, console))
+    assert isinstance(console.file, io.StringIO)
+    assert "a b c" not in console.file.getvalue()
+    assert "simulations" in console.file.getvalue()
+
+
+def test_the_heat_map_is_brightest_where_most_visits_went() -> None:
+    board = Board([[Cell("X", 0), Cell("."), Cell(".")]], ["1"], ["a", "b", "c"])
+    shares = {(0, 1): 0.6, (0, 2): 0.05}
+    assert heat_map(board, shares, colour=False).plain.splitlines()[0] == "1 X 9 1 "
+    styles = [str(span.style) for span in heat_map(board, shares, colour=True).spans]
+    assert "white on color(196)" in styles
+    assert "white on color(17)" in styles
+
+
+def test_rates_are_those_of_the_last_seconds() -> None:
+    session = new_session(SMALL, 0.0)
+    now = 0.0
+    session.clock = lambda: now
+    figures = Figures()
+    counters, worker = session.coordinator.counters, session.executor.workers[0]
+    for now, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
+        counters.simulations, worker.busy_s = simulations, busy_s
+        figures.update(session)
+    assert figures.rate == pytest.approx(700)
+    assert figures.busy == [pytest.approx(0.5)]
