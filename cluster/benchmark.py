@@ -19,10 +19,10 @@ from games.game import Game
 from games.rng import new_stream
 from search.engine import engine_of
 from search.job import Context
+from search.knobs import knobs_of
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.selection import Knobs
 from search.tree import capacity_for, clear, new_tree
-from search.worker import knobs_of
 
 CHUNK_S = 0.01
 """Playouts between two looks at the clock, in seconds of the game's nominal speed."""

@@ -23,7 +23,6 @@ OPTION_OF = {
     "memory": "--memory",
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
-    "extra": "--against",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -55,8 +54,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(list(arguments), prog_name="banyan", standalone_mode=False)
         return status if isinstance(status, int) else 0
-    except BrokenPipeError:
-        # Whoever read the output (`| head`) has seen enough.
+    except (BrokenPipeError, SystemExit):
+        # Whoever read the output (`| head`) has seen enough; typer makes one of these the other.
         _forget_stdout()
         return 0
     except KeyboardInterrupt:

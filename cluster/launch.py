@@ -101,7 +101,9 @@ def print_result(search: Search, result: SearchResult, output: Output) -> None:
         console.print()
         console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))
     for line in report.warnings(result, search.request.memory_mb):
-        terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow")
+        terminal.stderr_console(output.colour).print(
+            f"banyan: warning: {line}", style="yellow", soft_wrap=True
+        )
 
 
 def _open_executor(

@@ -136,12 +136,18 @@ class RayExecutor:
             ray.shutdown()
             raise InvalidInput("workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)")
         self._make_actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor).remote
-        self._slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
+        self._all_slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
+        self._slots = self._all_slots
         self._retired: list[tuple[_Process, float]] = []
         self._queue: deque[Job] = deque()
         self._published: dict[int, Any] = {}
         self._context: Context | None = None
         self._context_ref: Any = None
+
+    def use(self, workers: int) -> None:
+        """Give jobs to the first ``workers`` slots only, from the next search on; the others stay, idle."""
+        self.drop()
+        self._slots = self._all_slots[:workers]
 
     @property
     def num_workers(self) -> int:
@@ -198,6 +204,7 @@ class RayExecutor:
 
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
+        self._slots = self._all_slots
         self.drop()
         for slot in self._slots:
             if slot.process is not None:

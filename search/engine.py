@@ -56,6 +56,7 @@ class Engine:
         plies = self.game.max_plies + 1
         return Workspace(
             state=np.zeros_like(self.game.initial_state()),
+            leaf_state=np.zeros_like(self.game.initial_state()),
             moves=np.zeros(self.game.max_moves, dtype=np.uint16),
             nodes=np.zeros(plies, dtype=np.int32),
             slots=np.zeros(plies, dtype=np.uint16),
@@ -67,9 +68,8 @@ class Engine:
         """A batch of as many leaves as ``visits`` has entries, to be filled by select_leaves."""
         plies = self.game.max_plies + 1
         size = len(visits)
-        initial = self.game.initial_state()
         return Leaves(
-            states=np.zeros((size, len(initial)), dtype=initial.dtype),
+            moves=np.zeros((size, plies), dtype=np.uint16),
             slots=np.zeros((size, plies), dtype=np.uint16),
             movers=np.zeros((size, plies), dtype=np.uint8),
             depths=np.zeros(size, dtype=np.int32),

@@ -74,11 +74,13 @@ class RoundJob:
 
 @dataclass(frozen=True, eq=False)
 class LeafJob:
-    """leaf: playouts from a batch of leaf positions."""
+    """leaf: playouts from a batch of leaves, each named by the moves that lead to it: less to send than its state."""
 
     index: int
-    states: npt.NDArray[Any]
-    """[B, state length]"""
+    moves: npt.NDArray[np.uint16]
+    """[B, longest way]"""
+    depths: npt.NDArray[np.int32]
+    """[B] how many of the moves lead to the leaf."""
     visits: npt.NDArray[np.int32]
     """[B] playouts from each."""
 

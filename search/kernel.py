@@ -54,6 +54,8 @@ class Workspace(NamedTuple):
 
     state: npt.NDArray[np.generic]
     """[state length] the position that a simulation has reached."""
+    leaf_state: npt.NDArray[np.generic]
+    """[state length] the position from which several playouts start."""
     moves: npt.NDArray[np.uint16]
     """[max_moves]"""
     nodes: npt.NDArray[np.int32]
@@ -76,10 +78,10 @@ OWN_DRAWS = 4
 class Leaves(NamedTuple):
     """A batch of B leaves on their way: selected, and not yet backed up."""
 
-    states: npt.NDArray[np.generic]
-    """[B, state length]"""
+    moves: npt.NDArray[np.uint16]
+    """[B, max_plies + 1] the way from the root to each leaf, as moves..."""
     slots: npt.NDArray[np.uint16]
-    """[B, max_plies + 1] the way from the root to each leaf."""
+    """[B, max_plies + 1] ...and as the places of its nodes among their siblings."""
     movers: npt.NDArray[np.uint8]
     """[B, max_plies + 1] who moves on that way."""
     depths: npt.NDArray[np.int32]
@@ -194,27 +196,37 @@ def select_leaves(
             work.state[i] = root_state[i]
         depth = descend(tree, knobs, work, stream)
         leaves.depths[b] = depth
-        for i in range(len(root_state)):
-            leaves.states[b, i] = work.state[i]
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += leaves.visits[b]
+            if d > 0:
+                leaves.moves[b, d - 1] = tree.move[work.nodes[d]]
             leaves.slots[b, d] = work.slots[d]
             leaves.movers[b, d] = work.movers[d]
 
 
 def evaluate_leaves(
-    states: npt.NDArray[np.generic],
+    root_state: State,
+    moves: npt.NDArray[np.uint16],
+    depths: npt.NDArray[np.int32],
     visits: npt.NDArray[np.int32],
     sums: npt.NDArray[np.float64],
     stream: Stream,
     work: Workspace,
 ) -> None:
-    """Play visits[b] playouts from each of states[b]; write the sum of the first player's returns to sums[b]."""
+    """Play visits[b] playouts from the leaf that the first depths[b] of moves[b] lead to, for each b.
+
+    The sums of the first player's returns are written to ``sums`` ([B]); stream and workspace
+    are modified in place.
+    """
     for b in range(len(visits)):
+        for i in range(len(root_state)):
+            work.leaf_state[i] = root_state[i]
+        for d in range(depths[b]):
+            play(work.leaf_state, np.int64(moves[b, d]))
         total = 0.0
         for _ in range(visits[b]):
-            for i in range(states.shape[1]):
-                work.state[i] = states[b, i]
+            for i in range(len(root_state)):
+                work.state[i] = work.leaf_state[i]
             if not is_terminal(work.state):
                 work.tally[PLAYOUTS] += 1
                 work.tally[PLIES] += playout(work.state, work.moves, stream)

@@ -39,7 +39,7 @@ class SearchRequest:
     """Whether the search ends when the memory is used up (when memory is its only budget)."""
     seed: int = 0
 
-    exploration: float = 0.5
+    exploration: float = 0.35
     """C in Q + C sqrt(ln N / n), rewards in [0, 1]."""
     first_play_urgency: float = math.inf
     """The value, in [-1, 1], at which an untried move competes with tried ones; infinity tries all first."""

@@ -20,13 +20,14 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
     stream = new_stream(0)
     with np.errstate(over="ignore"):
         if context.request.strategy == "leaf":
-            states = context.root_state.reshape(1, -1).copy()
-            engine.evaluate_leaves(states, np.ones(1, dtype=np.int32), np.zeros(1), stream, work)
+            moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
+            visits, sums = np.ones(1, dtype=np.int32), np.zeros(1)
+            engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, sums, stream, work)
             return
         tree = new_tree(64)
         base = lone_root()
         restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
-        engine.simulate(tree, knobs_of(context), context.root_state, 1, stream, work)
+        engine.simulate(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
         increments(tree, base, 2, 16)
 
 

@@ -81,7 +81,9 @@ class Worker:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
-            done = engine.simulate(lane.tree, knobs, context.root_state, job.sizes[lane.pieces], stream, work)
+            done = engine.simulate(
+                lane.tree, knobs, context.root_state.copy(), job.sizes[lane.pieces], stream, work
+            )
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         return _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
@@ -98,7 +100,7 @@ class Worker:
         # Shares go round, so that no lane keeps the moves that happen to stand first.
         knobs = knobs_of(context, context.request.anticipated, (job.lane + job.round) % lanes, lanes)
         work = engine.new_workspace()
-        done = engine.simulate(tree, knobs, context.root_state, job.simulations, stream, work)
+        done = engine.simulate(tree, knobs, context.root_state.copy(), job.simulations, stream, work)
         added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
 
@@ -107,7 +109,9 @@ def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float)
     work = engine.new_workspace()
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits), dtype=np.float64)
-    engine.evaluate_leaves(job.states, job.visits, sums, stream, work)
+    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
+    moves, depths, visits = (np.array(column) for column in (job.moves, job.depths, job.visits))
+    engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, sums, stream, work)
     return JobResult(
         index=job.index,
         simulations=job.simulations,

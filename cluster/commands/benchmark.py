@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def benchmark(
     games: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[GAME ...]", help="Games to measure; all of them if none is named."),
+        typer.Argument(metavar="GAME", help="Games to measure; all of them if none is named."),
     ] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="For each measurement.")] = 1.0,
     repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 5,

@@ -88,7 +88,9 @@ def search(
     final_move: Annotated[
         str,
         typer.Option(
-            metavar="robust|max|robust-max|secure", help="How the move is chosen.", rich_help_panel=ALGORITHM
+            metavar="RULE",
+            help="How the move is chosen: robust, max, robust-max or secure.",
+            rich_help_panel=ALGORITHM,
         ),
     ] = "robust",
     rounds: Annotated[
@@ -119,8 +121,8 @@ def search(
     in_flight: Annotated[
         str,
         typer.Option(
-            metavar="unobserved|virtual-loss",
-            help="leaf: what a visit in flight counts as.",
+            metavar="RULE",
+            help="leaf: what a visit in flight counts as: unobserved or virtual-loss.",
             rich_help_panel=ALGORITHM,
         ),
     ] = "unobserved",

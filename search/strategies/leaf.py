@@ -41,7 +41,8 @@ class LeafStrategy(Strategy):
         )
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
-        return LeafJob(self.issued, leaves.states, leaves.visits)
+        longest = int(leaves.depths.max())
+        return LeafJob(self.issued, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None

@@ -9,14 +9,14 @@ import socket
 import subprocess
 import sys
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
-from cluster.cli import app, run
+from cluster.cli import app
 from search.request import SearchRequest
+from tests.cluster.command import ROOT, banyan, here, start
 
 FIELDS = [
     *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
@@ -27,30 +27,7 @@ FIELDS = [
 """Of `banyan search --json`, as programs rely on them."""
 INLINE = ("--executor", "inline")
 SMALL = (*INLINE, "--simulations", "300")
-BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
-ROOT = Path(__file__).parents[2]
 COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
-
-
-def start(*arguments: str) -> subprocess.Popen[str]:
-    """The command in a process of its own, its output in pipes."""
-    return subprocess.Popen(
-        [*BANYAN, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def banyan(*arguments: str) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error."""
-    with start(*arguments) as process:
-        out, err = process.communicate(timeout=120)
-        return process.returncode, out, err
-
-
-def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The same without the time that a process takes to start."""
-    status = run(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def search_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -233,52 +210,6 @@ def test_an_interrupted_search_prints_its_best_answer(number: signal.Signals) ->
     answer = json.loads(out)
     assert answer["stopped_by"] == "cancelled"
     assert answer["best_move"]
-
-
-def test_games_lists_options_with_what_they_accept(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = here(capsys, "games", "--json")
-    games = {game["name"]: game for game in json.loads(out)}
-    sizes = next(option for option in games["gomoku"]["options"] if option["name"] == "size")
-    assert sizes == {"name": "size", "default": 12, "accepted": "a whole number from 5 to 20"}
-    assert all(game["example_moves"] for game in games.values())
-    assert all(option["accepted"] for game in games.values() for option in game["options"])
-    _, table, _ = here(capsys, "games")
-    assert all(name in table for name in games)
-
-
-def test_show_prints_a_position_that_it_reads_back(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--json")
-    shown = json.loads(out)
-    assert shown["over"] is False
-    assert len(shown["legal_moves"]) == 33
-    _, again, _ = here(capsys, "show", "gomoku:size=6", "--position", shown["position"], "--json")
-    assert json.loads(again) == {**shown, "moves": []}
-    _, text, _ = here(capsys, "show", "gomoku:size=6", "--moves", "c3 d4 c4", "--legal")
-    assert "\x1b" not in text
-    assert "[X]" in text
-    assert "33 moves" in text
-    assert f"position  {shown['position']}" in text
-    assert " a1 " in text
-
-
-def test_show_says_who_has_won(capsys: pytest.CaptureFixture[str]) -> None:
-    moves = "a1 a2 b1 b2 c1"
-    _, text, _ = here(capsys, "show", "tictactoe", "--moves", moves)
-    assert re.search(r"^over +.* wins$", text, re.MULTILINE)
-    _, out, _ = here(capsys, "show", "tictactoe", "--moves", moves, "--json")
-    shown = json.loads(out)
-    assert (shown["to_move"], shown["over"], shown["returns"]) == (None, True, [1.0, -1.0])
-
-
-def test_perft_counts_every_depth_and_divides_the_last(capsys: pytest.CaptureFixture[str]) -> None:
-    # 9, 72, 504: permutations, since no game of tic-tac-toe ends before the fifth ply.
-    _, out, _ = here(capsys, "perft", "tictactoe", "3", "--divide", "--json")
-    answer = json.loads(out)
-    assert [row["count"] for row in answer["counts"]] == [9, 72, 504]
-    assert [part["count"] for part in answer["divide"]] == [56] * 9
-    _, text, _ = here(capsys, "perft", "tictactoe", "3", "--divide")
-    assert [line.split()[:2] for line in text.splitlines()[:3]] == [["1", "9"], ["2", "72"], ["3", "504"]]
-    assert re.search(r"^ +b2 +56$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

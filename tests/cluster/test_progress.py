@@ -145,11 +145,12 @@ def test_the_heat_map_is_brightest_where_most_visits_went() -> None:
 
 def test_rates_are_those_of_the_last_seconds() -> None:
     session = new_session(SMALL, 0.0)
-    now = 0.0
-    session.clock = lambda: now
+    times = [0.0]
+    session.clock = lambda: times[-1]
     figures = Figures()
     counters, worker = session.coordinator.counters, session.executor.workers[0]
-    for now, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
+    for time_s, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
+        times.append(time_s)
         counters.simulations, worker.busy_s = simulations, busy_s
         figures.update(session)
     assert figures.rate == pytest.approx(700)

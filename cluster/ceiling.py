@@ -1,0 +1,137 @@
+"""The ceiling: what this machine can do at all with the kernels of a search.
+
+The jobs of a real search are recorded once. Then n independent processes run those very
+jobs, each its share, start together, throw the results away and never talk: no Ray, no
+coordinator, no merging. What they reach together is the most that n workers could.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from cluster.coordinator import Coordinator
+from cluster.inline_executor import InlineExecutor
+from cluster.session import Session
+from search.job import Context, GrowJob, Job, LeafJob, RoundJob
+from search.opening import open_search
+from search.request import SearchRequest
+from search.worker import Worker
+
+RECORDED_BYTES = 128 * 2**20
+"""How much of a search is recorded at most; what is recorded is then run again and again."""
+START_S = 60.0
+
+
+class _Recorder(InlineExecutor):
+    """Runs a search and keeps its jobs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs: list[Job] = []
+        self._bytes = 0
+        self._snapshots: set[int] = set()
+
+    def submit(self, jobs: Iterable[Job]) -> None:
+        jobs = list(jobs)
+        super().submit(jobs)
+        for job in jobs:
+            if self._bytes < RECORDED_BYTES:
+                self.jobs.append(job)
+                self._bytes += self._cost(job)
+
+    def _cost(self, job: Job) -> int:
+        if isinstance(job, LeafJob):
+            return int(job.moves.nbytes + job.depths.nbytes + job.visits.nbytes)
+        if isinstance(job, RoundJob) and job.snapshot.key not in self._snapshots:
+            self._snapshots.add(job.snapshot.key)
+            return job.snapshot.statistics.nbytes
+        return 0
+
+
+class Ceiling:
+    """Processes that run the recorded jobs of one request; close it when done."""
+
+    def __init__(self, request: SearchRequest, processes: int) -> None:
+        """Records a search, and starts the processes."""
+        self._simulations = request.simulations or 0
+        search = open_search(request)
+        recorder = _Recorder()
+        recorder.open(search.context)
+        Session(Coordinator(search, 1), recorder).run()
+        spawn = multiprocessing.get_context("spawn")
+        self._pipes: list[Connection] = []
+        self._processes: list[Any] = []
+        with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
+            pickle.dump((search.context, recorder.jobs), file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.flush()
+            for _ in range(processes):
+                ours, theirs = spawn.Pipe()
+                process = spawn.Process(target=_serve, args=(file.name, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                self._pipes.append(ours)
+                self._processes.append(process)
+            for pipe in self._pipes:
+                if not pipe.poll(START_S):
+                    raise ConnectionError("a process that measures the ceiling did not start")
+                pipe.recv()
+
+    def measure(self, workers: int) -> float:
+        """Simulations a second of ``workers`` processes together; all of them do what the search did, in equal shares."""
+        for share, pipe in enumerate(self._pipes[:workers]):
+            pipe.send((share, workers, self._simulations // workers))
+        answers = [pipe.recv() for pipe in self._pipes[:workers]]
+        seconds = max(end for _, _, end in answers) - min(start for _, start, _ in answers)
+        return float(sum(simulations for simulations, _, _ in answers) / seconds)
+
+    def close(self) -> None:
+        """End the processes."""
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self._processes:
+            process.join(timeout=2.0)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _serve(path: str, pipe: Connection) -> None:
+    """A process's main: load the jobs, then run a share of them at each call."""
+    context, jobs = pickle.loads(Path(path).read_bytes())
+    worker = Worker()
+    worker.prepare(context)
+    pipe.send("ready")
+    while True:
+        try:
+            share, shares, simulations = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_run_share(worker, context, jobs, share, shares, simulations))
+
+
+def _run_share(
+    worker: Worker, context: Context, jobs: list[Job], share: int, shares: int, simulations: int
+) -> tuple[int, float, float]:
+    """Simulations made, and when it began and ended (the machine's monotonic clock)."""
+    # A lane's pieces belong together; other jobs go round.
+    mine = [job for job in jobs if (job.lane if isinstance(job, GrowJob) else job.index) % shares == share]
+    done = 0
+    turn = 0
+    start = time.monotonic()
+    while done < simulations:
+        # A name of its own, so that nothing is left over from the turn before.
+        fresh = replace(context, search_id=f"ceiling {start} {turn}")
+        for job in mine:
+            done += worker.run(fresh, job).simulations
+            if done >= simulations:
+                break
+        turn += 1
+    return done, start, time.monotonic()

@@ -1,0 +1,154 @@
+"""Helpers of the tests of search: trees as plain values, whole searches, and an executor that misbehaves."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import games
+from cluster.coordinator import Coordinator
+from cluster.executor import Event, Executor, JobDone, JobLost, WorkerStatus
+from cluster.inline_executor import InlineExecutor
+from cluster.session import Session
+from games import Game
+from games.game import State
+from games.rng import new_stream
+from search.engine import engine_of
+from search.job import Context, Job
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+from search.selection import Knobs
+from search.tree import ROOT, Tree, capacity_for, children_of, new_tree, proof_of
+from search.worker import Worker
+from tests.search.naive import Node
+
+KNOBS = Knobs(
+    exploration=1.0,
+    first_play_urgency=math.inf,
+    solver=False,
+    anticipated=0,
+    virtual_loss=False,
+    share=0,
+    num_shares=1,
+)
+
+
+def nodes_of(tree: Tree, node: int = ROOT) -> Node:
+    """The tree as objects, siblings in the order of their slots."""
+    return Node(
+        move=int(tree.move[node]),
+        visits=int(tree.visits[node]),
+        total_value=float(tree.total_value[node]),
+        unobserved=int(tree.unobserved[node]),
+        proof=proof_of(tree, node),
+        children=[nodes_of(tree, child) for child in children_of(tree, node)],
+    )
+
+
+def position(game: Game, moves: str = "") -> State:
+    """The position after so many moves."""
+    state = game.initial_state()
+    game.play_text(state, moves.split())
+    return game.canonical(state)
+
+
+def grow(
+    spec: str,
+    simulations: int,
+    seed: int,
+    *,
+    moves: str = "",
+    knobs: Knobs = KNOBS,
+    tree: Tree | None = None,
+) -> Tree:
+    """A tree (a new one if none is given) grown by a sequential search."""
+    game = games.load(spec)
+    engine = engine_of(game)
+    if tree is None:
+        tree = new_tree(capacity_for(2**26, simulations))
+    engine.simulate(
+        tree, knobs, position(game, moves), simulations, new_stream(seed), engine.new_workspace()
+    )
+    return tree
+
+
+def run_search(
+    request: SearchRequest, executor: Executor | None = None, workers: int = 1
+) -> tuple[SearchResult, Session]:
+    """The whole search, inline if no executor is given."""
+    search = open_search(request)
+    executor = executor or InlineExecutor()
+    executor.open(search.context)
+    session = Session(Coordinator(search, workers), executor)
+    return session.run(), session
+
+
+def digest_of_search(executor: Executor | None = None, workers: int = 1, **request: Any) -> str:
+    """The digest of the search."""
+    return run_search(SearchRequest(**request), executor, workers)[0].digest
+
+
+class ChaosExecutor:
+    """Several workers that take jobs in any order, forget what they kept, and lose or repeat results."""
+
+    name = "chaos"
+
+    def __init__(self, seed: int, workers: int = 3) -> None:
+        self._draw = random.Random(seed)
+        self._context: Context | None = None
+        self._workers = [Worker() for _ in range(workers)]
+        self._queue: list[Job] = []
+        self._late: list[Event] = []
+        self._losses: Counter[int] = Counter()
+        self.lost = 0
+        self.repeated = 0
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._workers)
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return []
+
+    def open(self, context: Context) -> None:
+        self._context = context
+
+    def submit(self, jobs: Iterable[Job]) -> None:
+        self._queue.extend(jobs)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        events = [self._run_one() for _ in range(self._draw.randint(0, 4)) if self._queue]
+        if self._late and self._draw.random() < 0.5:
+            events.append(self._late.pop(self._draw.randrange(len(self._late))))
+        self._draw.shuffle(events)
+        return events
+
+    def drop(self) -> None:
+        self._queue.clear()
+
+    def close(self) -> None:
+        self._queue.clear()
+
+    def _run_one(self) -> Event:
+        assert self._context is not None
+        job = self._queue.pop(self._draw.randrange(len(self._queue)))
+        place = self._draw.randrange(len(self._workers))
+        if self._draw.random() < 0.1:
+            self._workers[place] = Worker()
+        done = JobDone(self._workers[place].run(self._context, job))
+        chance = self._draw.random()
+        if chance < 0.15 and self._losses[job.index] < 3:
+            self._losses[job.index] += 1
+            self.lost += 1
+            if self._draw.random() < 0.5:
+                self._late.append(done)
+            return JobLost(job.index, "chaos")
+        if chance > 0.9:
+            self.repeated += 1
+            self._late.append(done)
+        return done

@@ -1,0 +1,182 @@
+"""The sequential search from its formulas: objects and lists, no arena, one thing after the other.
+
+Shared with the code under test, so that sums and choices agree to the last bit: `natural_log`,
+the order of operations within a score, and the random stream (which move an untried one is).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+
+from games import Game
+from games.game import Moves, State
+from games.rng import Stream, below
+from games.specialise import specialise
+from games.unbound import playout, returns
+from search.kernel import OWN_DRAWS
+from search.selection import Knobs, natural_log
+from tests.games.common import plain
+
+UNPROVEN, FIRST_WINS, DRAWN, SECOND_WINS = range(4)
+RESULTS = {1.0: FIRST_WINS, 0.0: DRAWN, -1.0: SECOND_WINS}
+
+_below = plain(below)
+_natural_log = cache(plain(natural_log))
+
+
+@dataclass
+class Node:
+    """What a tree knows of a position; values are the first player's."""
+
+    move: int = 0
+    visits: int = 0
+    total_value: float = 0.0
+    unobserved: int = 0
+    proof: int = UNPROVEN
+    children: list[Node] = field(default_factory=list)
+
+    def by_moves(self) -> Node:
+        """The same with siblings in the order of their moves."""
+        children = sorted((child.by_moves() for child in self.children), key=lambda child: child.move)
+        return replace(self, children=children)
+
+
+def play_to_the_end(state: State, moves: Moves, stream: Stream) -> float:
+    """Generic: the first player's return of one playout."""
+    playout(state, moves, stream)
+    return returns(state)
+
+
+class NaiveSearch:
+    """A search that can go on with other knobs."""
+
+    def __init__(self, game: Game, root_state: State, stream: Stream) -> None:
+        self.game = game
+        self.root_state = root_state
+        self.stream = stream
+        self.root = Node()
+        self._playout = specialise([play_to_the_end], game)["play_to_the_end"]
+
+    def simulate(self, knobs: Knobs, simulations: int) -> int:
+        for done in range(simulations):
+            if self.root.proof != UNPROVEN:
+                return done
+            self._simulate_once(knobs)
+        return simulations
+
+    def _simulate_once(self, knobs: Knobs) -> None:
+        calls = self.game.calls
+        state = self.root_state.copy()
+        path, movers = [self.root], []
+        while True:
+            node = path[-1]
+            if node.proof != UNPROVEN:
+                value = float(DRAWN - node.proof)
+                break
+            if calls.is_terminal(state):
+                value = calls.returns(state)
+                if knobs.solver:
+                    node.proof = RESULTS[value]
+                break
+            mover = int(calls.current_player(state))
+            child, is_new = self._choose(knobs, node, state, mover)
+            calls.play(state, child.move)
+            path.append(child)
+            movers.append(mover)
+            if is_new:
+                value = self._evaluate(state)
+                break
+        for node in path:
+            node.visits += 1
+            node.total_value += value
+            node.unobserved += knobs.anticipated
+        if knobs.solver:
+            self._carry_proof_up(path, movers)
+
+    def _evaluate(self, state: State) -> float:
+        if self.game.calls.is_terminal(state):
+            return self.game.calls.returns(state)
+        return float(self._playout(state, np.zeros(self.game.max_moves, dtype=np.uint16), self.stream))
+
+    def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
+        """The child to go to, and whether it was made for that."""
+        legal = self._legal(state)
+        best = best_child(knobs, node, mover) if node.children else None
+        if len(node.children) < len(legal) and (best is None or best[1] < knobs.first_play_urgency):
+            node.children.append(Node(self._untried(knobs, node, legal)))
+            return node.children[-1], True
+        assert best is not None
+        return node.children[best[0]], False
+
+    def _legal(self, state: State) -> list[int]:
+        """In the order in which the game lists them."""
+        moves = np.zeros(self.game.max_moves, dtype=np.uint16)
+        return [int(move) for move in moves[: self.game.calls.legal_moves(state, moves)]]
+
+    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int:
+        tried = {child.move for child in node.children}
+        own_draws = OWN_DRAWS if node.unobserved < knobs.anticipated * node.visits else 0
+        while True:
+            draw = int(_below(self.stream, len(legal)))
+            if own_draws > 0:
+                own_draws -= 1
+                draw = (len(legal) * knobs.share + draw) // knobs.num_shares
+            if legal[draw] not in tried:
+                return legal[draw]
+
+    def _carry_proof_up(self, path: list[Node], movers: list[int]) -> None:
+        for node, child, mover in reversed(list(zip(path, path[1:], movers, strict=False))):
+            if child.proof == UNPROVEN:
+                return
+            if node.proof == UNPROVEN:
+                node.proof = self._proof_from_children(node, path, movers, mover)
+
+    def _proof_from_children(self, node: Node, path: list[Node], movers: list[int], mover: int) -> int:
+        won, lost = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
+        proofs = {child.proof for child in node.children}
+        if won in proofs:
+            return won
+        state = self.root_state.copy()
+        for step in path[1 : path.index(node) + 1]:
+            self.game.calls.play(state, step.move)
+        # A node learns that it has all its children when it looks for one more.
+        was_complete = node.visits > len(self._legal(state))
+        if UNPROVEN in proofs or len(node.children) < len(self._legal(state)) or not was_complete:
+            return UNPROVEN
+        return DRAWN if DRAWN in proofs else lost
+
+
+def best_child(knobs: Knobs, node: Node, mover: int) -> tuple[int, float]:
+    """The slot and the score of the child that the mover goes to: the first of the best."""
+    won, lost = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
+    best_slot, best_score = 0, -math.inf
+    for slot, child in enumerate(node.children):
+        if knobs.solver and child.proof == won:
+            return slot, math.inf
+        if knobs.solver and child.proof == lost:
+            continue
+        score = score_of(knobs, node, child, mover)
+        if score > best_score:
+            best_slot, best_score = slot, score
+    return best_slot, best_score
+
+
+def score_of(knobs: Knobs, node: Node, child: Node, mover: int) -> float:
+    """Q + 2 C sqrt(ln(N_s + O_s) / (N_i + O_i))."""
+    sign = 1.0 - 2.0 * mover
+    value = sign * child.total_value
+    explore = knobs.exploration * math.sqrt(_natural_log(node.visits + node.unobserved))
+    scale = 1.0 / math.sqrt(child.visits + child.unobserved)
+    if child.unobserved == 0:
+        return scale * (value * scale + explore)
+    if knobs.virtual_loss:
+        mean = (value - child.unobserved) / (child.visits + child.unobserved)
+    elif child.visits > 0:
+        mean = value / child.visits
+    else:
+        mean = sign * node.total_value / node.visits if node.visits > 0 else 0.0
+    return mean + explore * scale
