@@ -85,7 +85,7 @@ class Ceiling:
                 pipe.recv()
 
     def measure(self, workers: int) -> float:
-        """Simulations a second of ``workers`` processes together; all of them do what the search did, in equal shares."""
+        """Simulations a second of ``workers`` processes together, each with an equal share of the work."""
         for share, pipe in enumerate(self._pipes[:workers]):
             pipe.send((share, workers, self._simulations // workers))
         answers = [pipe.recv() for pipe in self._pipes[:workers]]

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib import import_module
-from importlib.util import find_spec
 
 import typer
+
+from cluster.commands import benchmark, games, search, speedup
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -34,9 +34,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in ("games", "search", "speedup", "benchmark"):
-    if find_spec(f"cluster.commands.{_group}"):
-        import_module(f"cluster.commands.{_group}").register(app)
+for _group in (games, search, speedup, benchmark):
+    _group.register(app)
 
 
 def main() -> None:

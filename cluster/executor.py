@@ -59,8 +59,11 @@ class Executor(Protocol):
     @property
     def workers(self) -> list[WorkerStatus]: ...
 
+    def use(self, workers: int) -> None:
+        """Give jobs to so many of the workers only, from the next search on."""
+
     def open(self, context: Context) -> None:
-        """Get ready for the jobs of one search; returns when a first worker can start."""
+        """Get ready for the jobs of one search; returns when all workers can take some."""
 
     def submit(self, jobs: Iterable[Job]) -> None:
         """Run these jobs when there is room."""

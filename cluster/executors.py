@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cluster.executor import Executor
 from cluster.inline_executor import InlineExecutor
 from games.errors import InvalidInput
@@ -30,6 +32,10 @@ def make_executor(
         if address is not None:
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
         return InlineExecutor()
+    if address is None:
+        # Undocumented, read when Ray is imported, and the only way to keep every socket of a local
+        # Ray on loopback (tests/cluster/test_ray_executor.py watches it).
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 

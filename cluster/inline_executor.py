@@ -30,6 +30,9 @@ class InlineExecutor:
     def workers(self) -> list[WorkerStatus]:
         return [self._status]
 
+    def use(self, workers: int) -> None:
+        """There is but one worker."""
+
     def open(self, context: Context) -> None:
         self._context = context
         self._worker.prepare(context)

@@ -47,14 +47,15 @@ class Interruption:
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         if self.signalled:
-            self._leave()
+            self.leave()
         self.signalled = True
         if self._search is None:
             raise KeyboardInterrupt
         self._search.cancel()
 
     @staticmethod
-    def _leave() -> NoReturn:
+    def leave() -> NoReturn:
+        """End this process and all below it now, with nothing put away."""
         # Most of Ray's processes die with this one, but not its agents: they watch a pipe that they
         # hold open for each other.
         kill(descendants())

@@ -17,7 +17,6 @@ from cluster.coordinator import Coordinator
 from cluster.executor import Executor
 from cluster.executors import DEFAULT_JOB_TIMEOUT_S, make_executor
 from cluster.interruption import INTERRUPTED, Interruption
-from cluster.processes import descendants, kill
 from cluster.progress import Progress
 from cluster.session import Session
 from search.engine import engine_of
@@ -27,6 +26,9 @@ from search.result import SearchResult
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+BEFORE_THE_SEARCH = "banyan: interrupted before the search began"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def run_search(request: SearchRequest, place: Place, output: Output) -> int:
             print_result(search, result, output)
             return INTERRUPTED if result.stopped_by == "cancelled" else 0
     except KeyboardInterrupt:
-        errors.print("banyan: interrupted before the search began")
+        errors.print(BEFORE_THE_SEARCH)
         return INTERRUPTED
     finally:
         interruption.uninstall()
@@ -111,16 +113,13 @@ def _open_executor(
 ) -> Executor:
     """A started executor that is closed with the stack."""
     timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    before = descendants()
     try:
         executor = make_executor(place.executor, place.workers, place.address, timeout_s)
-    except BaseException as error:
-        # Ray that was interrupted while it started does not know all that it has started.
-        kill(descendants() - before)
-        if isinstance(error, SystemExit):
-            # Its own answer to SIGTERM, which it takes over.
-            raise KeyboardInterrupt from None
-        raise
+    except (KeyboardInterrupt, SystemExit):
+        # SystemExit is Ray's own answer to SIGTERM, which it takes over. Ray that was interrupted while
+        # it starts can not be put away: it does not know all that it has started, and aborts on the way.
+        console.print(BEFORE_THE_SEARCH)
+        interruption.leave()
     stack.callback(executor.close)
     interruption.install()
     _note_compilation(search, console)

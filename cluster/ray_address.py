@@ -20,10 +20,10 @@ JOIN_S = 9.0
 JOIN = "import logging, sys, ray; ray.init(sys.argv[1], log_to_driver=False, logging_level=logging.ERROR)"
 
 
-def check_address(address: str) -> None:
+def check_address(address: str, join_s: float = JOIN_S) -> None:
     """Returns if a Ray cluster lets this machine join at ``address``, ``host:port`` or ``auto``.
 
-    Raises InvalidInput (address) within KNOCK_S + JOIN_S.
+    Raises InvalidInput (address) within KNOCK_S + join_s.
     """
     if address != "auto":
         _knock(address)
@@ -32,7 +32,7 @@ def check_address(address: str) -> None:
             [sys.executable, "-P", "-c", JOIN, address],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=JOIN_S,
+            timeout=join_s,
             check=False,
         )
     except subprocess.TimeoutExpired as expired:

@@ -42,16 +42,18 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
-import ray  # noqa: E402
-import ray.exceptions  # noqa: E402
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
+import ray
+import ray.exceptions
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 BUNDLE_S = 0.1
 """A bundle's aim in seconds: 4 ms a call are 4 % of it, and a budget in seconds is overrun by less."""
 IN_FLIGHT = 2
 """Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
 READY_S = 120.0
-"""How long a worker may take to start: its process, its imports, and kernels that are compiled for the first time."""
+"""How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
+START_S = 10.0
+"""How long a worker that has served a search may take to get ready for another, beyond a job's time."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot whose workers die this often without finishing a job is given up."""
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -74,7 +76,8 @@ class _Process:
     actor: Any
     starting: Any
     """The ObjectRef of its first call, until that has returned; then None."""
-    started_s: float
+    ready_by_s: float
+    """When it counts as hung if that call has not returned."""
     pid: int = 0
     node_id: str = ""
     bundles: dict[Any, _Bundle] = field(default_factory=dict)
@@ -115,7 +118,7 @@ class _Actor:
     def _writable(self, context: Context, key: int, statistics: Statistics) -> Snapshot:
         # What comes out of the object store is read-only, which is another type to a compiled kernel.
         if self._snapshot is None or self._snapshot[0] != context.search_id or self._snapshot[1].key != key:
-            copied = Statistics(*(column.copy() for column in statistics))
+            copied = Statistics._make(column.copy() for column in statistics)
             self._snapshot = (context.search_id, Snapshot(key, copied))
         return self._snapshot[1]
 
@@ -130,11 +133,12 @@ class RayExecutor:
     ) -> None:
         """``workers`` None takes one for each CPU that Ray has. Raises InvalidInput (address, workers)."""
         self._job_timeout_s = job_timeout_s
-        self._embedded = address is None
         cpus = _start_embedded(workers) if address is None else _connect(address)
         if workers is not None and workers > cpus:
             ray.shutdown()
-            raise InvalidInput("workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)")
+            raise InvalidInput(
+                "workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)"
+            )
         self._make_actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor).remote
         self._all_slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
         self._slots = self._all_slots
@@ -161,6 +165,12 @@ class RayExecutor:
         """Process ids of the live workers, slot by slot (0 where there is none)."""
         return [slot.process.pid if slot.process else 0 for slot in self._slots]
 
+    def poll_retired(self) -> int:
+        """How many workers that were given up are still to be ended; looks after them."""
+        self._poll(0.0)
+        self._check_deadlines()
+        return len(self._retired)
+
     def open(self, context: Context) -> None:
         """Start the workers that are missing and wait until all can take jobs."""
         self._context = context
@@ -172,13 +182,12 @@ class RayExecutor:
                 self._start(slot)
             else:
                 slot.process.starting = slot.process.actor.prepare.remote(self._context_ref)
-                slot.process.started_s = time.monotonic()
+                # It answers after what it still has of an older search; or it hangs.
+                slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        waited_from = time.monotonic()
         while any(slot.process is not None and slot.process.starting is not None for slot in self._slots):
             self._poll(0.1)
-            if time.monotonic() - waited_from > READY_S:
-                break
+            self._check_deadlines()
         self._check_alive()
 
     def submit(self, jobs: Iterable[Job]) -> None:
@@ -194,7 +203,7 @@ class RayExecutor:
         return events
 
     def drop(self) -> None:
-        """Forget all jobs. What runs is not interrupted: it is a fraction of a second, and its result is ignored."""
+        """Forget all jobs. What runs is not interrupted: it lasts a fraction of a second, and is ignored."""
         self._queue.clear()
         self._published.clear()
         for slot in self._slots:
@@ -219,7 +228,7 @@ class RayExecutor:
 
     def _start(self, slot: _Slot) -> None:
         actor = self._make_actor()
-        slot.process = _Process(actor, actor.prepare.remote(self._context_ref), time.monotonic())
+        slot.process = _Process(actor, actor.prepare.remote(self._context_ref), time.monotonic() + READY_S)
         slot.status.state = "starting"
 
     def _dispatch(self) -> None:
@@ -249,7 +258,7 @@ class RayExecutor:
         slot.status.state = "busy"
 
     def _take(self, slot: _Slot) -> list[Job]:
-        """The next bundle for this slot: an even share of what waits, as long as a call is worth, one snapshot."""
+        """The next bundle for this slot: a fair share of what waits, worth a call, all from one snapshot."""
         share = -(-len(self._queue) // (IN_FLIGHT * len(self._slots)))
         jobs: list[Job] = []
         work = 0
@@ -296,11 +305,11 @@ class RayExecutor:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0, fetch_local=False)[0]
         events: list[Event] = []
         for ref in sorted(ready, key=refs.index):
-            slot, process = owners[ref]
+            owner, process = owners[ref]
             # The answer of a worker that was given up a moment ago, with its other calls.
-            if slot is not None and slot.process is not process:
+            if owner is not None and owner.process is not process:
                 continue
-            events.extend(self._receive(slot, process, ref))
+            events.extend(self._receive(owner, process, ref))
         return events
 
     @staticmethod
@@ -372,7 +381,7 @@ class RayExecutor:
             if process is None:
                 continue
             if process.starting is not None:
-                if now > process.started_s + READY_S:
+                if now > process.ready_by_s:
                     self._kill(process)
                     self._replace(slot)
                 continue
@@ -396,7 +405,7 @@ class RayExecutor:
         """End the worker process for good, even one that is stopped and hears nothing."""
         with contextlib.suppress(ray.exceptions.RayError, ValueError):
             ray.kill(process.actor, no_restart=True)
-        if process.pid and process.bundles:
+        if process.pid:
             if process.node_id == ray.get_runtime_context().get_node_id():
                 _kill_pid(process.pid)
             else:
@@ -419,10 +428,7 @@ def _stripped(job: Job) -> Job:
 
 
 def _start_embedded(workers: int | None) -> int:
-    """Start a Ray of our own on this machine, on loopback, silent; returns its CPUs."""
-    # Undocumented, and the only way to keep every socket of a local Ray on loopback
-    # (tests/cluster/test_ray_executor.py watches it).
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
     # A token of its own, rather than one that Ray would write into the home folder.
     os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     cpus = max(workers or 0, len(os.sched_getaffinity(0)))

@@ -12,7 +12,8 @@ from statistics import median
 
 from cluster.ceiling import Ceiling
 from cluster.coordinator import Coordinator
-from cluster.ray_executor import RayExecutor
+from cluster.executor import Executor
+from cluster.executors import make_executor
 from cluster.session import Session
 from search.opening import open_search
 from search.request import SearchRequest
@@ -21,7 +22,7 @@ SECONDS = 5.0
 """The default work is what one core does in about this time."""
 
 
-class DigestsDiffer(RuntimeError):
+class DigestsDifferError(RuntimeError):
     """Two runs of one request ended with different statistics: law 1 is broken."""
 
 
@@ -64,35 +65,38 @@ def measure_speedup(
     workers: Sequence[int],
     repeats: int,
     address: str | None = None,
-    report: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = print,
 ) -> list[Row]:
-    """Run everything ``repeats`` times, interleaved. Raises DigestsDiffer if an answer depends on the workers."""
+    """Run everything ``repeats`` times, interleaved.
+
+    Raises DigestsDifferError if an answer depends on the workers. ``report`` gets lines of progress.
+    """
     if request.simulations is None:
         raise ValueError("a speedup is measured on a budget in simulations")
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells = {(strategy, n): _Cell([], []) for strategy in strategies for n in workers}
     ceilings: dict[str, Ceiling] = {}
-    executor: RayExecutor | None = None
+    executor: Executor | None = None
     try:
         for strategy in strategies:
             report(f"recording {strategy} for the ceiling")
             ceilings[strategy] = Ceiling(requests[strategy], workers[-1])
         report(f"starting {workers[-1]} workers")
-        executor = RayExecutor(workers[-1], address)
+        executor = make_executor("ray", workers[-1], address)
         for repeat in range(repeats):
             for strategy in strategies:
                 for n in workers:
                     cell = cells[strategy, n]
                     rate, digest = _run(requests[strategy], executor, n)
                     if cell.digest and digest != cell.digest:
-                        raise DigestsDiffer(f"{strategy} on {n} workers: {digest} after {cell.digest}")
+                        raise DigestsDifferError(f"{strategy} on {n} workers: {digest} after {cell.digest}")
                     cell.digest = digest
                     cell.rates.append(rate)
                     cell.ceilings.append(ceilings[strategy].measure(n))
                     report(
-                        f"repeat {repeat + 1} of {repeats}: {strategy}, {n} workers: {rate:,.0f} simulations/s, "
-                        f"{rate / cell.ceilings[-1]:.3f} of the ceiling"
+                        f"repeat {repeat + 1} of {repeats}: {strategy}, {n} workers: "
+                        f"{rate:,.0f} simulations/s, {rate / cell.ceilings[-1]:.3f} of the ceiling"
                     )
     finally:
         for ceiling in ceilings.values():
@@ -102,7 +106,7 @@ def measure_speedup(
     for strategy in strategies:
         digests = {cells[strategy, n].digest for n in workers}
         if len(digests) > 1:
-            raise DigestsDiffer(f"{strategy} on {workers} workers: {sorted(digests)}")
+            raise DigestsDifferError(f"{strategy} on {workers} workers: {sorted(digests)}")
     return [
         _row(requests[s], n, cells[s, n], workers[0], cells[s, workers[0]])
         for s in strategies
@@ -110,7 +114,7 @@ def measure_speedup(
     ]
 
 
-def _run(request: SearchRequest, executor: RayExecutor, workers: int) -> tuple[float, str]:
+def _run(request: SearchRequest, executor: Executor, workers: int) -> tuple[float, str]:
     """Simulations a second of one search, workers being ready; and its digest."""
     search = open_search(request)
     executor.use(workers)
@@ -147,7 +151,7 @@ def default_simulations(nominal_simulations_per_s: float) -> int:
     """About SECONDS of one core, to two digits."""
     work = nominal_simulations_per_s * SECONDS
     digits = 10 ** max(0, math.floor(math.log10(work)) - 1)
-    return max(1, round(work / digits) * digits)
+    return int(max(1, round(work / digits) * digits))
 
 
 def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 (the backend must be chosen first)
+from matplotlib import pyplot as plt
 
 if TYPE_CHECKING:
     from cluster.speedup import Row

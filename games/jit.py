@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
+Int: TypeAlias = int | np.signedinteger[Any] | np.unsignedinteger[Any]
+"""A whole number in compiled code: of one machine type there, of several in plain Python."""
 
 JIT_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 """``numpy`` errors leave out Python's division-by-zero checks. Without Numba's runtime (``_nrt``) no

@@ -1,4 +1,4 @@
-"""Which root child is played when the search is over (Chaslot et al. 2008, "Progressive strategies", section 3.3)."""
+"""Which root child is played when the search is over: Chaslot et al. 2008, "Progressive strategies", 3.3."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Child:
 
 
 def choose(children: Sequence[Child], rule: str) -> Child:
-    """The child that the rule picks; ties go to more visits, then to the higher value, then to the lower move.
+    """The child that the rule picks; ties go to more visits, to the higher value, to the lower move.
 
     robust: most visits. max: highest value. robust-max: the child that is both, or else the
     robust one. secure: highest value - A / sqrt(visits). A proven win goes before all, and a

@@ -74,7 +74,7 @@ class RoundJob:
 
 @dataclass(frozen=True, eq=False)
 class LeafJob:
-    """leaf: playouts from a batch of leaves, each named by the moves that lead to it: less to send than its state."""
+    """leaf: playouts from a batch of leaves, each given by its moves: less to send than its state."""
 
     index: int
     moves: npt.NDArray[np.uint16]

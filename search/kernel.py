@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, below
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     def current_player(state: State) -> int: ...
     def legal_moves(state: State, moves: Moves) -> int: ...
-    def play(state: State, move: int) -> None: ...
+    def play(state: State, move: Int) -> None: ...
     def is_terminal(state: State) -> bool: ...
     def returns(state: State) -> float: ...
     def playout(state: State, moves: Moves, stream: Stream) -> int: ...
@@ -142,7 +142,7 @@ def descend(tree: Tree, knobs: Knobs, work: Workspace, stream: Stream) -> int:
         work.nodes[depth] = node
 
 
-def evaluate(tree: Tree, leaf: int, work: Workspace, stream: Stream) -> float:
+def evaluate(tree: Tree, leaf: Int, work: Workspace, stream: Stream) -> float:
     """The first player's return of one visit to the leaf whose position is in work.state."""
     known = proof(tree, leaf)
     if known != UNPROVEN:
@@ -243,7 +243,7 @@ def absorb_leaves(
     """
     for b in range(len(leaves.depths)):
         depth = leaves.depths[b]
-        node = ROOT
+        node: Int = ROOT
         work.nodes[0] = ROOT
         for d in range(depth):
             node = np.int64(tree.children[node]) + np.int64(leaves.slots[b, d])
@@ -266,9 +266,9 @@ def absorb_leaves(
 def play_out(
     root_state: State, playouts: int, results: npt.NDArray[np.int64], stream: Stream, work: Workspace
 ) -> int:
-    """Play that many random games from a position; returns their plies, results counts wins, draws and losses.
+    """Play that many random games from a position; returns their plies.
 
-    ``results`` ([3], first player's wins, draws, losses) is counted up in place.
+    ``results`` ([3], the first player's wins, draws, losses) is counted up in place.
     """
     plies = 0
     for _ in range(playouts):
@@ -286,7 +286,7 @@ def play_out(
 
 
 @njit
-def _untried(tree: Tree, knobs: Knobs, node: int, moves: Moves, num_legal: int, stream: Stream) -> int:
+def _untried(tree: Tree, knobs: Knobs, node: Int, moves: Moves, num_legal: Int, stream: Stream) -> int:
     """A random one of the legal moves that have no child yet; there is at least one.
 
     At a node that other lanes know too, a lane looks first among its own share of the moves,
@@ -299,19 +299,19 @@ def _untried(tree: Tree, knobs: Knobs, node: int, moves: Moves, num_legal: int, 
     while True:
         if own_draws > 0:
             own_draws -= 1
-            index = (num_legal * knobs.share + below(stream, num_legal)) // knobs.num_shares
+            index = (num_legal * knobs.share + below(stream, int(num_legal))) // knobs.num_shares
         else:
-            index = below(stream, num_legal)
+            index = below(stream, int(num_legal))
         move = np.int64(moves[index])
         tried = False
         for child in range(first, first + count):
             tried |= tree.move[child] == move
         if not tried:
-            return move  # type: ignore[no-any-return]
+            return move  # type: ignore[return-value]
 
 
 @njit
-def _note_result(tree: Tree, node: int, value: float) -> None:
+def _note_result(tree: Tree, node: Int, value: float) -> None:
     """Note a finished position as proven where its value is the best, the worst, or a draw."""
     if value == 1.0:
         set_proof(tree, node, FIRST_WINS)

@@ -69,9 +69,7 @@ def open_search(request: SearchRequest) -> Search:
         game=game.spec,
         root_state=root_state,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes),
-        report_visits=max(2, total // lanes // REPORTED_SHARE)
-        if plan
-        else _report_visits(request, game, lanes),
+        report_visits=_report_visits(request, game, plan, lanes),
     )
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
     setup = Setup(
@@ -103,10 +101,11 @@ def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lan
     return capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS)
 
 
-def _report_visits(request: SearchRequest, game: Game, lanes: int) -> int:
-    """report_visits where the number of simulations is not known beforehand."""
+def _report_visits(request: SearchRequest, game: Game, plan: Plan | None, lanes: int) -> int:
+    """Context.report_visits; where the number of simulations is not known beforehand, by the nominal cost."""
     seconds = request.seconds if request.seconds is not None else 10.0
-    return max(2, int(game.nominal_simulations_per_s * seconds / lanes / REPORTED_SHARE))
+    simulations = plan.simulations if plan else int(game.nominal_simulations_per_s * seconds)
+    return max(2, simulations // lanes // REPORTED_SHARE)
 
 
 def _check_memory(request: SearchRequest, game: Game, lanes: int) -> None:

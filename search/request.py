@@ -90,7 +90,7 @@ class SearchRequest:
 
     @property
     def anticipated(self) -> int:
-        """tree: visits expected of all other lanes, and of rounds not seen yet, for one visit of one's own."""
+        """tree: visits expected of the other lanes, and of rounds not seen yet, for each of one's own."""
         return round((self.lanes * (1 + self.staleness) - 1) * self.anticipation)
 
 

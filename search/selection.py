@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.specialise import cached_njit
 from search.tree import (
     COMPLETE,
@@ -76,7 +76,7 @@ class Knobs(NamedTuple):
 
 
 @njit
-def natural_log(n: int) -> float:
+def natural_log(n: Int) -> float:
     """ln n for n >= 1, to 1e-9 or better, from exact operations alone.
 
     ln n = ln m + k ln 4 + ln(1 + d), where m = n >> 2 k is small enough for the table of logarithms.
@@ -97,21 +97,21 @@ INVERSE_SQRT = np.array([1.0] + [1.0 / math.sqrt(n) for n in range(1, _TABLE_SIZ
 
 
 @njit
-def _sqrt_log(n: int) -> float:
+def _sqrt_log(n: Int) -> float:
     if n < _TABLE_SIZE:
         return SQRT_LOG[np.uint64(n)]  # type: ignore[no-any-return]
     return math.sqrt(natural_log(n))
 
 
 @njit
-def _inverse_sqrt(n: int) -> float:
+def _inverse_sqrt(n: Int) -> float:
     if n < _TABLE_SIZE:
         return INVERSE_SQRT[np.uint64(n)]  # type: ignore[no-any-return]
     return 1.0 / math.sqrt(n)
 
 
 @njit
-def best_child(tree: Tree, knobs: Knobs, node: int, player: int) -> tuple[int, float]:
+def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, float]:
     """The slot (among its siblings) and score of the child that ``player``, who moves here, goes to.
 
     The node has at least one child. With the solver, a child that is proven lost for the
@@ -162,7 +162,7 @@ def best_child(tree: Tree, knobs: Knobs, node: int, player: int) -> tuple[int, f
 
 
 @njit
-def proof_from_children(tree: Tree, node: int, player: int) -> int:
+def proof_from_children(tree: Tree, node: Int, player: Int) -> int:
     """What the children prove of a node at which ``player`` moves (UNPROVEN where they do not).
 
     A win needs one child; a loss or draw needs every legal move to have a proven child.
@@ -184,7 +184,7 @@ def proof_from_children(tree: Tree, node: int, player: int) -> int:
 
 
 @cached_njit
-def prove_root(tree: Tree, player: int, num_legal: int) -> None:
+def prove_root(tree: Tree, player: Int, num_legal: Int) -> None:
     """Note what the root's children prove of it, from whichever lanes they come; modified in place."""
     if proof(tree, ROOT) != UNPROVEN:
         return

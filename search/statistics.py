@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, next_uint64
 from games.specialise import cached_njit
 from search.tree import (
@@ -75,7 +75,7 @@ def empty_statistics(rows: int) -> Statistics:
 
 def lone_root() -> Statistics:
     """The snapshot of a tree that nobody has visited."""
-    return Statistics(*(np.zeros_like(column) for column in empty_statistics(1)))
+    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1))
 
 
 @njit
@@ -90,12 +90,12 @@ def _normal(stream: Stream) -> float:
 
 
 @njit
-def _find(tree: Tree, node: int, move: int, hint: int) -> int:
+def _find(tree: Tree, node: Int, move: Int, hint: Int) -> int:
     """The slot of the child with that move, or ABSENT; looks at slot ``hint`` first."""
     first = np.int64(tree.children[node])
     count = num_children(tree, node)
     if hint < count and tree.move[first + hint] == move:
-        return hint
+        return hint  # type: ignore[return-value]
     for slot in range(count):
         if tree.move[first + slot] == move:
             return slot
@@ -106,7 +106,7 @@ def _find(tree: Tree, node: int, move: int, hint: int) -> int:
 def _first_children(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
     """[R] the row of each row's first child."""
     first = np.empty(len(num_children), dtype=np.int32)
-    following = 1
+    following: Int = 1
     for row in range(len(num_children)):
         first[row] = following
         following += np.int64(num_children[row])
@@ -139,7 +139,7 @@ def _collect(
         visits = np.int64(tree.visits[node])
         total_value = tree.total_value[node]
         marks = proof(tree, node)
-        num_known = 0
+        num_known: Int = 0
         if base_row != ABSENT:
             visits -= base.visits[base_row]
             total_value -= base.total_value[base_row]
@@ -155,7 +155,7 @@ def _collect(
             first = np.int64(tree.children[node])
             for slot in range(num_children(tree, node)):
                 child = first + slot
-                known_row = ABSENT
+                known_row: Int = ABSENT
                 changed = tree.visits[child] > 0 or proof(tree, child) != UNPROVEN
                 if slot < num_known:
                     known_row = np.int64(first_children[base_row]) + slot
@@ -176,9 +176,9 @@ def _collect(
 
 
 def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
-    """The top of the tree in at most ``max_rows`` rows, and the visits that a node needed to have its children in it.
+    """The top of the tree in at most ``max_rows`` rows, and the min_visits that made it fit.
 
-    ``min_visits`` is doubled until the rows fit.
+    ``min_visits`` is doubled until it does.
     """
     return _pruned(tree, lone_root(), False, min_visits, max_rows)
 
@@ -203,7 +203,7 @@ def _pruned(
     while True:
         count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
         if count <= rows:
-            return Statistics(*(column[:count].copy() for column in out)), min_visits
+            return Statistics._make(column[:count].copy() for column in out), min_visits
         min_visits = max(2 * min_visits, 2)
 
 
@@ -223,7 +223,7 @@ def restore(
     num_rows = len(statistics.visits)
     places = np.empty(num_rows, dtype=np.int32)
     places[0] = ROOT
-    following = 1
+    following: Int = 1
     for row in range(num_rows):
         node = np.int64(places[row])
         visits = np.int64(statistics.visits[row])
@@ -266,7 +266,7 @@ def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple
     ``places`` ([R] at least) is scratch.
     """
     places[0] = ROOT
-    following = 1
+    following: Int = 1
     created = 0
     duplicates = 0
     for row in range(len(added.visits)):

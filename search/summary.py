@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.game import FIRST, Game, State
+from games.jit import Int
 from games.specialise import cached_njit
 from search.final_move import Child, choose
 from search.statistics import Statistics, snapshot
@@ -78,7 +79,7 @@ def _canonical_order(
     """[R] the rows, breadth first with siblings by their moves."""
     rows = len(move)
     first = np.empty(rows, dtype=np.int32)
-    following = 1
+    following: Int = 1
     for row in range(rows):
         first[row] = following
         following += np.int64(num_children[row])

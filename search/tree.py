@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
@@ -90,10 +90,10 @@ def new_tree(capacity: int) -> Tree:
 def capacity_for(memory_bytes: int, simulations: int) -> int:
     """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``.
 
-    A simulation adds at most one node; a block is at least half full when it grows and its
-    old place is used again, so four slots a simulation are always enough.
+    A simulation adds at most one node, and all the blocks that a node's children have been in
+    hold less than five slots for each child; so it is enough even if no old block is used again.
     """
-    return max(2, min(memory_bytes // BYTES_PER_NODE, 4 * simulations + 1024))
+    return max(2, min(memory_bytes // BYTES_PER_NODE, 5 * simulations + 1024))
 
 
 def tree_bytes(tree: Tree) -> int:
@@ -102,7 +102,7 @@ def tree_bytes(tree: Tree) -> int:
 
 
 @njit
-def _clear_slot(tree: Tree, slot: int, move: int) -> None:
+def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.total_value[slot] = 0.0
     tree.visits[slot] = 0
     tree.unobserved[slot] = 0
@@ -122,13 +122,13 @@ def clear(tree: Tree) -> None:
 
 
 @njit
-def num_children(tree: Tree, node: int) -> int:
+def num_children(tree: Tree, node: Int) -> int:
     """How many children the node has."""
     return np.int64(tree.shape[node]) & COUNT_MASK  # type: ignore[return-value]
 
 
 @njit
-def proof(tree: Tree, node: int) -> int:
+def proof(tree: Tree, node: Int) -> int:
     """What is proven of the node: UNPROVEN, FIRST_WINS, DRAWN or SECOND_WINS."""
     return (np.int64(tree.shape[node]) >> PROOF_SHIFT) & 3  # type: ignore[return-value]
 
@@ -145,13 +145,13 @@ def proof_of(tree: Tree, node: int) -> int:
 
 
 @njit
-def set_proof(tree: Tree, node: int, result: int) -> None:
+def set_proof(tree: Tree, node: Int, result: Int) -> None:
     """Note that the node's value is proven; modified in place. A proof is never taken back."""
     tree.shape[node] |= np.uint16(result << PROOF_SHIFT)
 
 
 @njit
-def reserve_block(tree: Tree, count: int) -> int:
+def reserve_block(tree: Tree, count: Int) -> int:
     """The first slot of a block that holds ``count`` children, or NO_BLOCK when the arena is full."""
     size_class = CLASS_OF[count]
     block = tree.free[size_class]
@@ -167,7 +167,7 @@ def reserve_block(tree: Tree, count: int) -> int:
 
 
 @njit
-def add_child(tree: Tree, node: int, move: int) -> int:
+def add_child(tree: Tree, node: Int, move: Int) -> int:
     """Add a child with no visits; its slot, or NO_BLOCK when the arena is full. Modified in place.
 
     The node's other children may move.
@@ -201,4 +201,4 @@ def add_child(tree: Tree, node: int, move: int) -> int:
     _clear_slot(tree, child, move)
     tree.shape[node] += np.uint16(1)
     tree.counts[NODES] += 1
-    return child  # type: ignore[no-any-return]
+    return child  # type: ignore[return-value]

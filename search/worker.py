@@ -41,7 +41,7 @@ class _Lane:
 
 
 class Worker:
-    """Runs one job at a time. What it keeps between jobs is a cache: losing it costs time, never an answer."""
+    """Runs one job at a time. What it keeps between jobs is a cache: losing it costs time, no answer."""
 
     def __init__(self) -> None:
         self._search_id: str | None = None

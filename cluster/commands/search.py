@@ -71,7 +71,9 @@ def search(
     ] = 0,
     exploration: Annotated[
         float | None,
-        typer.Option(metavar="C", help="C of UCT, for rewards in \\[0, 1] (0.5).", rich_help_panel=ALGORITHM),
+        typer.Option(
+            metavar="C", help="C of UCT, for rewards in \\[0, 1] (0.35).", rich_help_panel=ALGORITHM
+        ),
     ] = None,
     fpu: Annotated[
         float | None,

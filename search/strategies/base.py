@@ -51,7 +51,7 @@ class Strategy(ABC):
         self.created = 0
         """Nodes that jobs made, and..."""
         self.duplicates = 0
-        """...how many of them another lane had made as well: what it costs to search without knowing of each other."""
+        """...how many of them another lane had made as well: the price of not knowing of each other."""
         self.unobserved = 0
         """Visits handed out and not yet absorbed."""
         self._mover = setup.mover

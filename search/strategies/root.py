@@ -33,6 +33,7 @@ class RootStrategy(Strategy):
         return GrowJob(self.issued, lane, self._sizes[lane])
 
     def _absorb(self, job: Job, result: JobResult) -> None:
-        assert isinstance(job, GrowJob) and result.added is not None
+        assert isinstance(job, GrowJob)
+        assert result.added is not None
         self._merge(result.added)
         self._nodes[job.lane] = result.tree_nodes

@@ -36,7 +36,8 @@ class TreeStrategy(Strategy):
         return RoundJob(self.issued, lane, this_round, simulations, self._snapshots[this_round])
 
     def _absorb(self, job: Job, result: JobResult) -> None:
-        assert isinstance(job, RoundJob) and result.added is not None
+        assert isinstance(job, RoundJob)
+        assert result.added is not None
         self._merge(result.added)
         if job.lane == self.lanes - 1:
             # Taken here and not when it is asked for: at this point of the fold it is always the same.

@@ -38,6 +38,8 @@ class Node:
     unobserved: int = 0
     proof: int = UNPROVEN
     children: list[Node] = field(default_factory=list)
+    complete: bool = field(default=False, compare=False)
+    """Whether a visit has found that all legal moves are children."""
 
     def by_moves(self) -> Node:
         """The same with siblings in the order of their moves."""
@@ -95,7 +97,7 @@ class NaiveSearch:
             node.total_value += value
             node.unobserved += knobs.anticipated
         if knobs.solver:
-            self._carry_proof_up(path, movers)
+            carry_proof_up(path, movers)
 
     def _evaluate(self, state: State) -> float:
         if self.game.calls.is_terminal(state):
@@ -105,6 +107,7 @@ class NaiveSearch:
     def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
         """The child to go to, and whether it was made for that."""
         legal = self._legal(state)
+        node.complete |= len(node.children) == len(legal)
         best = best_child(knobs, node, mover) if node.children else None
         if len(node.children) < len(legal) and (best is None or best[1] < knobs.first_play_urgency):
             node.children.append(Node(self._untried(knobs, node, legal)))
@@ -128,26 +131,25 @@ class NaiveSearch:
             if legal[draw] not in tried:
                 return legal[draw]
 
-    def _carry_proof_up(self, path: list[Node], movers: list[int]) -> None:
-        for node, child, mover in reversed(list(zip(path, path[1:], movers, strict=False))):
-            if child.proof == UNPROVEN:
-                return
-            if node.proof == UNPROVEN:
-                node.proof = self._proof_from_children(node, path, movers, mover)
 
-    def _proof_from_children(self, node: Node, path: list[Node], movers: list[int], mover: int) -> int:
-        won, lost = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
-        proofs = {child.proof for child in node.children}
-        if won in proofs:
-            return won
-        state = self.root_state.copy()
-        for step in path[1 : path.index(node) + 1]:
-            self.game.calls.play(state, step.move)
-        # A node learns that it has all its children when it looks for one more.
-        was_complete = node.visits > len(self._legal(state))
-        if UNPROVEN in proofs or len(node.children) < len(self._legal(state)) or not was_complete:
-            return UNPROVEN
-        return DRAWN if DRAWN in proofs else lost
+def carry_proof_up(path: list[Node], movers: list[int]) -> None:
+    """From the end of the path as far as it reaches."""
+    for node, child, mover in reversed(list(zip(path, path[1:], movers, strict=False))):
+        if child.proof == UNPROVEN:
+            return
+        if node.proof == UNPROVEN:
+            node.proof = proof_from_children(node, mover)
+
+
+def proof_from_children(node: Node, mover: int) -> int:
+    """What the children prove: a win takes one of them, anything else takes all."""
+    won, lost = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
+    proofs = {child.proof for child in node.children}
+    if won in proofs:
+        return won
+    if UNPROVEN in proofs or not node.complete:
+        return UNPROVEN
+    return DRAWN if DRAWN in proofs else lost
 
 
 def best_child(knobs: Knobs, node: Node, mover: int) -> tuple[int, float]:

@@ -1,0 +1,295 @@
+"""Laws 1 and 2 on real Ray processes: workers are killed and stopped, and the answer stays the same."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from cluster.coordinator import Coordinator, SearchFailed
+from cluster.executors import make_executor
+from cluster.inline_executor import InlineExecutor
+from cluster.processes import descendants
+from cluster.session import Session
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+
+JOB_TIMEOUT_S = 1.5
+STRATEGIES = ("root", "tree", "leaf")
+
+
+@pytest.fixture(scope="module")
+def ray_executor() -> Iterator[RayExecutor]:
+    # Also imports Ray, in the way that keeps it on loopback.
+    executor = cast("RayExecutor", make_executor("ray", 3, job_timeout_s=JOB_TIMEOUT_S))
+    yield executor
+    executor.close()
+
+
+def request_for(strategy: str, simulations: int = 400_000) -> SearchRequest:
+    return SearchRequest(
+        game="gomoku", moves=("f6", "g7"), strategy=strategy, simulations=simulations, seed=11, memory_mb=256
+    )
+
+
+def run_on(
+    executor: RayExecutor | InlineExecutor, request: SearchRequest, *observers: Callable[[Session], None]
+) -> tuple[SearchResult, Session]:
+    search = open_search(request)
+    executor.open(search.context)
+    session = Session(Coordinator(search, executor.num_workers), executor)
+    return session.run(observers), session
+
+
+def inline_result(request: SearchRequest) -> SearchResult:
+    return run_on(InlineExecutor(), request)[0]
+
+
+class Once:
+    """An observer that does something to a worker process when a share of the jobs is done."""
+
+    def __init__(self, share: float, act: Callable[[Session], None]) -> None:
+        self.share = share
+        self.act = act
+        self.done = False
+
+    def __call__(self, session: Session) -> None:
+        plan = session.search.plan
+        assert plan is not None
+        if not self.done and session.search.strategy.absorbed >= self.share * plan.jobs:
+            self.done = True
+            self.act(session)
+
+
+def pids_of(session: Session) -> list[int]:
+    return cast("RayExecutor", session.executor).worker_pids()
+
+
+def state_of(pid: int) -> str:
+    """R, S, T (stopped), Z, or an empty text when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_one_two_and_three_workers_give_the_digest_of_the_inline_search(
+    ray_executor: RayExecutor, strategy: str
+) -> None:
+    request = request_for(strategy)
+    expected = inline_result(request)
+    for workers in (1, 2, 3):
+        ray_executor.use(workers)
+        result, session = run_on(ray_executor, request)
+        assert result.digest == expected.digest
+        assert result.simulations == 400_000
+        assert int(session.search.strategy.tree.visits[0]) == 400_000
+        assert result.answer == expected.answer
+        assert result.workers == workers
+        assert result.jobs_retried == 0
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
+    ray_executor: RayExecutor, strategy: str
+) -> None:
+    request = request_for(strategy, simulations=2_000_000)
+    expected = inline_result(request)
+    ray_executor.use(2)
+    killed: list[int] = []
+
+    def kill(session: Session) -> None:
+        killed.append(pids_of(session)[0])
+        os.kill(killed[0], signal.SIGKILL)
+
+    result, _ = run_on(ray_executor, request, Once(0.3, kill))
+    assert killed
+    assert result.jobs_retried > 0
+    assert result.digest == expected.digest
+    assert result.simulations == 2_000_000
+    same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0}
+    assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
+
+
+def test_all_workers_killed_at_once_change_nothing(ray_executor: RayExecutor) -> None:
+    request = request_for("tree", simulations=1_500_000)
+    expected = inline_result(request)
+    ray_executor.use(3)
+
+    def kill(session: Session) -> None:
+        for pid in pids_of(session):
+            os.kill(pid, signal.SIGKILL)
+
+    result, _ = run_on(ray_executor, request, Once(0.5, kill))
+    assert result.jobs_retried > 0
+    assert result.digest == expected.digest
+
+
+def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dropped(
+    ray_executor: RayExecutor,
+) -> None:
+    request = request_for("tree", simulations=3_000_000)
+    expected = inline_result(request)
+    ray_executor.use(2)
+    stopped: list[int] = []
+    replaced_after: list[float] = []
+
+    def stop(session: Session) -> None:
+        stopped.append(pids_of(session)[0])
+        os.kill(stopped[0], signal.SIGSTOP)
+        wait_until(lambda: state_of(stopped[0]) == "T", 5)
+        replaced_after.append(time.monotonic())
+
+    def wake(session: Session) -> None:
+        """Once the new worker has done the lost jobs, so that the old one comes too late."""
+        restarted = session.executor.workers[0].restarts
+        if stopped and restarted and session.coordinator.counters.jobs_retried and len(replaced_after) == 1:
+            replaced_after.append(time.monotonic())
+            waiting.append(session.search.strategy.absorbed)
+        if waiting and not woken and session.search.strategy.absorbed > waiting[0]:
+            woken.append(True)
+            os.kill(stopped[0], signal.SIGCONT)
+
+    waiting: list[int] = []
+    woken: list[bool] = []
+    before = ray_executor.workers[0].restarts
+    result, session = run_on(ray_executor, request, Once(0.2, stop), wake)
+    assert ray_executor.workers[0].restarts > before
+    assert JOB_TIMEOUT_S * 0.9 < replaced_after[1] - replaced_after[0] < JOB_TIMEOUT_S + 2
+    assert result.jobs_retried > 0
+    assert session.coordinator.counters.late_results > 0
+    assert result.digest == expected.digest
+    assert result.simulations == 3_000_000
+    # The process that was given up is ended, not left behind.
+    wait_until(lambda: ray_executor.poll_retired() == 0, 10)
+    wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
+
+
+def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> None:
+    request = request_for("root", simulations=2_000_000)
+    expected = inline_result(request)
+    ray_executor.use(2)
+    stopped: list[int] = []
+
+    def stop(session: Session) -> None:
+        stopped.append(pids_of(session)[1])
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    result, _ = run_on(ray_executor, request, Once(0.2, stop))
+    assert result.digest == expected.digest
+    assert result.jobs_retried > 0
+    wait_until(lambda: ray_executor.poll_retired() == 0, 10)
+    wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
+
+
+def test_a_budget_in_seconds_is_kept_within_three_tenths(ray_executor: RayExecutor) -> None:
+    for strategy in STRATEGIES:
+        for seconds in (0.5, 2.0):
+            ray_executor.use(2)
+            request = SearchRequest(game="gomoku", strategy=strategy, seconds=seconds)
+            started = time.monotonic()
+            search = open_search(request)
+            ray_executor.open(search.context)
+            session = Session(Coordinator(search, 2), ray_executor)
+            ready = time.monotonic()
+            result = session.run()
+            answered = time.monotonic() - ready
+            assert result.stopped_by == "seconds", strategy
+            assert answered < seconds + 0.3, f"{strategy}: {answered} s (opened in {ready - started} s)"
+            assert answered >= seconds * 0.99
+            assert result.answer.best_move is not None
+            assert int(session.search.strategy.tree.visits[0]) == result.simulations
+
+
+def test_a_job_that_raises_ends_the_search_with_its_reason(ray_executor: RayExecutor) -> None:
+    search = open_search(request_for("tree", simulations=10_000))
+    ray_executor.use(2)
+    # An arena with no room for the snapshot of the second round.
+    ray_executor.open(replace(search.context, tree_slots=8))
+    with pytest.raises(SearchFailed, match="ValueError: the arena is too small"):
+        Session(Coordinator(search, 2), ray_executor).run()
+    # The executor is as good as before.
+    request = request_for("tree", simulations=10_000)
+    assert run_on(ray_executor, request)[0].digest == inline_result(request).digest
+
+
+def test_every_socket_of_an_embedded_ray_is_on_loopback(ray_executor: RayExecutor) -> None:
+    pids = {os.getpid(), *descendants()}
+    addresses = set()
+    for pid in pids:
+        addresses |= listening_addresses(pid)
+    assert addresses
+    assert {address for address in addresses if not is_loopback(address)} == set()
+
+
+def is_loopback(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return bool((mapped or parsed).is_loopback)
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """The addresses on which a process listens, from /proc."""
+    try:
+        inodes = {
+            target[8:-1]
+            for fd in Path(f"/proc/{pid}/fd").iterdir()
+            if (target := os.readlink(fd)).startswith("socket:[")
+        }
+    except OSError:
+        return set()
+    found = set()
+    for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                raw = bytes.fromhex(fields[1].split(":")[0])
+                words = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
+                found.add(socket.inet_ntop(family, words))
+    return found
+
+
+def test_closing_leaves_no_process_behind() -> None:
+    # In a process of its own: this one has its Ray from the fixture.
+    script = (
+        "import os, subprocess, sys, time\n"
+        "from cluster.executors import make_executor\n"
+        "from cluster.processes import descendants\n"
+        "executor = make_executor('ray', 2)\n"
+        "assert descendants()\n"
+        "executor.close()\n"
+        "limit = time.monotonic() + 10\n"
+        "while descendants() and time.monotonic() < limit:\n"
+        "    time.sleep(0.1)\n"
+        "print('left:', len(descendants()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=90, check=True
+    )
+    assert done.stdout.strip() == "left: 0"

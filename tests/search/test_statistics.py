@@ -1,0 +1,378 @@
+"""Increments hold what was added and nothing else, and merging them loses nothing."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from games.rng import new_stream
+from search.statistics import (
+    CREATED,
+    PROOF_BITS,
+    Statistics,
+    empty_statistics,
+    increments,
+    lone_root,
+    merge,
+    restore,
+    snapshot,
+)
+from search.summary import digest, digest_of
+from search.tree import FULL, NODES, ROOT, Tree, new_tree
+from tests.games.common import JIT
+from tests.search.common import KNOBS, grow, nodes_of
+from tests.search.naive import UNPROVEN, Node
+
+SPECS = st.sampled_from(["tictactoe", "gomoku:size=5"])
+SEEDS = st.integers(0, 10_000)
+SIZES = st.integers(1, 600 if JIT else 120)
+EXAMPLES = settings(max_examples=40 if JIT else 20)
+ALL_ROWS = 10**6
+
+
+def restored(statistics: Statistics, strength: float = 0.0, seed: int = 0) -> tuple[Tree, Statistics]:
+    """A tree that starts from the snapshot, and the snapshot as it stands in it."""
+    moved = np.empty_like(statistics.total_value)
+    tree = new_tree(max(100_000, 2 * len(statistics.visits)))
+    restore(tree, statistics, strength, new_stream(seed), moved)
+    return tree, statistics._replace(total_value=moved)
+
+
+def add(tree: Tree, added: Statistics) -> tuple[int, int]:
+    return merge(tree, added, np.zeros(len(added.visits), dtype=np.int32))
+
+
+def lane(
+    spec: str, base: Statistics, simulations: int, seed: int, strength: float = 0.0, min_visits: int = 0
+) -> Statistics:
+    """The increments of a lane that starts from the snapshot."""
+    tree, moved = restored(base, strength, seed)
+    grow(spec, simulations, seed, tree=tree)
+    return increments(tree, moved, min_visits, ALL_ROWS)[0]
+
+
+def seen(node: Node) -> Node:
+    """The tree as statistics can hold it: by moves, without visits in flight."""
+    return node.by_moves()
+
+
+def find(node: Node, statistics: Statistics) -> list[Node]:
+    """The tree's node for each row."""
+    rows, following = [node], 1
+    for row in range(len(statistics.visits)):
+        children = {child.move: child for child in rows[row].children}
+        for child_row in range(following, following + int(statistics.num_children[row])):
+            rows.append(children[int(statistics.move[child_row])])
+        following += int(statistics.num_children[row])
+    assert len(rows) == len(statistics.visits) == following
+    return rows
+
+
+@given(SPECS, SEEDS, SIZES, st.booleans())
+@EXAMPLES
+def test_a_snapshot_is_restored_as_it_was(spec: str, seed: int, simulations: int, solver: bool) -> None:
+    tree = grow(spec, simulations, seed, knobs=KNOBS._replace(solver=solver))
+    statistics, min_visits = snapshot(tree, 0, ALL_ROWS)
+    assert min_visits == 0
+    assert len(statistics.visits) == tree.counts[NODES]
+    copy, moved = restored(statistics)
+    assert nodes_of(copy) == nodes_of(tree)
+    assert copy.counts[NODES] == tree.counts[NODES]
+    np.testing.assert_array_equal(moved.total_value, statistics.total_value)
+    assert digest(copy) == digest(tree)
+
+
+@given(SPECS, SEEDS, SIZES)
+@EXAMPLES
+def test_a_restored_tree_grows_as_its_original_does(spec: str, seed: int, simulations: int) -> None:
+    tree = grow(spec, simulations, seed)
+    copy, _ = restored(snapshot(tree, 0, ALL_ROWS)[0])
+    grow(spec, 100, seed + 1, tree=tree)
+    grow(spec, 100, seed + 1, tree=copy)
+    assert nodes_of(copy) == nodes_of(tree)
+
+
+@given(SPECS, SEEDS, SIZES, SIZES, st.booleans(), st.sampled_from([0, 1, 2]))
+@EXAMPLES
+def test_base_and_increments_are_the_grown_tree(
+    spec: str, seed: int, before: int, more: int, solver: bool, min_visits: int
+) -> None:
+    """Up to min_visits=2, as a node gets its first child with its second visit."""
+    knobs = KNOBS._replace(solver=solver)
+    tree = grow(spec, before, seed, knobs=knobs)
+    base, _ = snapshot(tree, min_visits, ALL_ROWS)
+    copy, _ = restored(base)
+    grow(spec, more, seed + 1, tree=tree, knobs=knobs)
+    added, _ = increments(tree, base, min_visits, ALL_ROWS)
+    created, duplicates = add(copy, added)
+    assert seen(nodes_of(copy)) == seen(nodes_of(tree))
+    assert digest(copy) == digest(tree)
+    assert duplicates == 0
+    assert created == tree.counts[NODES] - len(base.visits)
+
+
+@given(SPECS, SEEDS, SIZES, SIZES, st.integers(3, 60))
+@EXAMPLES
+def test_a_pruned_base_and_increments_lose_no_visit_of_the_nodes_they_name(
+    spec: str, seed: int, before: int, more: int, min_visits: int
+) -> None:
+    """As a lane of `root` reports: the base is pruned, and its tree lives on unpruned."""
+    tree = grow(spec, before, seed)
+    shared, _ = restored(snapshot(tree, min_visits, ALL_ROWS)[0])
+    for step in range(3):
+        base, _ = snapshot(tree, min_visits, ALL_ROWS)
+        grow(spec, more, seed + step, tree=tree)
+        add(shared, increments(tree, base, min_visits, ALL_ROWS)[0])
+    statistics, _ = snapshot(shared, 0, ALL_ROWS)
+    for row, node in enumerate(find(nodes_of(tree), statistics)):
+        assert (statistics.visits[row], statistics.total_value[row]) == (node.visits, node.total_value)
+    assert digest_of(statistics) == digest_of(snapshot(tree, min_visits, ALL_ROWS)[0])
+
+
+@given(SPECS, SEEDS, SIZES, st.permutations(range(4)), st.sampled_from([0.0, 0.25, 3.0]))
+@EXAMPLES
+def test_the_order_of_merges_does_not_matter(
+    spec: str, seed: int, simulations: int, order: list[int], strength: float
+) -> None:
+    base, _ = snapshot(grow(spec, simulations, seed), 2, ALL_ROWS)
+    lanes = [lane(spec, base, simulations, seed + 1 + k, strength) for k in range(4)]
+    in_turn, shuffled = restored(base)[0], restored(base)[0]
+    for k in range(4):
+        add(in_turn, lanes[k])
+        add(shuffled, lanes[order[k]])
+    assert seen(nodes_of(in_turn)) == seen(nodes_of(shuffled))
+    assert digest(in_turn) == digest(shuffled)
+    assert in_turn.visits[ROOT] == 5 * simulations
+
+
+@given(SPECS, SEEDS, SIZES, SIZES, st.sampled_from([0.0, 0.25, 1.0, 100.0]))
+@EXAMPLES
+def test_increments_hold_nothing_of_the_base(
+    spec: str, seed: int, before: int, more: int, strength: float
+) -> None:
+    base, _ = snapshot(grow(spec, before, seed), 2, ALL_ROWS)
+    added = lane(spec, base, more, seed, strength)
+    assert added.visits[0] == more
+    assert (added.visits >= 1).all()
+    np.testing.assert_array_equal(added.total_value, np.round(added.total_value))
+    assert (np.abs(added.total_value) <= added.visits).all()
+    assert sum(added.visits[1 : 1 + int(added.num_children[0])]) == more
+
+
+@given(SPECS, SEEDS, SIZES)
+@EXAMPLES
+def test_a_lane_that_did_nothing_adds_nothing(spec: str, seed: int, simulations: int) -> None:
+    base, _ = snapshot(grow(spec, simulations, seed), 2, ALL_ROWS)
+    added = lane(spec, base, 0, seed, 0.25)
+    assert [column.tolist() for column in added] == [column.tolist() for column in lone_root()]
+    tree, _ = restored(base)
+    assert add(tree, added) == (0, 0)
+    assert digest(tree) == digest_of(base)
+
+
+def test_perturbation_moves_means_by_a_fraction_of_their_error() -> None:
+    base, _ = snapshot(grow("gomoku:size=5", 2000 if JIT else 300, 1), 2, ALL_ROWS)
+    inner = slice(1, None)
+    error = np.sqrt(base.visits * (1 - (base.total_value / (base.visits + 2)) ** 2))[inner]
+    steps = []
+    for seed in range(20):
+        tree, moved = restored(base, 0.25, seed)
+        assert moved.total_value[0] == base.total_value[0] == tree.total_value[ROOT]
+        np.testing.assert_array_equal(moved.visits, base.visits)
+        steps.append((moved.total_value - base.total_value)[inner] / error)
+    assert np.abs(np.mean(steps)) < 0.25 * 5 / np.sqrt(np.size(steps))
+    assert np.std(steps) == pytest.approx(0.25, rel=0.1)
+    assert np.max(np.abs(steps)) < 0.25 * 3.5
+    assert not np.array_equal(steps[0], steps[1])
+
+
+@given(SPECS, SEEDS, SIZES)
+@EXAMPLES
+def test_new_nodes_and_duplicates_are_counted(spec: str, seed: int, simulations: int) -> None:
+    base, _ = snapshot(grow(spec, simulations, seed), 2, ALL_ROWS)
+    lanes = [lane(spec, base, simulations, seed + k) for k in range(3)]
+    tree, _ = restored(base)
+    created = duplicates = 0
+    for added in lanes:
+        made = int(((added.marks & CREATED) != 0).sum())
+        answer = add(tree, added)
+        assert answer[0] == made
+        created += answer[0]
+        duplicates += answer[1]
+    assert tree.counts[NODES] == len(base.visits) + created - duplicates
+
+
+def test_the_same_lane_twice_is_all_duplicates() -> None:
+    base, _ = snapshot(grow("tictactoe", 50, 1), 2, ALL_ROWS)
+    added = lane("tictactoe", base, 80, 2)
+    tree, _ = restored(base)
+    created, none = add(tree, added)
+    assert created > 0
+    assert none == 0
+    assert add(tree, added) == (created, created)
+
+
+@given(SPECS, SEEDS, SIZES, st.integers(0, 50), st.integers(1, 60))
+@EXAMPLES
+def test_pruning_keeps_the_totals_of_what_is_left(
+    spec: str, seed: int, simulations: int, min_visits: int, max_rows: int
+) -> None:
+    tree = grow(spec, simulations, seed)
+    statistics, used = snapshot(tree, min_visits, max_rows)
+    assert 1 <= len(statistics.visits) <= max_rows
+    assert used >= min_visits
+    root = nodes_of(tree)
+    for row, node in enumerate(find(root, statistics)):
+        assert statistics.visits[row] == node.visits
+        assert statistics.total_value[row] == node.total_value
+        assert statistics.num_children[row] == (len(node.children) if node.visits >= used else 0)
+        assert statistics.marks[row] & PROOF_BITS == node.proof
+
+
+@given(SPECS, SEEDS, SIZES, st.integers(1, 40))
+@EXAMPLES
+def test_increments_cut_short_still_add_up(spec: str, seed: int, simulations: int, max_rows: int) -> None:
+    grown = grow(spec, simulations, seed)
+    base, _ = snapshot(grown, 2, ALL_ROWS)
+    tree, moved = restored(base, 0.25, seed)
+    grow(spec, simulations, seed + 1, tree=tree)
+    added, _ = increments(tree, moved, 2, max_rows)
+    assert len(added.visits) <= max_rows
+    assert added.visits[0] == simulations
+    shared, _ = restored(base)
+    add(shared, added)
+    assert shared.visits[ROOT] == 2 * simulations
+    assert abs(shared.total_value[ROOT]) <= 2 * simulations
+
+
+@given(SPECS, SEEDS, SIZES, st.integers(2, 200))
+@EXAMPLES
+def test_a_full_arena_loses_no_visit_of_what_it_holds(
+    spec: str, seed: int, simulations: int, capacity: int
+) -> None:
+    whole, small = new_tree(100_000), new_tree(capacity)
+    for k in range(3):
+        added = lane(spec, lone_root(), simulations, seed + k)
+        add(whole, added)
+        add(small, added)
+    assert small.visits[ROOT] == 3 * simulations
+    assert small.total_value[ROOT] == whole.total_value[ROOT]
+    assert len(small.visits) == capacity
+    if small.counts[FULL] == 0:
+        assert seen(nodes_of(small)) == seen(nodes_of(whole))
+    assert_part_of(nodes_of(small), nodes_of(whole))
+
+
+def assert_part_of(part: Node, whole: Node) -> None:
+    """A node that was refused at first and made later lacks what came before."""
+    assert part.visits <= whole.visits
+    assert sum(child.visits for child in part.children) <= part.visits
+    children = {child.move: child for child in whole.children}
+    for child in part.children:
+        assert_part_of(child, children[child.move])
+
+
+def test_proofs_travel_and_stay() -> None:
+    knobs = KNOBS._replace(solver=True)
+    tree = grow("tictactoe", 400, 1, moves="a1 b1", knobs=knobs)
+    added, _ = increments(tree, lone_root(), 0, ALL_ROWS)
+    unproven = added._replace(marks=added.marks & CREATED)
+    shared = new_tree(10_000)
+    for one in (unproven, added, unproven):
+        add(shared, one)
+    proofs = [node.proof for node in find(nodes_of(shared), added)]
+    assert proofs == (added.marks & PROOF_BITS).tolist()
+    assert set(proofs) > {UNPROVEN}
+
+
+def test_a_new_proof_without_a_visit_is_sent() -> None:
+    tree = grow("tictactoe", 30, 1)
+    base, _ = snapshot(tree, 0, ALL_ROWS)
+    child = int(tree.children[ROOT]) + 2
+    tree.shape[child] |= 1 << 13
+    added, _ = increments(tree, base, 0, ALL_ROWS)
+    assert added.visits.tolist() == [0, 0]
+    assert added.marks.tolist() == [0, 1]
+    assert added.move[1] == tree.move[child]
+
+
+def test_any_order_of_siblings_is_the_same_to_a_digest() -> None:
+    forward, backward = new_tree(100), new_tree(100)
+    one_each = [1.0, -1.0, 0.0, 1.0]
+    for tree, order in ((forward, range(4)), (backward, reversed(range(4)))):
+        for move in order:
+            statistics = Statistics(
+                move=np.array([0, move], dtype=np.uint16),
+                visits=np.array([1, 1], dtype=np.int32),
+                total_value=np.array([one_each[move]] * 2),
+                num_children=np.array([1, 0], dtype=np.uint16),
+                marks=np.array([0, CREATED], dtype=np.uint8),
+            )
+            add(tree, statistics)
+    assert nodes_of(forward) != nodes_of(backward)
+    assert digest(forward) == digest(backward)
+
+
+@pytest.mark.parametrize("field", Statistics._fields)
+def test_any_difference_changes_a_digest(field: str) -> None:
+    statistics, _ = snapshot(grow("tictactoe", 40, 1), 0, ALL_ROWS)
+    column = getattr(statistics, field).copy()
+    if field == "num_children":
+        # The first grandchild becomes a child of the root's second child.
+        column[1] -= 1
+        column[2] += 1
+    else:
+        column[5] += 1
+    assert digest_of(statistics._replace(**{field: column})) != digest_of(statistics)
+
+
+def test_a_row_takes_17_bytes() -> None:
+    assert empty_statistics(1).nbytes == 17
+    statistics, _ = snapshot(grow("tictactoe", 100, 1), 0, ALL_ROWS)
+    assert statistics.nbytes == 17 * 101
+
+
+@pytest.mark.parametrize("rows", range(2, 120))
+def test_twice_as_many_slots_as_rows_restore_any_snapshot(rows: int) -> None:
+    draw = random.Random(rows)
+    num_children = np.zeros(rows, dtype=np.uint16)
+    for child in range(1, rows):
+        num_children[draw.randrange(0, child)] += 1
+    # Breadth first: a row's parent comes before it.
+    first = np.cumsum(np.concatenate([[1], num_children[:-1]]))
+    if not (first[num_children > 0] > np.flatnonzero(num_children)).all():
+        num_children[:] = 0
+        num_children[: rows - 1] = 1
+    statistics = lone_root()._replace(
+        move=np.arange(rows, dtype=np.uint16),
+        visits=np.ones(rows, dtype=np.int32),
+        total_value=np.zeros(rows),
+        num_children=num_children,
+        marks=np.zeros(rows, dtype=np.uint8),
+    )
+    tree = new_tree(2 * rows)
+    restore(tree, statistics, 0.0, new_stream(0), np.empty(rows))
+    assert tree.counts[NODES] == rows
+    assert digest(tree) == digest_of(statistics)
+
+
+def test_a_snapshot_that_does_not_fit_is_refused() -> None:
+    statistics, _ = snapshot(grow("tictactoe", 100, 1), 0, ALL_ROWS)
+    with pytest.raises(ValueError, match="too small"):
+        restore(new_tree(50), statistics, 0.0, new_stream(0), np.empty(len(statistics.visits)))
+
+
+def test_three_lanes_in_every_order() -> None:
+    lanes = [lane("tictactoe", lone_root(), 60, seed) for seed in range(3)]
+    digests = set()
+    for order in itertools.permutations(lanes):
+        tree = new_tree(10_000)
+        for added in order:
+            add(tree, added)
+        digests.add(digest(tree))
+    assert len(digests) == 1
