@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
 .PHONY: demo test check benchmark perft strength clean

@@ -79,7 +79,7 @@ class SearchRequest:
         _number("exploration", self.exploration, 0.0, 1000.0)
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
-        if math.isnan(self.first_play_urgency):
+        if not self.first_play_urgency > -math.inf:
             raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
         if self.simulations is not None and self.seconds is not None:
             raise InvalidInput(

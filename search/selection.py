@@ -115,8 +115,8 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
     """The slot (among its siblings) and score of the child that ``player``, who moves here, goes to.
 
     The node has at least one child. With the solver, a child that is proven lost for the
-    player is taken only if there is no other, and one that is proven won at once. Of equal
-    scores the first wins.
+    player is taken only if there is no other, one that is proven won at once, and one that is
+    a proven draw scores its value, with nothing left to explore. Of equal scores the first wins.
     """
     sign = 1.0 - 2.0 * player
     # Unsigned, so that no access asks whether the index is negative.
@@ -145,6 +145,12 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
                 if known == won:
                     return slot, math.inf
                 if known == lost:
+                    continue
+                if known == DRAWN:
+                    # Its value is known: only a sibling that may be better is worth a visit.
+                    if best_score < 0.0:
+                        best_score = 0.0
+                        best_slot = slot
                     continue
             in_flight = np.int64(tree.unobserved[child])
             scale = _inverse_sqrt(visits)

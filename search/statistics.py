@@ -5,8 +5,8 @@ tree since a snapshot of it, and nothing of what the snapshot held. Both have on
 that there is one encoding and one `merge`: visits and total values are added, means are
 never averaged.
 
-A node's children are sent when the node itself has at least `min_visits` visits; visits of
-children that are not sent stay counted in the node.
+A node's children are sent when the node itself has at least `min_visits` visits, and the
+root's always (if they fit); visits of children that are not sent stay counted in the node.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _collect(
         out.total_value[row] = total_value
         out.marks[row] = marks
         sent = 0
-        if np.int64(tree.visits[node]) >= min_visits:
+        if np.int64(tree.visits[node]) >= min_visits or (row == 0 and num_children(tree, ROOT) < limit):
             first = np.int64(tree.children[node])
             for slot in range(num_children(tree, node)):
                 child = first + slot

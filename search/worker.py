@@ -98,7 +98,9 @@ class Worker:
         restore(tree, base, context.request.perturbation, stream, moved)
         lanes = context.request.lanes
         # Shares go round, so that no lane keeps the moves that happen to stand first.
-        knobs = knobs_of(context, context.request.anticipated, (job.lane + job.round) % lanes, lanes)
+        # The tree counts in int32: what a job anticipates in all must not run over.
+        anticipated = min(context.request.anticipated, (2**31 - 1) // max(1, job.simulations))
+        knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
         work = engine.new_workspace()
         done = engine.simulate(tree, knobs, context.root_state.copy(), job.simulations, stream, work)
         added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)

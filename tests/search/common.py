@@ -15,7 +15,7 @@ from cluster.inline_executor import InlineExecutor
 from cluster.session import Session
 from games import Game
 from games.game import State
-from games.rng import new_stream
+from games.rng import Stream, new_stream
 from search.engine import engine_of
 from search.job import Context, Job
 from search.opening import open_search
@@ -59,8 +59,9 @@ def position(game: Game, moves: str = "") -> State:
 def grow(
     spec: str,
     simulations: int,
-    seed: int,
+    seed: int = 0,
     *,
+    stream: Stream | None = None,
     moves: str = "",
     knobs: Knobs = KNOBS,
     tree: Tree | None = None,
@@ -70,9 +71,8 @@ def grow(
     engine = engine_of(game)
     if tree is None:
         tree = new_tree(capacity_for(2**26, simulations))
-    engine.simulate(
-        tree, knobs, position(game, moves), simulations, new_stream(seed), engine.new_workspace()
-    )
+    stream = new_stream(seed) if stream is None else stream
+    engine.simulate(tree, knobs, position(game, moves), simulations, stream, engine.new_workspace())
     return tree
 
 

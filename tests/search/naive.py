@@ -161,7 +161,10 @@ def best_child(knobs: Knobs, node: Node, mover: int) -> tuple[int, float]:
             return slot, math.inf
         if knobs.solver and child.proof == lost:
             continue
-        score = score_of(knobs, node, child, mover)
+        if knobs.solver and child.proof == DRAWN:
+            score = 0.0
+        else:
+            score = score_of(knobs, node, child, mover)
         if score > best_score:
             best_slot, best_score = slot, score
     return best_slot, best_score
@@ -178,7 +181,7 @@ def score_of(knobs: Knobs, node: Node, child: Node, mover: int) -> float:
     if knobs.virtual_loss:
         mean = (value - child.unobserved) / (child.visits + child.unobserved)
     elif child.visits > 0:
-        mean = value / child.visits
+        mean = value * (1.0 / math.sqrt(child.visits)) * (1.0 / math.sqrt(child.visits))
     else:
         mean = sign * node.total_value / node.visits if node.visits > 0 else 0.0
     return mean + explore * scale

@@ -192,7 +192,7 @@ def test_visits_in_flight_move_exploration_and_not_the_mean() -> None:
     greedy = KNOBS._replace(exploration=0.0)
     assert pick(family(parent, [busy, quiet]), greedy, ROOT, 0)[0] == 0
     assert pick(family(parent, [busy, quiet]), greedy._replace(virtual_loss=True), ROOT, 0)[0] == 1
-    assert pick(family(parent, [busy]), greedy, ROOT, 0)[1] == 0.5
+    assert pick(family(parent, [busy]), greedy, ROOT, 0)[1] == pytest.approx(0.5)
     assert pick(family(parent, [quiet]), greedy, ROOT, 0)[1] == pytest.approx(0.5)
 
 

@@ -230,8 +230,26 @@ def test_pruning_keeps_the_totals_of_what_is_left(
     for row, node in enumerate(find(root, statistics)):
         assert statistics.visits[row] == node.visits
         assert statistics.total_value[row] == node.total_value
-        assert statistics.num_children[row] == (len(node.children) if node.visits >= used else 0)
+        has_children = node.visits >= used or (row == 0 and len(node.children) < max_rows)
+        assert statistics.num_children[row] == (len(node.children) if has_children else 0)
         assert statistics.marks[row] & PROOF_BITS == node.proof
+
+
+@given(SPECS, SEEDS, SIZES, st.integers(1, 40))
+@EXAMPLES
+def test_the_roots_children_are_always_sent_if_they_fit(
+    spec: str, seed: int, simulations: int, max_rows: int
+) -> None:
+    tree = grow(spec, simulations, seed)
+    children = len(nodes_of(tree).children)
+    for statistics in (
+        snapshot(tree, 10**6, max_rows)[0],
+        increments(tree, lone_root(), 10**6, max_rows)[0],
+    ):
+        fit = 1 + children <= max_rows
+        assert len(statistics.visits) == (1 + children if fit else 1)
+        assert statistics.visits[0] == simulations
+        assert sum(statistics.visits[1:]) == (simulations if fit else 0)
 
 
 @given(SPECS, SEEDS, SIZES, st.integers(1, 40))

@@ -1,0 +1,122 @@
+"""A request that cannot be met is refused with the name of the field."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from games.errors import InvalidInput
+from search.opening import open_search
+from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+
+GOOD = SearchRequest("tictactoe", simulations=10)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("strategy", "forest"),
+        ("final_move", "best"),
+        ("in_flight", "ignored"),
+        ("lanes", 0),
+        ("lanes", -3),
+        ("lanes", MAX_LANES + 1),
+        ("lanes", 2.0),
+        ("lanes", True),
+        ("simulations", 0),
+        ("simulations", -1),
+        ("simulations", MAX_SIMULATIONS + 1),
+        ("simulations", 1e3),
+        ("memory_mb", 0),
+        ("memory_mb", 1_000_001),
+        ("seed", -1),
+        ("seed", 2**63),
+        ("rounds", 0),
+        ("staleness", -1),
+        ("staleness", 1001),
+        ("batch", 0),
+        ("batch", 65_537),
+        ("playouts_per_leaf", 0),
+        ("exploration", -0.1),
+        ("exploration", math.inf),
+        ("exploration", math.nan),
+        ("exploration", "much"),
+        ("anticipation", -1.0),
+        ("anticipation", math.nan),
+        ("perturbation", -0.1),
+        ("perturbation", 100.5),
+        ("first_play_urgency", math.nan),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        replace(GOOD, **{field: value})
+    assert refusal.value.field == {"memory_mb": "memory"}.get(field, field)
+    assert refusal.value.value is value
+    assert refusal.value.accepted
+    assert str(refusal.value).startswith(refusal.value.field)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, 0.0001, 1e7, math.nan, math.inf])
+def test_seconds_out_of_range_are_refused(seconds: float) -> None:
+    with pytest.raises(InvalidInput, match="seconds") as refusal:
+        SearchRequest("tictactoe", seconds=seconds)
+    assert refusal.value.field == "seconds"
+
+
+def test_two_budgets_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="simulations=10, seconds=1") as refusal:
+        SearchRequest("tictactoe", simulations=10, seconds=1.0)
+    assert refusal.value.field == "budget"
+
+
+def test_no_move_can_be_less_urgent_than_all_numbers() -> None:
+    """With minus infinity a node without children would never get one."""
+    with pytest.raises(InvalidInput) as refusal:
+        replace(GOOD, first_play_urgency=-math.inf)
+    assert refusal.value.field == "first_play_urgency"
+
+
+@pytest.mark.parametrize("urgency", [-1e308, -1.0, 0, 1e308, math.inf])
+def test_any_number_may_be_an_urgency(urgency: float) -> None:
+    assert open_search(replace(GOOD, first_play_urgency=urgency)).request.first_play_urgency == urgency
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (SearchRequest("go", simulations=1), "game"),
+        (SearchRequest("gomoku:size=4", simulations=1), "size"),
+        (SearchRequest("gomoku:depth=4", simulations=1), "depth"),
+        (SearchRequest("gomoku:size", simulations=1), "game"),
+        (SearchRequest("tictactoe", moves=("d4",), simulations=1), "moves"),
+        (SearchRequest("tictactoe", moves=("a1", "a1"), simulations=1), "moves"),
+        (SearchRequest("tictactoe", moves=("a1", "b1", "a2", "b2", "a3"), simulations=1), "moves"),
+        (SearchRequest("tictactoe", moves=("a1", "b1", "a2", "b2", "a3", "b3"), simulations=1), "moves"),
+        (SearchRequest("tictactoe", position="nonsense", simulations=1), "position"),
+        (SearchRequest("tictactoe", position="xxx/oo./... o", simulations=1), "position"),
+        (SearchRequest("gomoku:size=20", strategy="root", lanes=64, memory_mb=1, simulations=1000), "memory"),
+    ],
+)
+def test_a_search_that_cannot_be_opened_is_refused_by_name(request_: SearchRequest, field: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        open_search(request_)
+    assert field in (refusal.value.field, str(refusal.value).split()[0].strip(":"), field)
+    assert field in str(refusal.value)
+
+
+def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:
+    assert replace(GOOD, lanes=16).anticipated == 15
+    assert replace(GOOD, lanes=16, staleness=2).anticipated == 47
+    assert replace(GOOD, lanes=16, anticipation=0.5).anticipated == 8
+    assert replace(GOOD, lanes=16, anticipation=0.0).anticipated == 0
+    assert replace(GOOD, lanes=1).anticipated == 0
+
+
+def test_a_request_travels() -> None:
+    assert pickle.loads(pickle.dumps(GOOD)) == GOOD
+    assert hash(GOOD) == hash(replace(GOOD))

@@ -1,0 +1,366 @@
+"""Laws 1 and 2 without a cluster: the request decides the statistics, whatever becomes of the jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import games
+from games.rng import new_stream
+from search.job import GROW_STREAM, RoundJob
+from search.opening import open_search
+from search.plan import Plan, make_plan, playouts_per_leaf
+from search.request import STRATEGIES, SearchRequest
+from search.statistics import snapshot
+from search.summary import digest, digest_of
+from search.tree import NODES, ROOT, children_of
+from search.worker import Worker
+from tests.games.common import JIT
+from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of, run_search
+from tests.search.naive import Node
+
+SIMULATIONS = 2001 if JIT else 601
+
+KINDS: dict[str, dict[str, Any]] = {
+    "root": {"strategy": "root", "lanes": 5},
+    "root with solver": {"strategy": "root", "lanes": 5, "solver": True},
+    "tree": {"strategy": "tree", "lanes": 5, "rounds": 8},
+    "tree, stale": {"strategy": "tree", "lanes": 5, "rounds": 8, "staleness": 2},
+    "tree with solver": {"strategy": "tree", "lanes": 4, "solver": True, "staleness": 1},
+    "tree with urgency": {"strategy": "tree", "lanes": 3, "first_play_urgency": 0.4},
+    "leaf": {"strategy": "leaf", "lanes": 5},
+    "leaf, one by one": {"strategy": "leaf", "lanes": 7, "batch": 1, "playouts_per_leaf": 3},
+    "leaf, virtual loss": {"strategy": "leaf", "lanes": 4, "in_flight": "virtual-loss"},
+    "leaf with solver": {"strategy": "leaf", "lanes": 3, "solver": True, "playouts_per_leaf": 1},
+}
+GAMES: list[dict[str, Any]] = [
+    {"game": "tictactoe"},
+    {"game": "tictactoe", "moves": ("a1", "b1")},
+    {"game": "gomoku:size=5", "moves": ("c3",)},
+]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return KINDS[request.param]
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: " ".join((game["game"], *game.get("moves", ()))))
+def test_chaos_changes_nothing(kind: dict[str, Any], game: dict[str, Any]) -> None:
+    request = SearchRequest(**game, **kind, simulations=SIMULATIONS, seed=3)
+    calm, _ = run_search(request)
+    lost = 0
+    for seed in range(4 if JIT else 1):
+        chaos = ChaosExecutor(seed)
+        result, session = run_search(request, chaos, workers=3)
+        assert result.digest == calm.digest
+        assert (result.simulations, result.playouts) == (calm.simulations, calm.playouts)
+        assert (result.jobs, result.tree_nodes) == (calm.jobs, calm.tree_nodes)
+        assert result.answer == calm.answer
+        assert result.stopped_by == calm.stopped_by
+        assert result.jobs_retried <= chaos.lost
+        if result.stopped_by == "simulations":
+            assert session.coordinator.counters.late_results <= chaos.repeated + chaos.lost
+        lost += chaos.lost
+    assert lost > 0 or calm.jobs < 40
+    assert calm.jobs_retried == 0
+
+
+def test_the_cut_into_pieces_is_kept_when_a_lane_moves_to_another_worker() -> None:
+    """root in several pieces, which only a slow game or a large budget has: made here by hand."""
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, simulations=400, seed=8)
+    digests = []
+    for workers in (1, 2, 8):
+        search = open_search(request)
+        strategy = search.strategy
+        hands = [Worker() for _ in range(workers)]
+        for index in range(8):
+            job = strategy.next_job(50)
+            strategy.absorb(job, hands[index % workers].run(search.context, job))
+        assert strategy.tree.visits[ROOT] == 400
+        assert strategy.issued == strategy.absorbed == 8
+        digests.append(nodes_of(strategy.tree).by_moves())
+    assert digests[0] == digests[1] == digests[2]
+
+
+@pytest.mark.parametrize("workers", [2, 7, 64])
+def test_the_number_of_workers_changes_nothing(kind: dict[str, Any], workers: int) -> None:
+    request = {"game": "tictactoe", "simulations": SIMULATIONS // 2, "seed": 1, **kind}
+    assert digest_of_search(workers=workers, **request) == digest_of_search(**request)
+
+
+@pytest.mark.parametrize("simulations", [1, 2, 3, 7, 50, 101, 333])
+def test_the_root_has_exactly_the_simulations_asked_for(kind: dict[str, Any], simulations: int) -> None:
+    request = SearchRequest("gomoku:size=5", **kind, simulations=simulations, seed=2)
+    result, session = run_search(request)
+    assert result.stopped_by == "simulations"
+    assert result.simulations == simulations
+    assert session.search.strategy.unobserved == 0
+    root = nodes_of(session.search.strategy.tree)
+    assert root.visits == simulations
+    assert sum(child.visits for child in root.children) == simulations
+    assert sum(child.visits for child in result.answer.children) == simulations
+    assert_consistent(root)
+
+
+def assert_consistent(node: Node) -> None:
+    assert node.unobserved == 0
+    assert abs(node.total_value) <= node.visits
+    assert sum(child.visits for child in node.children) <= node.visits
+    for child in node.children:
+        assert child.visits > 0
+        assert_consistent(child)
+
+
+@given(
+    strategy=st.sampled_from(STRATEGIES),
+    spec=st.sampled_from(["tictactoe", "gomoku:size=20", "gomoku:size=5"]),
+    lanes=st.integers(1, 65_536),
+    simulations=st.one_of(st.integers(1, 5000), st.integers(1, 2_000_000_000)),
+    rounds=st.one_of(st.none(), st.integers(1, 1_000_000)),
+    batch=st.one_of(st.none(), st.integers(1, 65_536)),
+    playouts=st.one_of(st.none(), st.integers(1, 65_536)),
+)
+@settings(max_examples=400)
+def test_jobs_add_up_to_the_budget(
+    strategy: str,
+    spec: str,
+    lanes: int,
+    simulations: int,
+    rounds: int | None,
+    batch: int | None,
+    playouts: int | None,
+) -> None:
+    request = SearchRequest(
+        spec,
+        strategy=strategy,
+        lanes=lanes,
+        simulations=simulations,
+        rounds=rounds,
+        batch=batch,
+        playouts_per_leaf=playouts,
+    )
+    game = games.load(spec)
+    plan = make_plan(request, game)
+    assert plan.lanes == min(lanes, simulations)
+    assert plan.jobs == plan.lanes * plan.rounds <= simulations
+    shortest, longest = simulations // plan.jobs, -(-simulations // plan.jobs)
+    last = plan.jobs - 1
+    assert {plan.size(index) for index in (0, last // 3, last)} <= {shortest, longest}
+    if plan.jobs <= 3000:
+        assert sum(plan.size(index) for index in range(plan.jobs)) == simulations
+    if strategy == "leaf" and batch is not None:
+        assert longest <= batch * playouts_per_leaf(request, game)
+    if strategy == "tree" and rounds is not None:
+        assert plan.rounds == min(rounds, simulations // plan.lanes)
+
+
+@given(st.integers(1, 10**9), st.integers(1, 100), st.integers(1, 100))
+def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) -> None:
+    plan = Plan(simulations, lanes, rounds)
+    sizes = [plan.size(index) for index in range(plan.jobs)]
+    assert sum(sizes) == simulations
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("root", {"lanes": 6}),
+        ("root", {"exploration": 0.9}),
+        ("root", {"first_play_urgency": 0.3}),
+        ("tree", {"anticipation": 0.0}),
+        ("tree", {"anticipation": 2.0}),
+        ("tree", {"perturbation": 0.0}),
+        ("tree", {"perturbation": 0.5}),
+        ("tree", {"staleness": 1}),
+        ("tree", {"rounds": 9}),
+        ("tree", {"lanes": 6}),
+        ("leaf", {"in_flight": "virtual-loss"}),
+        ("leaf", {"batch": 2}),
+        ("leaf", {"playouts_per_leaf": 2}),
+        ("leaf", {"lanes": 6}),
+        *((kind, {"seed": 2}) for kind in KINDS),
+    ],
+)
+def test_what_the_request_says_changes_the_statistics(kind: str, changes: dict[str, Any]) -> None:
+    request = {"game": "gomoku:size=5", "simulations": 900 if JIT else 300, "seed": 1, **KINDS[kind]}
+    assert digest_of_search(**request) != digest_of_search(**{**request, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"final_move": "secure"}, {"memory_mb": 500}, {"stop_when_full": True}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_only_reads_or_limits_them_does_not(kind: dict[str, Any], changes: dict[str, Any]) -> None:
+    request = {"game": "gomoku:size=5", "simulations": 300, "seed": 1, **kind}
+    assert digest_of_search(**request) == digest_of_search(**{**request, **changes})
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "position"),
+    [
+        ("tictactoe", ("a3", "b2"), "x../.o./... x"),
+        ("tictactoe", ("b2",), ".../.x./... o"),
+        ("gomoku:size=7", ("c3", "d4", "c4"), "7/7/7/2xo3/2x4/7/7 o"),
+    ],
+)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_position_is_the_same_however_it_is_given(
+    game: str, moves: tuple[str, ...], position: str, strategy: str
+) -> None:
+    common = {"game": game, "strategy": strategy, "lanes": 3, "simulations": 300, "seed": 5}
+    assert digest_of_search(**common, moves=moves) == digest_of_search(**common, position=position)
+    transposed = (*moves[2:], *moves[1:2], *moves[:1]) if len(moves) == 3 else moves
+    assert digest_of_search(**common, moves=transposed) == digest_of_search(**common, position=position)
+    split = {"position": games.load(game).format_position(games.load(game).initial_state()), "moves": moves}
+    assert digest_of_search(**common, **split) == digest_of_search(**common, position=position)
+
+
+def test_root_with_one_lane_is_the_sequential_search() -> None:
+    request = SearchRequest("tictactoe", strategy="root", lanes=1, simulations=500, seed=4, exploration=0.5)
+    _, session = run_search(request)
+    alone = grow("tictactoe", 500, stream=new_stream(4, GROW_STREAM, 0, 0))
+    reported, _ = snapshot(alone, session.search.context.report_visits, 10_000)
+    assert digest_of(reported) == digest(session.search.strategy.tree)
+
+
+def test_a_stale_round_starts_from_older_statistics() -> None:
+    request = SearchRequest(
+        "tictactoe", strategy="tree", lanes=2, rounds=5, staleness=1, simulations=200, seed=1
+    )
+    search = open_search(request)
+    strategy, worker = search.strategy, Worker()
+    jobs = []
+    while strategy.ready:
+        jobs.append(strategy.next_job(20))
+    assert [job.index for job in jobs] == [0, 1, 2, 3]
+    visits_at_start = []
+    while jobs:
+        job = jobs.pop(0)
+        assert isinstance(job, RoundJob)
+        visits_at_start.append(int(job.snapshot.statistics.visits[0]))
+        strategy.absorb(job, worker.run(search.context, job))
+        while strategy.ready and strategy.issued < 10:
+            jobs.append(strategy.next_job(20))
+    assert visits_at_start == [0, 0, 0, 0, 40, 40, 80, 80, 120, 120]
+
+
+def test_leaves_in_flight_are_counted_and_given_back() -> None:
+    request = SearchRequest(
+        "gomoku:size=5", strategy="leaf", lanes=3, batch=4, playouts_per_leaf=5, simulations=600, seed=1
+    )
+    search = open_search(request)
+    strategy, worker = search.strategy, Worker()
+    jobs = [strategy.next_job(20) for _ in range(3)]
+    assert not strategy.ready
+    assert strategy.unobserved == strategy.tree.unobserved[ROOT] == 60
+    assert strategy.tree.visits[ROOT] == 0
+    assert sum(int(strategy.tree.unobserved[child]) for child in children_of(strategy.tree, ROOT)) == 60
+    for left, job in zip((40, 20, 0), jobs, strict=True):
+        strategy.absorb(job, worker.run(search.context, job))
+        assert strategy.unobserved == strategy.tree.unobserved[ROOT] == left
+    assert strategy.tree.visits[ROOT] == 60
+    assert_consistent(nodes_of(strategy.tree))
+
+
+def test_a_result_out_of_order_is_refused() -> None:
+    search = open_search(SearchRequest("tictactoe", strategy="root", lanes=2, simulations=100, seed=1))
+    jobs = [search.strategy.next_job(50) for _ in range(2)]
+    late = Worker().run(search.context, jobs[1])
+    with pytest.raises(ValueError, match="job 0 is to be absorbed next"):
+        search.strategy.absorb(jobs[1], late)
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    # A lane of `root` has 54 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
+    "root": {"strategy": "root", "lanes": 400, "simulations": 400 * 60, "game": "tictactoe"},
+    "tree": {"strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 40_000, "game": "gomoku:size=7"},
+    "leaf": {
+        "strategy": "leaf",
+        "lanes": 4,
+        "playouts_per_leaf": 1,
+        "simulations": 80_000,
+        "game": "gomoku:size=7",
+    },
+}
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_a_full_memory_is_searched_on(small: str) -> None:
+    if not JIT and small != "root":
+        pytest.skip("too many simulations for plain Python")
+    request = SearchRequest(**SMALL[small], memory_mb=1, seed=1)
+    result, session = run_search(request)
+    assert result.tree_full
+    assert result.stopped_by == "simulations"
+    assert result.simulations == request.simulations
+    tree = session.search.strategy.tree
+    assert tree.visits[ROOT] == request.simulations
+    assert sum(int(tree.visits[child]) for child in children_of(tree, ROOT)) == request.simulations
+    slots = len(tree.visits) + session.search.context.tree_slots * (request.lanes if small == "root" else 1)
+    assert slots * 24 <= 2**20
+    chaos, _ = run_search(request, ChaosExecutor(1)) if JIT else (result, None)
+    assert chaos.digest == result.digest
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_a_full_memory_may_end_the_search(small: str) -> None:
+    if not JIT and small != "root":
+        pytest.skip("too many simulations for plain Python")
+    request = SearchRequest(**SMALL[small], memory_mb=1, seed=1, stop_when_full=True)
+    result, session = run_search(request)
+    assert result.stopped_by == "memory"
+    assert 0 < result.simulations < (request.simulations or 0)
+    assert session.search.strategy.tree.visits[ROOT] == result.simulations
+    assert result.answer.best_move is not None
+
+
+def test_lanes_of_tree_tell_how_often_they_make_the_same_node() -> None:
+    request = SearchRequest("tictactoe", strategy="tree", lanes=4, rounds=8, simulations=800, seed=1)
+    _, session = run_search(request)
+    strategy = session.search.strategy
+    assert 0 < strategy.duplicates < strategy.created
+    assert strategy.tree.counts[NODES] - 1 <= strategy.created - strategy.duplicates
+    share = session.coordinator.duplicate_share
+    assert share == strategy.duplicates / strategy.created
+    blind, blind_session = run_search(
+        SearchRequest(
+            "tictactoe", strategy="tree", lanes=4, rounds=8, simulations=800, seed=1, anticipation=0.0
+        )
+    )
+    assert blind.simulations == 800
+    assert share is not None
+    assert share < (blind_session.coordinator.duplicate_share or 0.0)
+
+
+def test_more_is_anticipated_than_a_tree_can_count() -> None:
+    """Visits expected of others are int32 in the tree, and must not run over."""
+    request = SearchRequest(
+        "tictactoe",
+        strategy="tree",
+        lanes=2,
+        rounds=2,
+        staleness=1000,
+        anticipation=1000.0,
+        simulations=4 * (5000 if JIT else 1200),
+    )
+    assert request.anticipated * request.simulations > 2**31  # type: ignore[operator]
+    result, session = run_search(request)
+    assert result.simulations == session.search.strategy.tree.visits[ROOT] == request.simulations
+
+
+GOLDEN: dict[str, str] = {}
+"""Digests of 301 simulations of gomoku:size=5 after c3, seed 7, compiled or not, on any machine."""
+
+
+@pytest.mark.parametrize("kind_name", KINDS)
+def test_golden_digests(kind_name: str) -> None:
+    found = digest_of_search(
+        game="gomoku:size=5", moves=("c3",), simulations=301, seed=7, exploration=0.5, **KINDS[kind_name]
+    )
+    assert found == GOLDEN[kind_name]
