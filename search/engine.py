@@ -17,6 +17,7 @@ _GENERIC = (
     kernel.descend,
     kernel.evaluate,
     kernel.simulate,
+    kernel.look_ahead,
     kernel.select_leaves,
     kernel.evaluate_leaves,
     kernel.absorb_leaves,
@@ -34,6 +35,10 @@ class Engine:
     @cached_property
     def simulate(self) -> Callable[..., int]:
         return self._functions["simulate"]
+
+    @cached_property
+    def look_ahead(self) -> Callable[..., None]:
+        return self._functions["look_ahead"]
 
     @cached_property
     def select_leaves(self) -> Callable[..., None]:

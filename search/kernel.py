@@ -90,12 +90,13 @@ class Leaves(NamedTuple):
     """[B] how many visits the leaf stands for: its number of playouts."""
 
 
-def descend(tree: Tree, knobs: Knobs, work: Workspace, stream: Stream) -> int:
+def descend(tree: Tree, knobs: Knobs, expand: bool, work: Workspace, stream: Stream) -> int:
     """Go from the root (whose position is in work.state) to a leaf; returns its depth.
 
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
-    node without children. The tree may gain one node.
+    node without children. With ``expand`` the tree may gain one node; without it the way ends
+    at the node that would have got a child.
     """
     state = work.state
     # Indices are unsigned, so that no access asks whether they are negative.
@@ -123,6 +124,8 @@ def descend(tree: Tree, knobs: Knobs, work: Workspace, stream: Stream) -> int:
                 if count > 0 and knobs.first_play_urgency < math.inf:
                     slot, score = best_child(tree, knobs, node, player)
                 if score < knobs.first_play_urgency:
+                    if not expand:
+                        return np.int64(depth)  # type: ignore[return-value]
                     move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
                     if child != NO_BLOCK:
@@ -165,7 +168,7 @@ def simulate(
             return done
         for i in range(len(root_state)):
             work.state[i] = root_state[i]
-        depth = descend(tree, knobs, work, stream)
+        depth = descend(tree, knobs, True, work, stream)
         value = evaluate(tree, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
@@ -177,6 +180,22 @@ def simulate(
         if knobs.solver:
             _spread_proof(tree, work.nodes, work.movers, depth)
     return simulations
+
+
+def look_ahead(
+    tree: Tree, knobs: Knobs, root_state: State, visits: int, stream: Stream, work: Workspace
+) -> None:
+    """Count that many visits as in flight where they would go by what the tree knows now.
+
+    A lane begins with the visits that the lanes before it are making at the same time. Tree,
+    stream and workspace are modified in place; the tree gains no node.
+    """
+    for _ in range(visits):
+        for i in range(len(root_state)):
+            work.state[i] = root_state[i]
+        depth = descend(tree, knobs, False, work, stream)
+        for d in range(depth + 1):
+            tree.unobserved[work.nodes[d]] += 1
 
 
 def select_leaves(
@@ -194,7 +213,7 @@ def select_leaves(
     for b in range(len(leaves.depths)):
         for i in range(len(root_state)):
             work.state[i] = root_state[i]
-        depth = descend(tree, knobs, work, stream)
+        depth = descend(tree, knobs, True, work, stream)
         leaves.depths[b] = depth
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += leaves.visits[b]

@@ -28,6 +28,8 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
         base = lone_root()
         restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
         engine.simulate(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
+        if context.request.strategy == "tree":
+            engine.look_ahead(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
         increments(tree, base, 2, 16)
 
 

@@ -102,7 +102,10 @@ class Worker:
         anticipated = min(context.request.anticipated, (2**31 - 1) // max(1, job.simulations))
         knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
         work = engine.new_workspace()
-        done = engine.simulate(tree, knobs, context.root_state.copy(), job.simulations, stream, work)
+        root_state = context.root_state.copy()
+        if knobs.anticipated > 0:
+            engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
+        done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
         added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
 

@@ -14,7 +14,7 @@ from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
 from cluster.session import GRACE_S, TICK_S, Session
 from search.job import Context, GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.opening import open_search
-from search.request import STRATEGIES, SearchRequest
+from search.request import MAX_SIMULATIONS, SearchRequest
 from search.statistics import lone_root
 from search.tree import ROOT
 from search.worker import Worker
@@ -189,7 +189,7 @@ def test_a_search_that_was_stopped_at_once_has_no_answer() -> None:
     assert (result.simulations, result.to_json()["simulations_per_s"]) == (0, None)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ["root", "tree"])
 def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     """Even if its budget would have allowed for much more."""
     request = SearchRequest("tictactoe", strategy=strategy, lanes=3, seconds=1000.0, seed=1)
@@ -198,8 +198,6 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     small = replace(jobs[0], sizes=(500,)) if isinstance(jobs[0], GrowJob) else jobs[0]
     if isinstance(small, RoundJob):
         small = replace(small, simulations=500)
-    if isinstance(small, LeafJob):
-        pytest.skip("a leaf job is as large as it was made")
     coordinator.job_done(run(coordinator, small))
     coordinator.stop("cancelled")
     result = coordinator.result(1.0, "test")
@@ -261,7 +259,10 @@ class Clock:
 
 
 class ScriptedExecutor:
-    """Each job takes ``job_s``, and each look at least 0.1 ms, on one of two workers; what comes of it is ``outcome``'s to say."""
+    """Each job takes ``job_s`` on one of two workers; what comes of it is ``outcome``'s to say.
+
+    A look takes at least 0.1 ms.
+    """
 
     name = "scripted"
     num_workers = 2
@@ -275,12 +276,14 @@ class ScriptedExecutor:
     ) -> None:
         self._clock = clock
         self._job_s = job_s
-        self._outcome = outcome or (lambda job: JobDone(nothing_but_visits(job, job_s)))
+        self._outcome = outcome or (lambda job: JobDone(nothing_but_visits(job)))
         self._running: list[tuple[float, Job]] = []
         self._free_s = [clock.now_s] * self.num_workers
         self.patience: list[float] = []
         self.submitted = 0
         self.drops = 0
+
+    def use(self, workers: int) -> None: ...
 
     def open(self, context: Context) -> None: ...
 
@@ -307,11 +310,23 @@ class ScriptedExecutor:
         self._running.clear()
 
 
-def nothing_but_visits(job: Job, duration_s: float) -> JobResult:
+def nothing_but_visits(job: Job, simulations_per_s: float = 1e5) -> JobResult:
     """A result that costs nothing to make: the root was visited, and no more is known."""
     added = lone_root()
     added.visits[0] = job.simulations
-    return JobResult(job.index, job.simulations, added, None, job.simulations, 1, 24, False, duration_s)
+    size = job.simulations
+    return JobResult(job.index, size, added, None, size, 1, 24, False, size / simulations_per_s)
+
+
+@pytest.mark.xfail(reason="the coordinator issues jobs beyond what an int32 counts", strict=True)
+def test_a_search_with_time_left_ends_before_its_counts_run_over() -> None:
+    """Visits are int32: 3 cores fill them in a few minutes of tic-tac-toe."""
+    coordinator = coordinator_of(replace(TIMED, seconds=1000.0))
+    jobs = coordinator.start()
+    while jobs and coordinator.counters.simulations <= MAX_SIMULATIONS:
+        jobs += coordinator.job_done(nothing_but_visits(jobs.pop(0), 1e9))
+    assert coordinator.counters.simulations <= MAX_SIMULATIONS
+    assert coordinator.search.strategy.tree.visits[ROOT] == coordinator.counters.simulations
 
 
 def session_of(
@@ -341,7 +356,7 @@ def test_jobs_get_shorter_towards_the_end_of_the_time() -> None:
 
     def outcome(job: Job) -> Event:
         sizes.append(job.simulations)
-        return JobDone(nothing_but_visits(job, 0.02))
+        return JobDone(nothing_but_visits(job))
 
     session_of(TIMED, outcome=outcome)[0].run()
     assert sizes[-1] < max(sizes) / 2
@@ -433,7 +448,7 @@ def test_a_lost_job_is_submitted_again() -> None:
         if job.index not in lost:
             lost.add(job.index)
             return JobLost(job.index, "worker died")
-        return JobDone(nothing_but_visits(job, 0.02))
+        return JobDone(nothing_but_visits(job))
 
     request = SearchRequest("tictactoe", strategy="root", lanes=7, simulations=7001, seed=1)
     session, executor = session_of(request, outcome=lose_each_once)

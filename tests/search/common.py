@@ -115,6 +115,8 @@ class ChaosExecutor:
     def workers(self) -> list[WorkerStatus]:
         return []
 
+    def use(self, workers: int) -> None: ...
+
     def open(self, context: Context) -> None:
         self._context = context
 

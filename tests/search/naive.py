@@ -161,10 +161,7 @@ def best_child(knobs: Knobs, node: Node, mover: int) -> tuple[int, float]:
             return slot, math.inf
         if knobs.solver and child.proof == lost:
             continue
-        if knobs.solver and child.proof == DRAWN:
-            score = 0.0
-        else:
-            score = score_of(knobs, node, child, mover)
+        score = 0.0 if knobs.solver and child.proof == DRAWN else score_of(knobs, node, child, mover)
         if score > best_score:
             best_slot, best_score = slot, score
     return best_slot, best_score

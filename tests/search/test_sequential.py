@@ -16,9 +16,9 @@ from tests.search.common import KNOBS, nodes_of, position
 from tests.search.naive import NaiveSearch, Node
 
 SIMULATIONS = {
-    "tictactoe": 1500 if JIT else 500,
-    "gomoku:size=5": 700 if JIT else 200,
-    "gomoku:size=7": 500 if JIT else 100,
+    "tictactoe": 1500 if JIT else 300,
+    "gomoku:size=5": 700 if JIT else 120,
+    "gomoku:size=7": 500 if JIT else 80,
 }
 
 

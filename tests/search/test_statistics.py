@@ -31,7 +31,7 @@ from tests.search.naive import UNPROVEN, Node
 SPECS = st.sampled_from(["tictactoe", "gomoku:size=5"])
 SEEDS = st.integers(0, 10_000)
 SIZES = st.integers(1, 600 if JIT else 120)
-EXAMPLES = settings(max_examples=40 if JIT else 20)
+EXAMPLES = settings(max_examples=40 if JIT else 15)
 ALL_ROWS = 10**6
 
 
@@ -66,9 +66,9 @@ def find(node: Node, statistics: Statistics) -> list[Node]:
     rows, following = [node], 1
     for row in range(len(statistics.visits)):
         children = {child.move: child for child in rows[row].children}
-        for child_row in range(following, following + int(statistics.num_children[row])):
-            rows.append(children[int(statistics.move[child_row])])
-        following += int(statistics.num_children[row])
+        end = following + int(statistics.num_children[row])
+        rows += [children[int(move)] for move in statistics.move[following:end]]
+        following = end
     assert len(rows) == len(statistics.visits) == following
     return rows
 
@@ -299,7 +299,7 @@ def test_proofs_travel_and_stay() -> None:
     knobs = KNOBS._replace(solver=True)
     tree = grow("tictactoe", 400, 1, moves="a1 b1", knobs=knobs)
     added, _ = increments(tree, lone_root(), 0, ALL_ROWS)
-    unproven = added._replace(marks=added.marks & CREATED)
+    unproven = added._replace(marks=added.marks & np.uint8(CREATED))
     shared = new_tree(10_000)
     for one in (unproven, added, unproven):
         add(shared, one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,16 +55,16 @@ class Twin:
     children: list[Twin] = field(default_factory=list)
 
 
-def padded_tree(capacity: int) -> tuple[Tree, list[np.ndarray]]:  # type: ignore[type-arg]
+def padded_tree(capacity: int) -> tuple[Tree, list[np.ndarray[Any, Any]]]:
     """A tree whose arrays lie inside larger ones, filled with MARK."""
     columns = [np.full(capacity + 2 * PAD, MARK, dtype=column.dtype) for column in new_tree(2)[:6]]
     inside = [column[PAD:-PAD] for column in columns]
-    tree = Tree(*inside, *new_tree(2)[6:])  # type: ignore[arg-type]
+    tree = Tree(*inside, *new_tree(2)[6:])  # type: ignore[call-arg]
     clear(tree)
     return tree, columns
 
 
-def assert_nothing_outside(columns: list[np.ndarray]) -> None:  # type: ignore[type-arg]
+def assert_nothing_outside(columns: list[np.ndarray[Any, Any]]) -> None:
     for column in columns:
         assert (column[:PAD] == MARK).all()
         assert (column[-PAD:] == MARK).all()
