@@ -126,3 +126,7 @@ def _one_line(text: str) -> str:
 def _forget_stdout() -> None:
     # Python flushes at its end, and would complain once more.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

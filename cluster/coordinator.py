@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from search.job import Job, JobResult
 from search.opening import Search
 from search.plan import JOB_S, MIN_ROUNDS
+from search.request import MAX_SIMULATIONS
 from search.result import SearchResult, result
 from search.tree import FULL, UNPROVEN, tree_bytes
 
@@ -185,6 +186,8 @@ class Coordinator:
         if plan is not None:
             index = self.search.strategy.issued
             return plan.size(index) if index < plan.jobs else 0
+        # Visit counts have an end: a search that has time left stops there.
+        room = MAX_SIMULATIONS - self.counters.simulations - self.search.strategy.unobserved
         job_s = JOB_S
         seconds = self.search.request.seconds
         if seconds is not None:
@@ -192,7 +195,7 @@ class Coordinator:
             rounds = self.search.request.rounds or MIN_ROUNDS
             per_round = seconds * self._workers / (self.search.strategy.lanes * rounds)
             job_s = max(SHORTEST_JOB_S, min(JOB_S, per_round, (seconds - elapsed_s) / 4))
-        return max(1, round(self._rate * job_s))
+        return min(room, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()
@@ -208,7 +211,7 @@ class Coordinator:
         plan = self.search.plan
         if strategy.proven != UNPROVEN:
             self.stop("proven")
-        elif plan is not None and strategy.absorbed == plan.jobs:
+        elif counters.simulations == MAX_SIMULATIONS or (plan and strategy.absorbed == plan.jobs):
             self.stop("simulations")
         elif counters.tree_full and self.search.request.stop_when_full:
             self.stop("memory")

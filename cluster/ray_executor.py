@@ -214,10 +214,15 @@ class RayExecutor:
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
         self._slots = self._all_slots
+        late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
+        for slot in late:
+            # It may hang; an idle one ends when its actor does.
+            self._kill(slot.process)  # type: ignore[arg-type]
         self.drop()
         for slot in self._slots:
             if slot.process is not None:
-                self._kill(slot.process)
+                with contextlib.suppress(ray.exceptions.RayError, ValueError):
+                    ray.kill(slot.process.actor, no_restart=True)
                 slot.process = None
                 slot.status.alive = False
         for process, _ in self._retired:
@@ -402,7 +407,7 @@ class RayExecutor:
             raise ConnectionError("no worker could be kept alive")
 
     def _kill(self, process: _Process) -> None:
-        """End the worker process for good, even one that is stopped and hears nothing."""
+        """End a worker process that may be stopped and hear nothing."""
         with contextlib.suppress(ray.exceptions.RayError, ValueError):
             ray.kill(process.actor, no_restart=True)
         if process.pid:

@@ -88,7 +88,7 @@ class Session:
         seconds = self.search.request.seconds
         if seconds is None:
             return TICK_S
-        return max(0.0, min(TICK_S, seconds - self.elapsed_s))
+        return max(0.001, min(TICK_S, seconds - self.elapsed_s))
 
     def _check_stops(self) -> None:
         if self.cancelled:

@@ -99,7 +99,7 @@ class Worker:
         lanes = context.request.lanes
         # Shares go round, so that no lane keeps the moves that happen to stand first.
         # The tree counts in int32: what a job anticipates in all must not run over.
-        anticipated = min(context.request.anticipated, (2**31 - 1) // max(1, job.simulations))
+        anticipated = min(context.request.anticipated, (2**31 - 1 - job.lane) // max(1, job.simulations))
         knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
         work = engine.new_workspace()
         root_state = context.root_state.copy()

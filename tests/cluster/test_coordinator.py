@@ -318,7 +318,6 @@ def nothing_but_visits(job: Job, simulations_per_s: float = 1e5) -> JobResult:
     return JobResult(job.index, size, added, None, size, 1, 24, False, size / simulations_per_s)
 
 
-@pytest.mark.xfail(reason="the coordinator issues jobs beyond what an int32 counts", strict=True)
 def test_a_search_with_time_left_ends_before_its_counts_run_over() -> None:
     """Visits are int32: 3 cores fill them in a few minutes of tic-tac-toe."""
     coordinator = coordinator_of(replace(TIMED, seconds=1000.0))
@@ -345,7 +344,7 @@ def test_a_budget_in_seconds_is_kept(seconds: float) -> None:
     session, executor = session_of(replace(TIMED, seconds=seconds), job_s=min(0.02, seconds / 3))
     result = session.run()
     assert result.stopped_by == "seconds"
-    assert result.elapsed_s == pytest.approx(seconds, abs=2e-4)
+    assert result.elapsed_s == pytest.approx(seconds, abs=2e-3)
     assert result.simulations > 0
     assert all(0.0 <= patience <= TICK_S for patience in executor.patience)
     assert executor.drops == 1
