@@ -8,6 +8,9 @@ from typing import Protocol
 
 from search.job import Context, Job, JobResult
 
+DEFAULT_JOB_TIMEOUT_S = 30.0
+"""How long a job may take before its worker counts as hung: two hundred times what it should."""
+
 
 @dataclass(frozen=True)
 class JobDone:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cluster.executor import Executor
+from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.inline_executor import InlineExecutor
 from games.errors import InvalidInput
 
 NAMES = ("ray", "inline")
-DEFAULT_JOB_TIMEOUT_S = 30.0
-"""How long a job may take before its worker counts as hung: two hundred times what it should."""
 
 
 def make_executor(

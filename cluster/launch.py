@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from cluster import report, terminal
 from cluster.coordinator import Coordinator
-from cluster.executor import Executor
-from cluster.executors import DEFAULT_JOB_TIMEOUT_S, make_executor
+from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
+from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
 from cluster.session import Session

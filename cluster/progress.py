@@ -8,15 +8,14 @@ next to nothing of a search that runs in the same process.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cluster import terminal
+from cluster.figures import Figures
 from cluster.session import Session
 from search.request import SearchRequest
-from search.result import Answer, answer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,45 +23,8 @@ if TYPE_CHECKING:
 
 REDRAW_S = 0.125
 LINE_S = 1.0
-ANSWER_S = 0.25
-"""How often the tree is asked for its answer at most."""
 DRAWING_SHARE = 0.03
 """The most of the time that drawing may take."""
-RATE_S = 2.0
-"""The rate is taken over so long."""
-
-
-class Figures:
-    """What a view shows, taken from a session: rates over the last seconds, and the answer as it stands."""
-
-    def __init__(self) -> None:
-        self.answer = Answer(None, 0.0, (), ())
-        self.rate = 0.0
-        self.busy: list[float] = []
-        """For each worker slot, the share of the last seconds that it spent in jobs."""
-        self._samples: deque[tuple[float, int, list[float]]] = deque()
-        self._answered_s = -ANSWER_S
-
-    def update(self, session: Session) -> None:
-        """Take a sample. An observer calls this when it is about to draw."""
-        now = session.elapsed_s
-        busy = [worker.busy_s for worker in session.executor.workers]
-        if not self._samples:
-            self._samples.append((0.0, 0, [0.0] * len(busy)))
-        simulations = session.coordinator.counters.simulations
-        self._samples.append((now, simulations, busy))
-        while len(self._samples) > 2 and self._samples[1][0] <= now - RATE_S:
-            self._samples.popleft()
-        since_s, before, busy_before = self._samples[0]
-        window_s = max(now - since_s, 1e-9)
-        self.rate = (simulations - before) / window_s
-        self.busy = [
-            min(1.0, max(0.0, (total - earlier) / window_s))
-            for total, earlier in zip(busy, busy_before, strict=False)
-        ]
-        if now - self._answered_s >= ANSWER_S:
-            self._answered_s = now
-            self.answer = answer(session.search)
 
 
 class Progress:

@@ -17,7 +17,7 @@ from search.tree import BYTES_PER_NODE
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cluster.progress import Figures
+    from cluster.figures import Figures
 
 CHILDREN_SHOWN = 5
 WORKERS_SHOWN = 8

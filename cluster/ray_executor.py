@@ -23,14 +23,13 @@ import os
 import secrets
 import signal
 import time
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
-from cluster.executors import DEFAULT_JOB_TIMEOUT_S
+from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Event, JobDone, JobFailed, JobLost, WorkerStatus
+from cluster.job_queue import JobQueue
 from cluster.ray_address import check_address
 from games.errors import InvalidInput
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
@@ -143,7 +142,7 @@ class RayExecutor:
         self._all_slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
         self._slots = self._all_slots
         self._retired: list[tuple[_Process, float]] = []
-        self._queue: deque[Job] = deque()
+        self._queue = JobQueue()
         self._published: dict[int, Any] = {}
         self._context: Context | None = None
         self._context_ref: Any = None
@@ -191,7 +190,7 @@ class RayExecutor:
         self._check_alive()
 
     def submit(self, jobs: Iterable[Job]) -> None:
-        self._queue.extend(jobs)
+        self._queue.add(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:
         self._dispatch()
@@ -243,7 +242,7 @@ class RayExecutor:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= IN_FLIGHT:
                     continue
-                jobs = self._take(slot)
+                jobs = self._queue.take(slot.status.slot, len(self._slots), IN_FLIGHT, slot.rate * BUNDLE_S)
                 if jobs:
                     self._send(slot, process, jobs)
 
@@ -261,26 +260,6 @@ class RayExecutor:
         process.bundles[ref] = _Bundle(jobs)
         self._set_deadline(process)
         slot.status.state = "busy"
-
-    def _take(self, slot: _Slot) -> list[Job]:
-        """The next bundle for this slot: a fair share of what waits, worth a call, all from one snapshot."""
-        share = -(-len(self._queue) // (IN_FLIGHT * len(self._slots)))
-        jobs: list[Job] = []
-        work = 0
-        passed: list[Job] = []
-        while self._queue and len(jobs) < share and (not jobs or work < slot.rate * BUNDLE_S):
-            job = self._queue.popleft()
-            if isinstance(job, GrowJob) and job.lane % len(self._slots) != slot.status.slot:
-                # Another slot has this lane's tree.
-                passed.append(job)
-                continue
-            if jobs and isinstance(job, RoundJob) and job.snapshot is not jobs[0].snapshot:  # type: ignore[union-attr]
-                passed.append(job)
-                break
-            jobs.append(job)
-            work += job.simulations
-        self._queue.extendleft(reversed(passed))
-        return jobs
 
     def _set_deadline(self, process: _Process) -> None:
         """Start the clock of the bundle at the head of the queue."""

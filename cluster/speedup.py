@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from statistics import median
 
 from cluster.ceiling import Ceiling
@@ -152,20 +149,3 @@ def default_simulations(nominal_simulations_per_s: float) -> int:
     work = nominal_simulations_per_s * SECONDS
     digits = 10 ** max(0, math.floor(math.log10(work)) - 1)
     return int(max(1, round(work / digits) * digits))
-
-
-def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """speedup.json, speedup.csv and speedup.png in the folder, which is made if need be."""
-    from cluster.speedup_plot import plot
-
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"speedup.{ending}" for ending in ("json", "csv", "png")]
-    paths[0].write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
-    with paths[1].open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Row)])
-        for row in rows:
-            values = asdict(row).values()
-            writer.writerow([" ".join(map(str, v)) if isinstance(v, tuple | list) else v for v in values])
-    plot(rows, paths[2])
-    return paths

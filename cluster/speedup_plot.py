@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 
+from cluster.speedup import Row
+
 mpl.use("Agg")
 from matplotlib import pyplot as plt
-
-if TYPE_CHECKING:
-    from cluster.speedup import Row
 
 COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
 

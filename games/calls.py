@@ -6,7 +6,7 @@ through `games.specialise`, so that a second process loads what the first has co
 
 from __future__ import annotations
 
-from games.game import Game, Moves, Rules, State
+from games.rules import HasRules, Moves, Rules, State
 from games.specialise import specialise
 from games.unbound import current_player, is_terminal, legal_moves, play, returns
 
@@ -39,7 +39,7 @@ def call_returns(state: State) -> float:
 _CALLS = (call_current_player, call_legal_moves, call_play, call_is_terminal, call_returns)
 
 
-def calls_of(game: Game) -> Rules:
+def calls_of(game: HasRules) -> Rules:
     """The game's rules for callers in Python; ``playout`` is left out."""
     wrapped = specialise(_CALLS, game)
     return Rules(*(wrapped[function.__name__] for function in _CALLS))

@@ -1,6 +1,6 @@
 """The contract of a game: compiled rules over a small array, and its text in ordinary Python.
 
-Rules and adapters are apart: `Rules` holds the functions that kernels call millions of
+Rules and adapters are apart: `Rules` (games/rules.py) holds the functions that kernels call millions of
 times a second; `Game` holds what people read and write. What every game must keep to is
 written down here and checked by tests/games/test_contract.py.
 """
@@ -8,44 +8,16 @@ written down here and checked by tests/games/test_contract.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from games.calls import calls_of
 from games.errors import InvalidInput
+from games.rules import FIRST, SECOND, Moves, Rules, State
 
-State = npt.NDArray[Any]
-Moves = npt.NDArray[np.uint16]
-
-FIRST, SECOND = 0, 1
-"""The players. Returns and tree values are always the first player's."""
-
-
-class Rules(NamedTuple):
-    """What kernels call. All functions are ``@njit``, or all are plain Python (then kernels run uncompiled).
-
-    A state is a 1-D array of the game's own dtype and fixed length that holds all there is
-    to know. A move is a whole number in [0, 65535). Nothing is allocated in these functions.
-    """
-
-    current_player: Callable[[State], int]
-    """Who moves: FIRST or SECOND. A player may act twice in a row."""
-    legal_moves: Callable[[State, Moves], int]
-    """Write the legal moves into ``moves`` (uint16, at least Game.max_moves long) and return how
-    many; none twice; at least one unless the state is terminal. The state is not changed."""
-    play: Callable[[State, int], None]
-    """Play a legal move; the state is modified in place."""
-    is_terminal: Callable[[State], bool]
-    """Whether the game is over."""
-    returns: Callable[[State], float]
-    """The first player's return of a finished game, in [-1, 1]; the second player's is its negative."""
-    playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
-    """Optional, for speed: (state, moves scratch, random stream) -> plies played. Plays uniformly
-    random legal moves to the end of the game, state and stream modified in place. Afterwards only
-    is_terminal and returns need hold of the state. Without it kernels use legal_moves and play."""
+__all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
 
 @dataclass(frozen=True)
@@ -94,8 +66,6 @@ class Game(ABC):
     @property
     def calls(self) -> Rules:
         """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
-        from games.calls import calls_of
-
         return calls_of(self)
 
     @abstractmethod

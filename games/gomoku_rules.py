@@ -26,9 +26,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from games.game import Moves, Rules
 from games.jit import njit
 from games.rng import Stream, below, mix
+from games.rules import Moves, Rules
 
 MAX_SIZE = 20
 

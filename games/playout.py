@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from games.game import Moves, State
 from games.rng import Stream, below
+from games.rules import Moves, State
 from games.unbound import is_terminal, legal_moves, play
 
 

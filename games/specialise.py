@@ -19,9 +19,9 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from games.game import Game, Rules
 from games.jit import JIT_OPTIONS, source_of
 from games.playout import default_playout
+from games.rules import HasRules, Rules
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Specialised = dict[str, Callable[..., Any]]
@@ -33,7 +33,7 @@ _LIBRARIES = frozenset({"numba", "numpy", "math", "builtins"})
 
 def specialise(
     functions: Sequence[Callable[..., Any]],
-    game: Game,
+    game: HasRules,
     extra_globals: Mapping[str, Any] | None = None,
 ) -> _Specialised:
     """The generic functions, bound to the game and ready to call, by their names.
@@ -58,7 +58,9 @@ def is_compiled(rules: Rules) -> bool:
     return all(hasattr(function, "py_func") for function in rules if function is not None)
 
 
-def _specialise(functions: Sequence[Callable[..., Any]], game: Game, extra: dict[str, Any]) -> _Specialised:
+def _specialise(
+    functions: Sequence[Callable[..., Any]], game: HasRules, extra: dict[str, Any]
+) -> _Specialised:
     compiled = is_compiled(game.rules)
     bound = {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
     if "playout" not in bound:

@@ -5,37 +5,37 @@ A generic function imports from here the rules that it calls. As they stand thes
 
 from __future__ import annotations
 
-from games.game import Moves, State
 from games.rng import Stream
+from games.rules import Moves, State
 
 _UNBOUND = "a generic function was called as it stands; games.specialise makes one of a game from it"
 
 
 def current_player(state: State) -> int:
-    """See `games.game.Rules`."""
+    """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def legal_moves(state: State, moves: Moves) -> int:
-    """See `games.game.Rules`."""
+    """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def play(state: State, move: int) -> None:
-    """See `games.game.Rules`."""
+    """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def is_terminal(state: State) -> bool:
-    """See `games.game.Rules`."""
+    """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def returns(state: State) -> float:
-    """See `games.game.Rules`."""
+    """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """The game's own, or `games.playout.default_playout`; see `games.game.Rules`."""
+    """The game's own, or `games.playout.default_playout`; see `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)

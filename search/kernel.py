@@ -39,7 +39,7 @@ from search.tree import (
 )
 
 if TYPE_CHECKING:
-    from games.game import Moves, State
+    from games.rules import Moves, State
 
     def current_player(state: State) -> int: ...
     def legal_moves(state: State, moves: Moves) -> int: ...

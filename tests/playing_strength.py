@@ -29,7 +29,7 @@ SEQUENTIAL = "strategy=root,lanes=1"
 CLAIMS = {
     "tree, 32 rounds, as it is by default": "strategy=tree,lanes=16,rounds=32",
     "tree, 32 rounds, no perturbation": "strategy=tree,lanes=16,rounds=32,perturbation=0",
-    "tree, 32 rounds, neither perturbation nor anticipation": "strategy=tree,lanes=16,rounds=32,perturbation=0,anticipation=0",
+    "tree, 32 rounds, nor anticipation": "strategy=tree,lanes=16,rounds=32,perturbation=0,anticipation=0",
     "tree, 8 rounds, neither": "strategy=tree,lanes=16,rounds=8,perturbation=0,anticipation=0",
     "root": "strategy=root,lanes=16",
 }
@@ -56,7 +56,9 @@ def best_move(game: str, position: str, side: dict[str, Any], seed: int) -> str:
     return answer.best_move
 
 
-def play_game(game_text: str, opening: list[str], first: dict[str, Any], second: dict[str, Any], seed: int) -> float:
+def play_game(
+    game_text: str, opening: list[str], first: dict[str, Any], second: dict[str, Any], seed: int
+) -> float:
     """The first player's return."""
     game = games.load(game_text)
     state = game.initial_state()
@@ -99,14 +101,18 @@ def play_pair(task: tuple[str, str, str, int, int, int]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--game", default="gomoku:size=9")
     parser.add_argument("--simulations", type=int, default=6400, help="a move, in all lanes together")
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--opening-plies", type=int, default=2)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--a", action="append", help="fields of A's request; several are played one after the other")
+    parser.add_argument(
+        "--a", action="append", help="fields of A's request; several are played one after the other"
+    )
     parser.add_argument("--b", default=SEQUENTIAL, help="fields of B's request")
     given = parser.parse_args()
     sides = {text: text for text in given.a} if given.a else CLAIMS

@@ -68,7 +68,7 @@ def speedup(
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     counts = _counts(workers)
-    from cluster.speedup import default_simulations, measure_speedup, write_rows
+    from cluster.speedup import default_simulations, measure_speedup
 
     if simulations is None:
         simulations = default_simulations(loaded.nominal_simulations_per_s)
@@ -82,6 +82,8 @@ def speedup(
 
     rows = measure_speedup(request, names, counts, repeats, address, report)
     if out is not None:
+        from cluster.speedup_report import write_rows
+
         for path in write_rows(rows, out):
             report(f"wrote {path}")
     from cluster.terminal import print_json, stdout_console

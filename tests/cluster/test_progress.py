@@ -10,8 +10,9 @@ from rich.console import Console
 
 from cluster import progress
 from cluster.coordinator import Coordinator
+from cluster.figures import Figures
 from cluster.inline_executor import InlineExecutor
-from cluster.progress import Figures, Progress
+from cluster.progress import Progress
 from cluster.progress_view import heat_map, view
 from cluster.session import Session
 from games.game import Board, Cell

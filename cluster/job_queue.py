@@ -1,0 +1,54 @@
+"""Jobs that wait for a worker, and how they are bundled: where a job goes, never what is in it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from search.job import GrowJob, Job, RoundJob
+
+
+class JobQueue:
+    """First come, first served, as far as caches and snapshots allow."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Job] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """Put jobs at the end."""
+        self._waiting.extend(jobs)
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._waiting.clear()
+
+    def take(self, slot: int, num_slots: int, in_flight: int, simulations: float) -> list[Job]:
+        """The next bundle for a worker slot; empty if nothing is for it.
+
+        It holds a fair share of what waits (so that ``num_slots`` workers with ``in_flight``
+        bundles each get as much), and once it has ``simulations`` no more. Jobs of one bundle
+        start from one snapshot. A lane's pieces always go to the slot that has its tree.
+        """
+        share = -(-len(self._waiting) // (in_flight * num_slots))
+        jobs: list[Job] = []
+        work = 0
+        passed: list[Job] = []
+        while self._waiting and len(jobs) < share and (not jobs or work < simulations):
+            job = self._waiting.popleft()
+            if isinstance(job, GrowJob) and job.lane % num_slots != slot:
+                passed.append(job)
+                continue
+            if jobs and _snapshot_key(job) != _snapshot_key(jobs[0]):
+                passed.append(job)
+                break
+            jobs.append(job)
+            work += job.simulations
+        self._waiting.extendleft(reversed(passed))
+        return jobs
+
+
+def _snapshot_key(job: Job) -> int | None:
+    return job.snapshot.key if isinstance(job, RoundJob) else None

@@ -1,0 +1,49 @@
+"""The rules of a game as kernels call them: compiled functions over a small array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+State = npt.NDArray[Any]
+Moves = npt.NDArray[np.uint16]
+
+FIRST, SECOND = 0, 1
+"""The players. Returns and tree values are always the first player's."""
+
+
+class Rules(NamedTuple):
+    """What kernels call. All functions are ``@njit``, or all are plain Python (then kernels run uncompiled).
+
+    A state is a 1-D array of the game's own dtype and fixed length that holds all there is
+    to know. A move is a whole number in [0, 65535). Nothing is allocated in these functions.
+    """
+
+    current_player: Callable[[State], int]
+    """Who moves: FIRST or SECOND. A player may act twice in a row."""
+    legal_moves: Callable[[State, Moves], int]
+    """Write the legal moves into ``moves`` (uint16, at least Game.max_moves long) and return how
+    many; none twice; at least one unless the state is terminal. The state is not changed."""
+    play: Callable[[State, int], None]
+    """Play a legal move; the state is modified in place."""
+    is_terminal: Callable[[State], bool]
+    """Whether the game is over."""
+    returns: Callable[[State], float]
+    """The first player's return of a finished game, in [-1, 1]; the second player's is its negative."""
+    playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for speed: (state, moves scratch, random stream) -> plies played. Plays uniformly
+    random legal moves to the end of the game, state and stream modified in place. Afterwards only
+    is_terminal and returns need hold of the state. Without it kernels use legal_moves and play."""
+
+
+class HasRules(Protocol):
+    """A name and rules: all that it takes to make kernels of a game."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rules(self) -> Rules: ...
