@@ -68,7 +68,7 @@ class Ceiling:
         Session(Coordinator(search, 1), recorder).run()
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
-        self._processes: list[Any] = []
+        self.processes: list[Any] = []
         with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
             pickle.dump((search.context, recorder.jobs), file, protocol=pickle.HIGHEST_PROTOCOL)
             file.flush()
@@ -78,7 +78,7 @@ class Ceiling:
                 process.start()
                 theirs.close()
                 self._pipes.append(ours)
-                self._processes.append(process)
+                self.processes.append(process)
             for pipe in self._pipes:
                 if not pipe.poll(START_S):
                     raise ConnectionError("a process that measures the ceiling did not start")
@@ -96,7 +96,7 @@ class Ceiling:
         """End the processes."""
         for pipe in self._pipes:
             pipe.close()
-        for process in self._processes:
+        for process in self.processes:
             process.join(timeout=2.0)
             if process.is_alive():
                 process.kill()

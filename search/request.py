@@ -51,8 +51,11 @@ class SearchRequest:
     """tree: how often the lanes share what they found; None lets the budget decide."""
     anticipation: float = 1.0
     """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
-    perturbation: float = 0.25
+    perturbation: float = 0.2
     """tree: how many standard errors a lane moves the means of its snapshot."""
+    lane_exploration: float = 0.57
+    """tree: the share of C that a lane explores with. Lanes that differ explore by that already
+    (`make strength` shows what each knob is worth)."""
     staleness: int = 0
     """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
 
@@ -79,6 +82,7 @@ class SearchRequest:
         _number("exploration", self.exploration, 0.0, 1000.0)
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
+        _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
         if not self.first_play_urgency > -math.inf:
             raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
         if self.simulations is not None and self.seconds is not None:

@@ -28,6 +28,7 @@ from search.request import SearchRequest
 SEQUENTIAL = "strategy=root,lanes=1"
 CLAIMS = {
     "tree, 32 rounds, as it is by default": "strategy=tree,lanes=16,rounds=32",
+    "tree, 32 rounds, lanes explore with all of C": "strategy=tree,lanes=16,rounds=32,lane_exploration=1",
     "tree, 32 rounds, no perturbation": "strategy=tree,lanes=16,rounds=32,perturbation=0",
     "tree, 32 rounds, nor anticipation": "strategy=tree,lanes=16,rounds=32,perturbation=0,anticipation=0",
     "tree, 8 rounds, neither": "strategy=tree,lanes=16,rounds=8,perturbation=0,anticipation=0",

@@ -113,7 +113,15 @@ def search(
         float | None,
         typer.Option(
             metavar="X",
-            help="tree: standard errors by which a lane moves the means it starts from (0.25).",
+            help="tree: standard errors by which a lane moves the means it starts from (0.2).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    lane_exploration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="tree: the share of C that a lane explores with (0.57).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
@@ -200,6 +208,7 @@ def search(
         "first_play_urgency": fpu,
         "anticipation": anticipation,
         "perturbation": perturbation,
+        "lane_exploration": lane_exploration,
     }
     request = SearchRequest(
         game=game,

@@ -1,0 +1,82 @@
+"""How jobs are bundled: fair shares, one snapshot a bundle, lanes stay with their slot, nothing lost."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.job_queue import JobQueue
+from search.job import GrowJob, Job, LeafJob, RoundJob, Snapshot
+from search.statistics import lone_root
+
+
+def round_job(index: int, key: int, simulations: int = 100) -> RoundJob:
+    return RoundJob(index, index, key, simulations, Snapshot(key, lone_root()))
+
+
+def leaf_job(index: int) -> LeafJob:
+    return LeafJob(index, np.zeros((1, 1), np.uint16), np.zeros(1, np.int32), np.array([10], np.int32))
+
+
+def indices(jobs: list[Job]) -> list[int]:
+    return [job.index for job in jobs]
+
+
+def test_a_bundle_is_a_fair_share_of_what_waits() -> None:
+    queue = JobQueue()
+    queue.add(leaf_job(i) for i in range(16))
+    assert indices(queue.take(0, num_slots=2, in_flight=2, simulations=1e9)) == [0, 1, 2, 3]
+    assert len(queue) == 12
+
+
+def test_a_bundle_ends_when_it_is_worth_a_call() -> None:
+    queue = JobQueue()
+    queue.add(leaf_job(i) for i in range(100))
+    assert indices(queue.take(0, num_slots=1, in_flight=1, simulations=25)) == [0, 1, 2]
+
+
+def test_a_bundle_has_one_job_even_if_that_is_too_much() -> None:
+    queue = JobQueue()
+    queue.add(leaf_job(i) for i in range(4))
+    assert indices(queue.take(0, num_slots=1, in_flight=1, simulations=0)) == [0]
+
+
+def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
+    queue = JobQueue()
+    queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
+    assert indices(queue.take(0, num_slots=1, in_flight=1, simulations=1e9)) == [0, 1]
+    assert indices(queue.take(0, num_slots=1, in_flight=1, simulations=1e9)) == [2, 3]
+
+
+def test_a_lane_stays_with_its_slot() -> None:
+    queue = JobQueue()
+    queue.add(GrowJob(i, lane=i % 4, sizes=(10,)) for i in range(8))
+    assert all(job.lane % 2 == 1 for job in queue.take(1, 2, 1, 1e9) if isinstance(job, GrowJob))
+    assert all(job.lane % 2 == 0 for job in queue.take(0, 2, 1, 1e9) if isinstance(job, GrowJob))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40),
+    st.integers(1, 4),
+    st.integers(1, 3),
+)
+def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: int, in_flight: int) -> None:
+    queue = JobQueue()
+    queue.add(
+        [
+            GrowJob(i, lane=number, sizes=(10,))
+            if kind == 0
+            else round_job(i, number)
+            if kind == 1
+            else leaf_job(i)
+            for i, (kind, number) in enumerate(kinds)
+        ]
+    )
+    taken: list[int] = []
+    while len(queue):
+        before = len(queue)
+        for slot in range(num_slots):
+            taken += indices(queue.take(slot, num_slots, in_flight, 35))
+        assert len(queue) < before
+    assert sorted(taken) == list(range(len(kinds)))
