@@ -17,6 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from games.jit import Int, njit
 from games.specialise import cached_njit
@@ -34,26 +35,6 @@ from search.tree import (
     proof,
     set_proof,
 )
-
-_LN_2 = 0.6931471805599453
-_TABLE_SIZE = 4096
-"""Counts below this are looked up: 32 KiB a table, of which a search touches the front."""
-_LARGEST = np.uint64(_TABLE_SIZE)
-_TWO = np.uint64(2)
-
-
-def _exact_log(n: int) -> float:
-    """ln n by 2 artanh((m - 1) / (m + 1)) + e ln 2, n = m 2**e, summed in a fixed order."""
-    mantissa, exponent = math.frexp(n)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    series = 0.0
-    for k in range(41, 0, -2):
-        series = series * s * s + 1.0 / k
-    return 2.0 * s * series + exponent * _LN_2
-
-
-LOG = np.array([0.0] + [_exact_log(n) for n in range(1, _TABLE_SIZE)])
-"""[n] ln n."""
 
 
 class Knobs(NamedTuple):
@@ -75,6 +56,34 @@ class Knobs(NamedTuple):
     """...of how many."""
 
 
+_LN_2 = 0.6931471805599453
+_TABLE_SIZE = 65_536
+"""Counts below this are looked up: half a megabyte a table, of which a search touches the front."""
+_LARGEST = np.uint64(_TABLE_SIZE)
+_TWO = np.uint64(2)
+
+
+def _exact_logs(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """ln n by 2 artanh((m - 1) / (m + 1)) + e ln 2, n = m 2**e, summed in a fixed order."""
+    mantissas, exponents = np.frexp(counts.astype(np.float64))
+    s = (mantissas - 1.0) / (mantissas + 1.0)
+    z = s * s
+    series = np.zeros_like(s)
+    for k in range(41, 0, -2):
+        series = series * z + 1.0 / k
+    return 2.0 * s * series + exponents * _LN_2
+
+
+_COUNTS = np.arange(1, _TABLE_SIZE)
+LOG = np.concatenate(([0.0], _exact_logs(_COUNTS)))
+"""[n] ln n."""
+LOG[1] = 0.0
+SQRT_LOG = np.sqrt(LOG)
+"""[n] sqrt(ln n)."""
+INVERSE_SQRT = np.concatenate(([1.0], 1.0 / np.sqrt(_COUNTS)))
+"""[n] 1 / sqrt(n)."""
+
+
 @njit
 def natural_log(n: Int) -> float:
     """ln n for n >= 1, to 1e-9 or better, from exact operations alone.
@@ -88,12 +97,6 @@ def natural_log(n: Int) -> float:
         shifted += _TWO
     d = float(np.uint64(n) - (m << shifted)) / float(m << shifted)
     return LOG[m] + float(shifted) * _LN_2 + d * (1.0 - d * (0.5 - d * 0.3333333333333333))  # type: ignore[no-any-return]
-
-
-SQRT_LOG = np.sqrt(LOG)
-"""[n] sqrt(ln n)."""
-INVERSE_SQRT = np.array([1.0] + [1.0 / math.sqrt(n) for n in range(1, _TABLE_SIZE)])
-"""[n] 1 / sqrt(n)."""
 
 
 @njit
