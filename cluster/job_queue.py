@@ -25,14 +25,16 @@ class JobQueue:
         """Forget them all."""
         self._waiting.clear()
 
-    def take(self, slot: int, num_slots: int, in_flight: int, simulations: float) -> list[Job]:
+    def share(self, bundles: int) -> int:
+        """How many jobs a bundle may have, if what waits is to be divided among so many."""
+        return -(-len(self._waiting) // bundles)
+
+    def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Job]:
         """The next bundle for a worker slot; empty if nothing is for it.
 
-        It holds a fair share of what waits (so that ``num_slots`` workers with ``in_flight``
-        bundles each get as much), and once it has ``simulations`` no more. Jobs of one bundle
-        start from one snapshot. A lane's pieces always go to the slot that has its tree.
+        It has ``share`` jobs at most, and once it has ``simulations`` no more. Jobs of one
+        bundle start from one snapshot. A lane's pieces always go to the slot that has its tree.
         """
-        share = -(-len(self._waiting) // (in_flight * num_slots))
         jobs: list[Job] = []
         work = 0
         passed: list[Job] = []

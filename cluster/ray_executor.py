@@ -238,11 +238,13 @@ class RayExecutor:
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(IN_FLIGHT):
+            # One size for all, so that workers that start together end together.
+            share = self._queue.share(IN_FLIGHT * len(self._slots))
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= IN_FLIGHT:
                     continue
-                jobs = self._queue.take(slot.status.slot, len(self._slots), IN_FLIGHT, slot.rate * BUNDLE_S)
+                jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
                     self._send(slot, process, jobs)
 

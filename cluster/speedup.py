@@ -15,7 +15,7 @@ from cluster.session import Session
 from search.opening import open_search
 from search.request import SearchRequest
 
-SECONDS = 5.0
+SECONDS = 15.0
 """The default work is what one core does in about this time."""
 
 

@@ -19,7 +19,7 @@ MIN_ROUNDS = 32
 """Rounds a search is cut into if its budget allows: sharing less often plays worse."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
 """A game slower than this sends its leaves one by one."""
-PLAYOUTS_PER_LEAF = 16
+PLAYOUTS_PER_LEAF = 32
 """The default of fast games: a leaf costs the coordinator its selection and the wire its state,
 about as much as several playouts."""
 

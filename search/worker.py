@@ -27,8 +27,9 @@ from search.statistics import Statistics, increments, lone_root, restore, snapsh
 from search.tree import FULL, NODES, Tree, new_tree, tree_bytes
 from search.warm_up import warm_up_worker
 
-INCREMENT_ROWS = 16_384
-"""Rows of a round's increments at most: 17 bytes each, so under 300 kilobytes a job."""
+INCREMENT_ROWS = 2_048
+"""Rows of a round's increments at most: 17 bytes each, 35 kilobytes a job. Above 100 kilobytes a call
+Ray sends results by way of its object store, which takes milliseconds more."""
 
 
 @dataclass

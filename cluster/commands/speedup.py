@@ -32,9 +32,9 @@ def speedup(
     ] = "root,tree,leaf",
     simulations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The fixed work of each run; about 5 s of one core if left out."),
+        typer.Option(metavar="N", help="The fixed work of each run; about 15 s of one core if left out."),
     ] = None,
-    repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 5,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 3,
     lanes: Annotated[int, typer.Option(metavar="N", help="Logical streams of the search.")] = 16,
     memory: Annotated[
         int, typer.Option(metavar="MB", help="The most that the trees of a process take.")

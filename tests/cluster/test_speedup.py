@@ -81,7 +81,7 @@ def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:
     assert not any(process.is_alive() for process in processes)
 
 
-def test_default_work_is_a_round_number_of_about_five_seconds() -> None:
-    assert default_simulations(4e6) == 20_000_000
-    assert default_simulations(812_345.0) == 4_100_000
+def test_default_work_is_a_round_number_of_some_seconds() -> None:
+    assert default_simulations(4e6) == 60_000_000
+    assert default_simulations(812_345.0) == 12_000_000
     assert default_simulations(0.01) == 1
