@@ -77,15 +77,15 @@ def _panel(panel: Any, rows: Sequence[Row]) -> None:
             f"{row.of_ceiling:.0%} of ceiling",
             (row.workers, row.simulations_per_s),
             textcoords="offset points",
-            xytext=(-6, -16),
-            ha="right" if row.workers > workers[0] else "left",
+            xytext=(9, -4),
+            ha="left",
             fontsize=8,
             color=colour,
         )
     panel.set_title(rows[0].strategy)
     panel.set_xlabel("workers")
     panel.set_xticks(workers)
-    panel.set_xlim(0, workers[-1] * 1.12)
+    panel.set_xlim(0, workers[-1] * 1.35)
     panel.set_ylim(bottom=0)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g} M" if value >= 1e5 else f"{value:g}")
     panel.grid(axis="y", color="#eeeeee")

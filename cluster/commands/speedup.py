@@ -120,27 +120,23 @@ def _table(rows: Sequence[Row]) -> Table:
         title_justify="left",
     )
     table.add_column("strategy")
-    for name in (
-        "workers",
-        "simulations/s",
-        "spread",
-        "speedup",
-        "efficiency",
-        "ceiling",
-        "of ceiling",
-        "spread",
-    ):
-        table.add_column(name, justify="right")
+    for name in ("workers", "simulations/s", "speedup", "efficiency", "ceiling", "of ceiling"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row.strategy,
             str(row.workers),
-            f"{row.simulations_per_s:,.0f}",
-            f"{row.spread[0]:,.0f} to {row.spread[1]:,.0f}",
+            f"{_rate(row.simulations_per_s)} ({_rate(row.spread[0])}-{_rate(row.spread[1])})",
             f"{row.speedup:.2f}",
             f"{row.efficiency:.1%}",
-            f"{row.ceiling_simulations_per_s:,.0f}",
-            f"{row.of_ceiling:.1%}",
-            f"{row.of_ceiling_spread[0]:.1%} to {row.of_ceiling_spread[1]:.1%}",
+            _rate(row.ceiling_simulations_per_s),
+            f"{row.of_ceiling:.1%} ({row.of_ceiling_spread[0]:.1%}-{row.of_ceiling_spread[1]:.1%})",
         )
     return table
+
+
+def _rate(simulations_per_s: float) -> str:
+    for size, unit in ((1e6, " M"), (1e3, " k")):
+        if simulations_per_s >= size:
+            return f"{simulations_per_s / size:.3g}{unit}"
+    return f"{simulations_per_s:.3g}"

@@ -14,8 +14,8 @@ from search.job import Job, JobResult, RoundJob, Snapshot
 from search.statistics import lone_root, snapshot
 from search.strategies.base import Setup, Strategy
 
-SNAPSHOT_ROWS = 32_768
-"""Rows of a snapshot at most: 17 bytes each, so about half a megabyte a round and worker."""
+SNAPSHOT_ROWS = 16_384
+"""Rows of a snapshot at most: 17 bytes each, so under 300 kilobytes a round and worker."""
 
 
 class TreeStrategy(Strategy):
