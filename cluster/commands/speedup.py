@@ -111,26 +111,29 @@ def _digests(rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> Table:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     first = rows[0]
     table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
         title=f"{first.game}: {first.simulations:,} simulations, {first.lanes} lanes, "
         f"median of {first.repeats} (lowest to highest)",
         title_justify="left",
     )
-    table.add_column("strategy")
-    for name in ("workers", "simulations/s", "speedup", "efficiency", "ceiling", "of ceiling"):
+    table.add_column("strategy", no_wrap=True)
+    for name in ("workers", "rate/s", "speedup", "efficiency", "ceiling", "of ceiling"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row.strategy,
             str(row.workers),
-            f"{_rate(row.simulations_per_s)} ({_rate(row.spread[0])}-{_rate(row.spread[1])})",
+            _rate(row.simulations_per_s),
             f"{row.speedup:.2f}",
-            f"{row.efficiency:.1%}",
+            f"{row.efficiency:.0%}",
             _rate(row.ceiling_simulations_per_s),
-            f"{row.of_ceiling:.1%} ({row.of_ceiling_spread[0]:.1%}-{row.of_ceiling_spread[1]:.1%})",
+            f"{row.of_ceiling:.1%} ({row.of_ceiling_spread[0]:.0%}-{row.of_ceiling_spread[1]:.0%})",
         )
     return table
 
