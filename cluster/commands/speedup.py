@@ -123,7 +123,7 @@ def _table(rows: Sequence[Row]) -> Table:
         title_justify="left",
     )
     table.add_column("strategy", no_wrap=True)
-    for name in ("workers", "rate/s", "speedup", "efficiency", "ceiling", "of ceiling"):
+    for name in ("workers", "rate/s", "speedup", "efficiency", "ceiling", "of it"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
