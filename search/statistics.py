@@ -103,7 +103,7 @@ def _find(tree: Tree, node: Int, move: Int, hint: Int) -> int:
 
 
 @cached_njit
-def _first_children(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
+def first_children_of(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
     """[R] the row of each row's first child."""
     first = np.empty(len(num_children), dtype=np.int32)
     following: Int = 1
@@ -199,7 +199,7 @@ def _pruned(
     out = empty_statistics(rows)
     places = np.empty(rows, dtype=np.int32)
     base_rows = np.empty(rows, dtype=np.int32)
-    first_children = _first_children(base.num_children)
+    first_children = first_children_of(base.num_children)
     while True:
         count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
         if count <= rows:

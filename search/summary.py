@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from games.game import FIRST, Game, State
-from games.jit import Int
 from games.specialise import cached_njit
 from search.final_move import Child, choose
-from search.statistics import Statistics, snapshot
+from search.statistics import Statistics, first_children_of, snapshot
 from search.tree import (
     DRAWN,
     FIRST_WINS,
@@ -78,11 +77,7 @@ def _canonical_order(
 ) -> npt.NDArray[np.int32]:
     """[R] the rows, breadth first with siblings by their moves."""
     rows = len(move)
-    first = np.empty(rows, dtype=np.int32)
-    following: Int = 1
-    for row in range(rows):
-        first[row] = following
-        following += np.int64(num_children[row])
+    first = first_children_of(num_children)
     order = np.zeros(rows, dtype=np.int32)
     end = 1
     for place in range(rows):
