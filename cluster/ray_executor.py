@@ -415,8 +415,9 @@ def _stripped(job: Job) -> Job:
 
 def _start_embedded(workers: int | None) -> int:
     """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
-    # A token of its own, rather than one that Ray would write into the home folder.
-    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # A token of its own, rather than one that Ray would write into the home folder. One for the
+    # life of the process: Ray reads it once, so a second local Ray must ask for the same.
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     cpus = max(workers or 0, len(os.sched_getaffinity(0)))
     ray.init(
         address="local",
