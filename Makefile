@@ -34,7 +34,7 @@ perft: $(VENV)/installed
 	$(BIN)/banyan perft gomoku 4
 
 strength: $(VENV)/installed
-	$(BIN)/python -m tests.playing_strength
+	$(BIN)/python -m tests.playing_strength --games 200 --seed 60000
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }
