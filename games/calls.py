@@ -6,9 +6,10 @@ through `games.specialise`, so that a second process loads what the first has co
 
 from __future__ import annotations
 
+from games.rng import Stream
 from games.rules import HasRules, Moves, Rules, State
 from games.specialise import specialise
-from games.unbound import current_player, is_terminal, legal_moves, play, returns
+from games.unbound import current_player, determinize, evaluate, is_terminal, legal_moves, play, returns
 
 
 def call_current_player(state: State) -> int:
@@ -36,10 +37,28 @@ def call_returns(state: State) -> float:
     return returns(state)
 
 
-_CALLS = (call_current_player, call_legal_moves, call_play, call_is_terminal, call_returns)
+def call_evaluate(state: State) -> float:
+    """See `Rules.evaluate`."""
+    return evaluate(state)
+
+
+def call_determinize(view: State, state: State, stream: Stream) -> None:
+    """See `Rules.determinize`."""
+    determinize(view, state, stream)
+
+
+_CALLS = (
+    call_current_player,
+    call_legal_moves,
+    call_play,
+    call_is_terminal,
+    call_returns,
+    call_evaluate,
+    call_determinize,
+)
 
 
 def calls_of(game: HasRules) -> Rules:
-    """The game's rules for callers in Python; ``playout`` is left out."""
+    """The game's rules for callers in Python; ``playout`` and ``random_move`` are left out."""
     wrapped = specialise(_CALLS, game)
-    return Rules(*(wrapped[function.__name__] for function in _CALLS))
+    return Rules(**{name.removeprefix("call_"): function for name, function in wrapped.items()})

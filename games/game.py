@@ -68,6 +68,11 @@ class Game(ABC):
         """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
         return calls_of(self)
 
+    @property
+    def hidden_information(self) -> bool:
+        """Whether there is anything that a player does not see."""
+        return self.rules.determinize is not None
+
     @abstractmethod
     def initial_state(self) -> State:
         """A new array with the start position."""
@@ -94,6 +99,15 @@ class Game(ABC):
     @abstractmethod
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as a grid of cells."""
+
+    def observation(self, state: State, observer: int) -> State:
+        """What ``observer`` (FIRST or SECOND) knows in this position, for ``Rules.determinize``.
+
+        A search gets nothing else. With hidden information: an array of any length that is the same
+        for all positions which the observer cannot tell apart; raises InvalidInput (field
+        ``position``) if no whole position fits. Without: the position itself.
+        """
+        return state.copy()
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere."""

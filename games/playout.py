@@ -1,19 +1,20 @@
-"""Uniformly random play for games that bring none of their own; `games.specialise` binds it to a game."""
+"""Random play from a position, cut short after some plies."""
 
 from __future__ import annotations
 
-from games.rng import Stream, below
+from games.rng import Stream
 from games.rules import Moves, State
-from games.unbound import is_terminal, legal_moves, play
+from games.unbound import is_terminal, play, random_move
 
 
-def default_playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Play uniformly random legal moves to the end; returns the plies.
+def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> int:
+    """Generic: play uniformly random legal moves, ``max_plies`` at most; returns the plies.
 
-    ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
+    Unlike a game's own ``playout`` it leaves a whole position. ``state`` and ``stream`` are
+    modified in place; ``moves`` is scratch, uint16[max_moves].
     """
     plies = 0
-    while not is_terminal(state):
-        play(state, moves[below(stream, legal_moves(state, moves))])
+    while plies < max_plies and not is_terminal(state):
+        play(state, random_move(state, moves, stream))
         plies += 1
     return plies

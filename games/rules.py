@@ -36,7 +36,18 @@ class Rules(NamedTuple):
     playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
     """Optional, for speed: (state, moves scratch, random stream) -> plies played. Plays uniformly
     random legal moves to the end of the game, state and stream modified in place. Afterwards only
-    is_terminal and returns need hold of the state. Without it kernels use legal_moves and play."""
+    is_terminal and returns need hold of the state. Without it kernels use random_move and play."""
+    random_move: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for games that can draw a move without listing all: (state, moves scratch, random
+    stream) -> a uniformly random legal move. The state is as before when it returns."""
+    evaluate: Callable[[State], float] | None = None
+    """Optional: what an unfinished position is worth to the first player, in [-1, 1], for playouts
+    that are cut short. Without it such a playout counts 0."""
+    determinize: Callable[[State, State, npt.NDArray[np.uint64]], None] | None = None
+    """Games with hidden information: (view, state, random stream). Write into ``state`` a whole
+    position drawn from all that fit the ``view``, an array that Game.observation made (of whatever
+    length). In a whole position legal_moves lists what is legal there; so a player's moves,
+    but also what the rules answer, may differ from one draw to the next."""
 
 
 class HasRules(Protocol):

@@ -19,8 +19,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from games.defaults import DEFAULTS
 from games.jit import JIT_OPTIONS, source_of
-from games.playout import default_playout
 from games.rules import HasRules, Rules
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,8 +39,8 @@ def specialise(
     """The generic functions, bound to the game and ready to call, by their names.
 
     In the given order, so that later functions can call earlier ones. ``extra_globals`` are bound
-    too. `playout` is bound to the game's own, or to `default_playout`. Compiled on the first call,
-    with a cache on disk beside each function's file; plain Python if the rules are. The same
+    too. Optional rules are bound to the game's own, or to those of `games.defaults`. Compiled on
+    the first call, with a cache on disk beside each function's file; plain Python if the rules are. The same
     arguments give the same functions again. A compiled function's ``stats`` says whether the
     cache was hit.
     """
@@ -63,8 +63,10 @@ def _specialise(
 ) -> _Specialised:
     compiled = is_compiled(game.rules)
     bound = {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
-    if "playout" not in bound:
-        bound["playout"] = _bind(default_playout, game.name, bound, compiled)
+    bound["HIDDEN"] = game.rules.determinize is not None
+    for name, default in DEFAULTS.items():
+        if name not in bound:
+            bound[name] = _bind(default, game.name, bound, compiled)
     answer: _Specialised = {}
     for function in functions:
         name = function.__name__

@@ -8,6 +8,9 @@ from __future__ import annotations
 from games.rng import Stream
 from games.rules import Moves, State
 
+HIDDEN = False
+"""Whether the game has hidden information: its rules have a `determinize` of their own."""
+
 _UNBOUND = "a generic function was called as it stands; games.specialise makes one of a game from it"
 
 
@@ -37,5 +40,20 @@ def returns(state: State) -> float:
 
 
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """The game's own, or `games.playout.default_playout`; see `games.rules.Rules`."""
+    """The game's own, or `games.defaults.default_playout`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def random_move(state: State, moves: Moves, stream: Stream) -> int:
+    """The game's own, or `games.defaults.default_random_move`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def evaluate(state: State) -> float:
+    """The game's own, or `games.defaults.default_evaluate`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def determinize(view: State, state: State, stream: Stream) -> None:
+    """The game's own, or `games.defaults.default_determinize`; see `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)

@@ -15,7 +15,7 @@ from search.kernel import Leaves, Workspace
 
 _GENERIC = (
     kernel.descend,
-    kernel.evaluate,
+    kernel.value_of_leaf,
     kernel.simulate,
     kernel.look_ahead,
     kernel.select_leaves,

@@ -5,7 +5,7 @@ play, is_terminal, returns, playout) that they do not import. `games.specialise`
 each of them a function of one game, compiled when the game's rules are. So this file is
 never called as it stands; `search.engine` hands out what is made from it.
 
-One simulation of a sequential search is descend, evaluate, back_up. Leaf parallelisation
+One simulation of a sequential search is descend, value_of_leaf, back up. Leaf parallelisation
 makes many descents first (`select_leaves`), has the leaves evaluated elsewhere
 (`evaluate_leaves`), and backs the results up when they return (`absorb_leaves`).
 """
@@ -145,7 +145,7 @@ def descend(tree: Tree, knobs: Knobs, expand: bool, work: Workspace, stream: Str
         work.nodes[depth] = node
 
 
-def evaluate(tree: Tree, leaf: Int, work: Workspace, stream: Stream) -> float:
+def value_of_leaf(tree: Tree, leaf: Int, work: Workspace, stream: Stream) -> float:
     """The first player's return of one visit to the leaf whose position is in work.state."""
     known = proof(tree, leaf)
     if known != UNPROVEN:
@@ -169,7 +169,7 @@ def simulate(
         for i in range(len(root_state)):
             work.state[i] = root_state[i]
         depth = descend(tree, knobs, True, work, stream)
-        value = evaluate(tree, work.nodes[depth], work, stream)
+        value = value_of_leaf(tree, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
             tree.visits[node] += 1

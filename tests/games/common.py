@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 import games
 from games import Game, Rules
+from games.defaults import default_playout
 from games.game import State
 from games.jit import source_of
-from games.playout import default_playout
 from games.rng import Stream, new_stream
 from games.specialise import specialise
 from games.unbound import playout, returns

@@ -9,8 +9,7 @@ import pytest
 
 import games
 from games import InvalidInput
-from games import gomoku_rules as rules
-from games.gomoku import Gomoku
+from games.gomoku import Gomoku, rules
 from games.rng import new_stream
 from tests.games.common import JIT, SPECS, random_position
 from tests.games.naive import NaiveGomoku

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import games
+from games.defaults import default_playout
 from games.game import Moves, State
 from games.perft import count_sequences, perft
-from games.playout import default_playout
 from games.rng import Stream, new_stream
 from games.specialise import fingerprint, is_compiled, specialise
 from games.tictactoe import TicTacToe
@@ -223,7 +223,7 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
     cold, warm = run(), run()
     assert cold == (cold[0], 0, [144 * 143, 225 * 224])
     assert warm == (cold[0], 1, cold[2])
-    rules = tmp_path / "games" / "gomoku_rules.py"
+    rules = tmp_path / "games" / "gomoku" / "rules.py"
     rules.write_text(rules.read_text().replace("_STRIDE = 16", "_STRIDE = 17"))
     assert run()[:2] == warm[:2], "count_sequences does not use the playout"
     rules.write_text(rules.read_text().replace("(cell >> 6) * size", "(cell >> 6) * 1 * size"))

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from games import gomoku_rules as rules
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Board, Cell, Game, State
+from games.gomoku import rules
 from games.jit import source_of
 from games.notation import column_name, format_cell, parse_cell, row_name
 from games.spec import Options, Spec
@@ -60,7 +60,7 @@ class Gomoku(Game):
         return game
 
     def initial_state(self) -> State:
-        """An empty board, ``int32[CELLS + 2 * size**2]`` (see `games.gomoku_rules`)."""
+        """An empty board, ``int32[CELLS + 2 * size**2]`` (see `games.gomoku.rules`)."""
         return self._start.copy()
 
     def format_move(self, state: State, move: int) -> str:

@@ -1,0 +1,5 @@
+"""Gomoku on any board from 5x5 to 20x20."""
+
+from games.gomoku.game import Gomoku
+
+__all__ = ["Gomoku"]

@@ -1,0 +1,1 @@
+"""Mill games on four boards, as data for one engine."""

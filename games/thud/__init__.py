@@ -1,0 +1,1 @@
+"""Thud: dwarfs against trolls."""
