@@ -104,8 +104,8 @@ def cached_njit(function: F) -> F:
 def fingerprint(function: Callable[..., Any]) -> str:
     """16 hex digits over all that compiled code of ``function`` depends on.
 
-    That is its byte code and constants, the values of the globals that it names, the same for every
-    function among these, and the versions of Python, NumPy and Numba. Byte code rather than text:
+    That is its byte code and constants, the values of the globals that it names, the same and the module for
+    every function among these, and the versions of Python, NumPy and Numba. Byte code rather than text:
     it is what gets compiled, even if the file was edited after its import. Raises TypeError for a
     global of a kind whose changes would go unseen.
     """
@@ -162,6 +162,8 @@ class _Walk:
             return
         self._functions[function.__code__] = len(self._functions)
         path = f"{path}{function.__name__}"
+        # A cached kernel imports the modules of what it calls when it is loaded.
+        self.add(function.__module__)
         self.add(repr(sorted(options.items()) if isinstance(options, dict) else options))
         self._code(function.__code__, path)
         self.value(function.__defaults__, path)

@@ -61,13 +61,16 @@ _numbers = itertools.count()
 
 
 def _import(folder: Path, helper: str, rules: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Write the two modules under names of their own and import them."""
-    number = next(_numbers)
+    """Write the two modules, under the same names each time, and import them anew."""
+    folder = folder / str(next(_numbers))
+    folder.mkdir()
+    (folder / "own_helper.py").write_text(helper)
+    (folder / "own_rules.py").write_text(rules.replace("{helper}", "own_helper"))
     monkeypatch.syspath_prepend(str(folder))
-    (folder / f"helper_{number}.py").write_text(helper)
-    (folder / f"rules_{number}.py").write_text(rules.replace("{helper}", f"helper_{number}"))
+    for name in ("own_helper", "own_rules"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     importlib.invalidate_caches()
-    return importlib.import_module(f"rules_{number}")
+    return importlib.import_module("own_rules")
 
 
 @pytest.mark.parametrize(
@@ -91,11 +94,18 @@ def test_any_edit_that_matters_changes_the_fingerprint(
     before = _import(tmp_path, HELPER, RULES, monkeypatch)
     same = _import(tmp_path, HELPER, "# another line\n" + RULES, monkeypatch)
     after = _import(tmp_path, HELPER.replace(old, new), RULES.replace(old, new), monkeypatch)
-    # The module's name is part of a reference to a module: leave it out of the comparison.
-    for module in (before, same, after):
-        module.helper.__name__ = "helper"
     assert fingerprint(before.is_terminal) == fingerprint(same.is_terminal)
     assert fingerprint(before.is_terminal) != fingerprint(after.is_terminal)
+
+
+def test_a_module_of_another_name_changes_the_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cached kernel imports the modules that it was made from when it is loaded."""
+    before = _import(tmp_path, HELPER, RULES, monkeypatch)
+    first = fingerprint(before.is_terminal)
+    before.is_terminal.py_func.__module__ = "moved"
+    assert fingerprint(before.is_terminal) != first
 
 
 def test_a_global_whose_changes_would_go_unseen_is_refused() -> None:
