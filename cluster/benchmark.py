@@ -22,7 +22,7 @@ from search.job import Context
 from search.knobs import knobs_of
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.selection import Knobs
-from search.tree import capacity_for, clear, new_tree
+from search.tree import capacity_for, clear
 
 CHUNK_S = 0.01
 """Playouts between two looks at the clock, in seconds of the game's nominal speed."""
@@ -173,12 +173,13 @@ class _Bench:
 
     def __init__(self, game: Game, simulations: Sequence[int], seed: int, rival: Rival | None) -> None:
         self.measured = GameBenchmark(game, seed, 0, Playouts(), [Searches(n) for n in simulations])
-        self._engine = engine_of(game)
+        self._engine = engine_of(game, "ismcts" if game.hidden_information else "")
         self._work = self._engine.new_workspace()
-        self._root = game.initial_state()
+        start = game.initial_state()
+        self._root = game.observation(start, int(game.calls.current_player(start)))
         self._chunk = max(1, round(game.nominal_simulations_per_s * CHUNK_S))
         largest = max(simulations)
-        self._tree = new_tree(capacity_for(DEFAULT_MEMORY_MB * 2**20, largest))
+        self._tree = self._engine.new_tree(capacity_for(DEFAULT_MEMORY_MB * 2**20, largest))
         self._knobs = _sequential_knobs(game)
         c = self._knobs.exploration
         self._rivals = [rival.searcher(game, n, c, seed) if rival else None for n in simulations]
@@ -249,4 +250,5 @@ class _Bench:
 def _sequential_knobs(game: Game) -> Knobs:
     """Those of a search with default options that shares nothing."""
     request = SearchRequest(game=game.spec)
-    return knobs_of(Context("benchmark", request, game.spec, game.initial_state(), 0, 2))
+    hidden = request.hidden_information if game.hidden_information else ""
+    return knobs_of(Context("benchmark", request, game.spec, game.initial_state(), hidden, 0, 2))

@@ -12,7 +12,7 @@ from rich.text import Text
 from cluster import report, terminal
 from cluster.session import Session
 from games.game import FIRST, Board, Cell
-from search.tree import BYTES_PER_NODE
+from search.tree import bytes_per_node, counts_availability
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,9 +119,10 @@ def _budget(session: Session) -> RenderableType:
 def _memory_share(session: Session) -> float:
     """How full the fullest of the trees is."""
     search = session.search
-    shared = session.coordinator.tree_bytes / (len(search.strategy.tree.visits) * BYTES_PER_NODE)
+    node_bytes = bytes_per_node(counts_availability(search.strategy.tree))
+    shared = session.coordinator.tree_bytes / (len(search.strategy.tree.visits) * node_bytes)
     slots = search.context.tree_slots
-    lane = session.coordinator.counters.lane_tree_bytes / (slots * BYTES_PER_NODE) if slots else 0.0
+    lane = session.coordinator.counters.lane_tree_bytes / (slots * node_bytes) if slots else 0.0
     return max(shared, lane)
 
 

@@ -62,8 +62,8 @@ def _specialise(
     functions: Sequence[Callable[..., Any]], game: HasRules, extra: dict[str, Any]
 ) -> _Specialised:
     compiled = is_compiled(game.rules)
-    bound = {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
-    bound["HIDDEN"] = game.rules.determinize is not None
+    bound: dict[str, Any] = {"HIDDEN": game.rules.determinize is not None}
+    bound |= {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
     for name, default in DEFAULTS.items():
         if name not in bound:
             bound[name] = _bind(default, game.name, bound, compiled)

@@ -5,6 +5,7 @@ A generic function imports from here the rules that it calls. As they stand thes
 
 from __future__ import annotations
 
+from games.jit import Int
 from games.rng import Stream
 from games.rules import Moves, State
 
@@ -24,7 +25,7 @@ def legal_moves(state: State, moves: Moves) -> int:
     raise NotImplementedError(_UNBOUND)
 
 
-def play(state: State, move: int) -> None:
+def play(state: State, move: Int) -> None:
     """See `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
 

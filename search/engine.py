@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from games.game import Game
+from games.defaults import default_determinize
+from games.game import Game, State
+from games.rng import new_stream
 from games.specialise import specialise
 from search import kernel
+from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
+from search.statistics import Statistics, lone_root
+from search.tree import Tree, new_tree
 
 _GENERIC = (
     kernel.descend,
@@ -26,11 +31,16 @@ _GENERIC = (
 
 
 class Engine:
-    """The kernels of one game; each is compiled, or loaded from the cache, at its first call."""
+    """The kernels of one game; each is compiled, or loaded from the cache, at its first call.
 
-    def __init__(self, game: Game) -> None:
+    With ``hidden`` they search information sets: the root is a view (Game.observation), and each
+    simulation starts with a determinization of it. Without, the root is a whole position.
+    """
+
+    def __init__(self, game: Game, hidden: bool) -> None:
         self.game = game
-        self._functions = specialise(_GENERIC, game)
+        self.hidden = hidden
+        self._functions = specialise(_GENERIC, game, None if hidden else _whole_positions(game))
 
     @cached_property
     def simulate(self) -> Callable[..., int]:
@@ -63,6 +73,8 @@ class Engine:
             state=np.zeros_like(self.game.initial_state()),
             leaf_state=np.zeros_like(self.game.initial_state()),
             moves=np.zeros(self.game.max_moves, dtype=np.uint16),
+            slot_of=np.zeros(65_536 if self.hidden else 1, dtype=np.uint16),
+            draw=np.zeros(2, dtype=np.uint64),
             nodes=np.zeros(plies, dtype=np.int32),
             slots=np.zeros(plies, dtype=np.uint16),
             movers=np.zeros(plies, dtype=np.uint8),
@@ -79,10 +91,41 @@ class Engine:
             movers=np.zeros((size, plies), dtype=np.uint8),
             depths=np.zeros(size, dtype=np.int32),
             visits=visits,
+            draws=np.zeros((size, 2), dtype=np.uint64),
         )
+
+    def lane_root(self, context: Context, lane: int) -> State:
+        """What a lane of `root` searches from: determinized search gives each a position of its own."""
+        if context.hidden != "determinized":
+            return context.root_state.copy()
+        state = self.game.initial_state()
+        determinize = self.game.calls.determinize
+        assert determinize is not None
+        determinize(context.root_state.copy(), state, new_stream(context.request.seed, DEAL_STREAM, lane))
+        return state
+
+    def new_tree(self, capacity: int) -> Tree:
+        """A lone root with room for ``capacity`` slots."""
+        return new_tree(capacity, self.hidden)
+
+    def lone_root(self) -> Statistics:
+        """The snapshot of a tree that nobody has visited."""
+        return lone_root(self.hidden)
+
+
+def engine_of(game: Game, hidden: str = "") -> Engine:
+    """The engine of a game, one for each process; ``hidden`` as in Context."""
+    return _engine_of(game, hidden == "ismcts")
 
 
 @lru_cache(maxsize=32)
-def engine_of(game: Game) -> Engine:
-    """The engine of a game, one for each process."""
-    return Engine(game)
+def _engine_of(game: Game, hidden: bool) -> Engine:
+    return Engine(game, hidden)
+
+
+def _whole_positions(game: Game) -> dict[str, Any] | None:
+    """What makes a game with hidden information one without, for kernels that start from whole positions."""
+    if not game.hidden_information:
+        return None
+    copy = specialise((default_determinize,), game)["default_determinize"]
+    return {"HIDDEN": False, "determinize": copy}

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from search.request import SearchRequest
 from search.statistics import Statistics
 
-GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM = range(4)
+GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM, DEAL_STREAM = range(5)
 """The second number of a random stream's identity, after the seed: what it is drawn for."""
 
 
@@ -29,7 +29,9 @@ class Context:
     game: str
     """The game's full spec."""
     root_state: npt.NDArray[Any]
-    """[state length] the position that is searched."""
+    """What the player to move knows of the position that is searched: Game.observation."""
+    hidden: str
+    """How hidden information is searched, one of HIDDEN_INFORMATION; empty where nothing is hidden."""
     tree_slots: int
     """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
     report_visits: int
@@ -83,6 +85,8 @@ class LeafJob:
     """[B] how many of the moves lead to the leaf."""
     visits: npt.NDArray[np.int32]
     """[B] playouts from each."""
+    draws: npt.NDArray[np.uint64]
+    """[B, 2] the random stream of each leaf's determinization; [0, 2] where nothing is hidden."""
 
     @property
     def simulations(self) -> int:

@@ -1,9 +1,9 @@
 """The search loop: select, expand, evaluate, back up. Written once, for every game and every strategy.
 
-These are generic functions: they name the functions of a game (current_player, legal_moves,
-play, is_terminal, returns, playout) that they do not import. `games.specialise` makes from
-each of them a function of one game, compiled when the game's rules are. So this file is
-never called as it stands; `search.engine` hands out what is made from it.
+These are generic functions: the rules that they call are the ones of `games.unbound`, which
+only raise. `games.specialise` makes from each of them a function of one game, compiled when
+the game's rules are. So this file is never called as it stands; `search.engine` hands out
+what is made from it.
 
 One simulation of a sequential search is descend, value_of_leaf, back up. Leaf parallelisation
 makes many descents first (`select_leaves`), has the leaves evaluated elsewhere
@@ -13,13 +13,25 @@ makes many descents first (`select_leaves`), has the leaves evaluated elsewhere
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
 from games.rng import Stream, below
+from games.rules import Moves, State
+from games.unbound import (
+    HIDDEN,
+    current_player,
+    determinize,
+    is_terminal,
+    legal_moves,
+    play,
+    playout,
+    returns,
+)
+from search.information_sets import best_available
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
     COMPLETE,
@@ -38,16 +50,6 @@ from search.tree import (
     set_proof,
 )
 
-if TYPE_CHECKING:
-    from games.rules import Moves, State
-
-    def current_player(state: State) -> int: ...
-    def legal_moves(state: State, moves: Moves) -> int: ...
-    def play(state: State, move: Int) -> None: ...
-    def is_terminal(state: State) -> bool: ...
-    def returns(state: State) -> float: ...
-    def playout(state: State, moves: Moves, stream: Stream) -> int: ...
-
 
 class Workspace(NamedTuple):
     """Scratch of one running kernel; all of it is overwritten."""
@@ -58,6 +60,10 @@ class Workspace(NamedTuple):
     """[state length] the position from which several playouts start."""
     moves: npt.NDArray[np.uint16]
     """[max_moves]"""
+    slot_of: npt.NDArray[np.uint16]
+    """[65,536] with hidden information: by move, the slot of a node's child + 1; all zero between uses."""
+    draw: npt.NDArray[np.uint64]
+    """[2] the random stream of a leaf's determinization."""
     nodes: npt.NDArray[np.int32]
     """[max_plies + 1] the path: nodes from the root down."""
     slots: npt.NDArray[np.uint16]
@@ -88,14 +94,18 @@ class Leaves(NamedTuple):
     """[B]"""
     visits: npt.NDArray[np.int32]
     """[B] how many visits the leaf stands for: its number of playouts."""
+    draws: npt.NDArray[np.uint64]
+    """[B, 2] the random stream that a leaf's determinization was drawn from."""
 
 
-def descend(tree: Tree, knobs: Knobs, expand: bool, work: Workspace, stream: Stream) -> int:
+def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stream) -> int:
     """Go from the root (whose position is in work.state) to a leaf; returns its depth.
+
+    ``visits`` is how many the leaf will stand for; 0 only looks where a visit would go.
 
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
-    node without children. With ``expand`` the tree may gain one node; without it the way ends
+    node without children. The tree may gain one node; where it is only looked at, the way ends
     at the node that would have got a child.
     """
     state = work.state
@@ -114,7 +124,27 @@ def descend(tree: Tree, knobs: Knobs, expand: bool, work: Workspace, stream: Str
         player = current_player(state)
         work.movers[depth] = player
         slot = -1
-        if shape & COMPLETE == 0:
+        if HIDDEN:
+            num_legal = legal_moves(state, work.moves)
+            slot, score, num_untried = best_available(
+                tree, knobs, node, player, visits, work.moves, num_legal, work.slot_of
+            )
+            if num_untried > 0 and score < knobs.first_play_urgency:
+                if visits == 0:
+                    return np.int64(depth)  # type: ignore[return-value]
+                count = shape & COUNT_MASK
+                move = _own_share(tree, knobs, node, work.moves, num_untried, stream)
+                child = add_child(tree, node, move)
+                if child != NO_BLOCK:
+                    tree.available[child] = visits
+                    play(state, move)
+                    work.slots[depth] = count
+                    depth += _ONE
+                    work.nodes[depth] = child
+                    return np.int64(depth)  # type: ignore[return-value]
+                if slot < 0:
+                    return np.int64(depth)  # type: ignore[return-value]
+        elif shape & COMPLETE == 0:
             count = shape & COUNT_MASK
             num_legal = legal_moves(state, work.moves)
             if count == num_legal:
@@ -124,7 +154,7 @@ def descend(tree: Tree, knobs: Knobs, expand: bool, work: Workspace, stream: Str
                 if count > 0 and knobs.first_play_urgency < math.inf:
                     slot, score = best_child(tree, knobs, node, player)
                 if score < knobs.first_play_urgency:
-                    if not expand:
+                    if visits == 0:
                         return np.int64(depth)  # type: ignore[return-value]
                     move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
@@ -166,9 +196,8 @@ def simulate(
     for done in range(simulations):
         if proof(tree, ROOT) != UNPROVEN:
             return done
-        for i in range(len(root_state)):
-            work.state[i] = root_state[i]
-        depth = descend(tree, knobs, True, work, stream)
+        determinize(root_state, work.state, stream)
+        depth = descend(tree, knobs, 1, work, stream)
         value = value_of_leaf(tree, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
@@ -191,9 +220,8 @@ def look_ahead(
     stream and workspace are modified in place; the tree gains no node.
     """
     for _ in range(visits):
-        for i in range(len(root_state)):
-            work.state[i] = root_state[i]
-        depth = descend(tree, knobs, False, work, stream)
+        determinize(root_state, work.state, stream)
+        depth = descend(tree, knobs, 0, work, stream)
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += 1
 
@@ -211,9 +239,9 @@ def select_leaves(
     ``leaves.visits`` is read, the other fields are written; tree and stream are modified in place.
     """
     for b in range(len(leaves.depths)):
-        for i in range(len(root_state)):
-            work.state[i] = root_state[i]
-        depth = descend(tree, knobs, True, work, stream)
+        leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]
+        determinize(root_state, work.state, stream)
+        depth = descend(tree, knobs, int(leaves.visits[b]), work, stream)
         leaves.depths[b] = depth
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += leaves.visits[b]
@@ -228,6 +256,7 @@ def evaluate_leaves(
     moves: npt.NDArray[np.uint16],
     depths: npt.NDArray[np.int32],
     visits: npt.NDArray[np.int32],
+    draws: npt.NDArray[np.uint64],
     sums: npt.NDArray[np.float64],
     stream: Stream,
     work: Workspace,
@@ -238,13 +267,14 @@ def evaluate_leaves(
     are modified in place.
     """
     for b in range(len(visits)):
-        for i in range(len(root_state)):
-            work.leaf_state[i] = root_state[i]
+        if HIDDEN:
+            work.draw[0], work.draw[1] = draws[b, 0], draws[b, 1]
+        determinize(root_state, work.leaf_state, work.draw)
         for d in range(depths[b]):
             play(work.leaf_state, np.int64(moves[b, d]))
         total = 0.0
         for _ in range(visits[b]):
-            for i in range(len(root_state)):
+            for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
             if not is_terminal(work.state):
                 work.tally[PLAYOUTS] += 1
@@ -291,8 +321,7 @@ def play_out(
     """
     plies = 0
     for _ in range(playouts):
-        for i in range(len(root_state)):
-            work.state[i] = root_state[i]
+        determinize(root_state, work.state, stream)
         plies += playout(work.state, work.moves, stream)
         value = returns(work.state)
         if value > 0.0:
@@ -327,6 +356,15 @@ def _untried(tree: Tree, knobs: Knobs, node: Int, moves: Moves, num_legal: Int, 
             tried |= tree.move[child] == move
         if not tried:
             return move  # type: ignore[return-value]
+
+
+@njit
+def _own_share(tree: Tree, knobs: Knobs, node: Int, untried: Moves, num_untried: int, stream: Stream) -> int:
+    """A random one of the untried moves; at a node that other lanes know too, of one's own share of them."""
+    index = below(stream, num_untried)
+    if tree.unobserved[node] < knobs.anticipated * np.int64(tree.visits[node]):
+        index = (num_untried * knobs.share + index) // knobs.num_shares
+    return np.int64(untried[index])  # type: ignore[return-value]
 
 
 @njit

@@ -18,7 +18,7 @@ from search.plan import Plan, make_plan, playouts_per_leaf
 from search.request import SearchRequest
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.tree import SNAPSHOT_ROWS
-from search.tree import BYTES_PER_NODE, capacity_for, new_tree
+from search.tree import bytes_per_node, capacity_for
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
@@ -32,6 +32,7 @@ class Search:
     request: SearchRequest
     game: Game
     root_state: npt.NDArray[np.generic]
+    """The position as it was described; what the search itself gets is in ``context``."""
     context: Context
     plan: Plan | None
     """None under a budget in seconds or memory."""
@@ -57,18 +58,21 @@ def open_search(request: SearchRequest) -> Search:
         field = "moves" if request.moves else "position"
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
+    mover = int(game.calls.current_player(root_state))
+    hidden = _treatment(request, game)
     plan = None if request.simulations is None else make_plan(request, game)
-    engine = engine_of(game)
+    engine = engine_of(game, hidden)
     memory_bytes = request.memory_mb * 2**20
     lanes = plan.lanes if plan else request.lanes
-    _check_memory(request, game, lanes)
-    total = plan.simulations if plan else memory_bytes // BYTES_PER_NODE
+    _check_memory(request, game, lanes, bytes_per_node(engine.hidden))
+    total = plan.simulations if plan else memory_bytes // bytes_per_node(engine.hidden)
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
         game=game.spec,
-        root_state=root_state,
-        tree_slots=_job_slots(request, plan, memory_bytes, lanes),
+        root_state=game.observation(root_state, mover),
+        hidden=hidden,
+        tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),
         report_visits=_report_visits(request, game, plan, lanes),
     )
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
@@ -78,8 +82,8 @@ def open_search(request: SearchRequest) -> Search:
         knobs=knobs_of(context),
         lanes=lanes,
         playouts_per_leaf=playouts_per_leaf(request, game),
-        tree=new_tree(capacity_for(shared_bytes, total)),
-        mover=int(game.calls.current_player(root_state)),
+        tree=engine.new_tree(capacity_for(shared_bytes, total, engine.hidden)),
+        mover=mover,
         num_legal=len(game.legal_moves(root_state)),
     )
     strategy = STRATEGY_CLASSES[request.strategy](setup)
@@ -87,7 +91,21 @@ def open_search(request: SearchRequest) -> Search:
     return Search(request, game, root_state, context, plan, strategy)
 
 
-def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int) -> int:
+def _treatment(request: SearchRequest, game: Game) -> str:
+    """Context.hidden; refuses what makes no sense where something is hidden."""
+    if not game.hidden_information:
+        return ""
+    if request.solver:
+        raise InvalidInput(
+            "solver", "yes", f"no: nothing is proven in {game.name}, where something is hidden"
+        )
+    if request.hidden_information == "determinized" and request.strategy != "root":
+        accepted = "root with hidden_information=determinized"
+        raise InvalidInput("strategy", request.strategy, accepted)
+    return request.hidden_information
+
+
+def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, hidden: bool) -> int:
     """Slots of a job's own tree, such that the trees of all jobs in one process keep within the memory.
 
     root: one process may come to hold the trees of all lanes. tree: half is the shared tree's.
@@ -96,9 +114,9 @@ def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lan
         return 0
     if request.strategy == "root":
         per_lane = plan.simulations // lanes + 1 if plan else memory_bytes
-        return capacity_for(memory_bytes // 2 // lanes, per_lane)
+        return capacity_for(memory_bytes // 2 // lanes, per_lane, hidden)
     per_job = plan.size(plan.jobs - 1) + 1 if plan else memory_bytes
-    return capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS)
+    return capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS, hidden)
 
 
 def _report_visits(request: SearchRequest, game: Game, plan: Plan | None, lanes: int) -> int:
@@ -108,10 +126,10 @@ def _report_visits(request: SearchRequest, game: Game, plan: Plan | None, lanes:
     return max(2, simulations // lanes // REPORTED_SHARE)
 
 
-def _check_memory(request: SearchRequest, game: Game, lanes: int) -> None:
+def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:
     """Every tree must have room for the root's children, with their block as it grows."""
     trees = {"root": 2 * lanes, "tree": 2, "leaf": 1}[request.strategy]
-    needed_mb = -(-trees * 4 * (game.max_moves + 1) * BYTES_PER_NODE // 2**20)
+    needed_mb = -(-trees * 4 * (game.max_moves + 1) * node_bytes // 2**20)
     if request.memory_mb < needed_mb:
         accepted = f"at least {needed_mb} MB for {lanes} lanes of {request.strategy} with {game.name}"
         raise InvalidInput("memory", request.memory_mb, accepted)

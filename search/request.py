@@ -10,6 +10,11 @@ from games.errors import InvalidInput
 STRATEGIES = ("root", "tree", "leaf")
 FINAL_MOVES = ("robust", "max", "robust-max", "secure")
 IN_FLIGHT = ("unobserved", "virtual-loss")
+HIDDEN_INFORMATION = ("ismcts", "determinized")
+EXPLORATION = 0.35
+"""The default of C, from matches at gomoku..."""
+ISMCTS_EXPLORATION = 0.7
+"""...and with information sets (Cowling, Powley and Whitehouse 2012)."""
 
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
@@ -39,8 +44,12 @@ class SearchRequest:
     """Whether the search ends when the memory is used up (when memory is its only budget)."""
     seed: int = 0
 
-    exploration: float = 0.35
-    """C in Q + C sqrt(ln N / n), rewards in [0, 1]."""
+    exploration: float | None = None
+    """C in Q + C sqrt(ln N / n), rewards in [0, 1]; None: EXPLORATION or ISMCTS_EXPLORATION."""
+    hidden_information: str = "ismcts"
+    """Games with hidden information: ``ismcts`` grows one tree over information sets, with a new
+    determinization for each simulation; ``determinized`` gives each lane one determinization and
+    a tree of its own, searched as if nothing were hidden (root only)."""
     first_play_urgency: float = math.inf
     """The value, in [-1, 1], at which an untried move competes with tried ones; infinity tries all first."""
     solver: bool = False
@@ -70,6 +79,7 @@ class SearchRequest:
         _one_of("strategy", self.strategy, STRATEGIES)
         _one_of("final_move", self.final_move, FINAL_MOVES)
         _one_of("in_flight", self.in_flight, IN_FLIGHT)
+        _one_of("hidden_information", self.hidden_information, HIDDEN_INFORMATION)
         _whole("lanes", self.lanes, 1, MAX_LANES)
         _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
         _whole("memory", self.memory_mb, 1, 1_000_000)

@@ -100,14 +100,14 @@ def natural_log(n: Int) -> float:
 
 
 @njit
-def _sqrt_log(n: Int) -> float:
+def sqrt_log(n: Int) -> float:
     if n < _TABLE_SIZE:
         return SQRT_LOG[np.uint64(n)]  # type: ignore[no-any-return]
     return math.sqrt(natural_log(n))
 
 
 @njit
-def _inverse_sqrt(n: Int) -> float:
+def inverse_sqrt(n: Int) -> float:
     if n < _TABLE_SIZE:
         return INVERSE_SQRT[np.uint64(n)]  # type: ignore[no-any-return]
     return 1.0 / math.sqrt(n)
@@ -128,7 +128,7 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
     count = np.int64(tree.shape[here]) & COUNT_MASK
     visits_here = np.int64(tree.visits[here])
     in_flight_here = np.int64(tree.unobserved[here])
-    explore = knobs.exploration * _sqrt_log(visits_here + in_flight_here)
+    explore = knobs.exploration * sqrt_log(visits_here + in_flight_here)
     # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
     plain = in_flight_here == 0 and not knobs.solver
     won = FIRST_WINS if player == 0 else SECOND_WINS
@@ -140,7 +140,7 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
         visits = np.int64(tree.visits[child])
         value = sign * tree.total_value[child]
         if plain:
-            scale = _inverse_sqrt(visits)
+            scale = inverse_sqrt(visits)
             score = scale * (value * scale + explore)
         else:
             if knobs.solver:
@@ -156,14 +156,14 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
                         best_slot = slot
                     continue
             in_flight = np.int64(tree.unobserved[child])
-            scale = _inverse_sqrt(visits)
+            scale = inverse_sqrt(visits)
             mean = value * scale * scale
             if knobs.virtual_loss and in_flight > 0:
                 mean = (value - in_flight) / (visits + in_flight)
             elif visits == 0 and visits_here > 0:
                 # A child whose first visit is still in flight is believed to be as good as its parent.
                 mean = sign * tree.total_value[here] / visits_here
-            score = mean + explore * _inverse_sqrt(visits + in_flight)
+            score = mean + explore * inverse_sqrt(visits + in_flight)
         if score > best_score:
             best_score = score
             best_slot = slot

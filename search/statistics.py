@@ -28,6 +28,7 @@ from search.tree import (
     Tree,
     add_child,
     clear,
+    counts_availability,
     num_children,
     proof,
     reserve_block,
@@ -56,13 +57,15 @@ class Statistics(NamedTuple):
     """[R] how many of the node's children are among the rows."""
     marks: npt.NDArray[np.uint8]
     """[R] what is proven of the node (PROOF_BITS), and CREATED."""
+    available: npt.NDArray[np.int32]
+    """[R] with hidden information: how often the move was available; else [0]."""
 
     @property
     def nbytes(self) -> int:
         return sum(column.nbytes for column in self)
 
 
-def empty_statistics(rows: int) -> Statistics:
+def empty_statistics(rows: int, hidden: bool = False) -> Statistics:
     """Room for that many rows, not initialised."""
     return Statistics(
         move=np.empty(rows, dtype=np.uint16),
@@ -70,12 +73,13 @@ def empty_statistics(rows: int) -> Statistics:
         total_value=np.empty(rows, dtype=np.float64),
         num_children=np.empty(rows, dtype=np.uint16),
         marks=np.empty(rows, dtype=np.uint8),
+        available=np.empty(rows if hidden else 0, dtype=np.int32),
     )
 
 
-def lone_root() -> Statistics:
+def lone_root(hidden: bool = False) -> Statistics:
     """The snapshot of a tree that nobody has visited."""
-    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1))
+    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, hidden))
 
 
 @njit
@@ -128,6 +132,7 @@ def _collect(
 
     ``places`` and ``base_rows`` ([rows]) are scratch: where each row stands in tree and base.
     """
+    hidden = counts_availability(tree)
     limit = len(places)
     places[0] = ROOT
     base_rows[0] = 0 if difference else ABSENT
@@ -144,8 +149,12 @@ def _collect(
             visits -= base.visits[base_row]
             total_value -= base.total_value[base_row]
             num_known = np.int64(base.num_children[base_row])
+            if hidden:
+                out.available[row] = tree.available[node] - base.available[base_row]
         elif difference:
             marks |= CREATED
+        if hidden and base_row == ABSENT:
+            out.available[row] = tree.available[node]
         out.move[row] = tree.move[node]
         out.visits[row] = visits
         out.total_value[row] = total_value
@@ -163,6 +172,8 @@ def _collect(
                         tree.visits[child] != base.visits[known_row]
                         or proof(tree, child) != np.int64(base.marks[known_row]) & PROOF_BITS
                     )
+                    if hidden:
+                        changed |= tree.available[child] != base.available[known_row]
                 if changed:
                     if count == limit:
                         return limit + 1
@@ -180,7 +191,7 @@ def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, in
 
     ``min_visits`` is doubled until it does.
     """
-    return _pruned(tree, lone_root(), False, min_visits, max_rows)
+    return _pruned(tree, lone_root(counts_availability(tree)), False, min_visits, max_rows)
 
 
 def increments(tree: Tree, base: Statistics, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
@@ -196,7 +207,7 @@ def _pruned(
     tree: Tree, base: Statistics, difference: bool, min_visits: int, max_rows: int
 ) -> tuple[Statistics, int]:
     rows = int(min(tree.counts[NODES], max_rows))
-    out = empty_statistics(rows)
+    out = empty_statistics(rows, counts_availability(tree))
     places = np.empty(rows, dtype=np.int32)
     base_rows = np.empty(rows, dtype=np.int32)
     first_children = first_children_of(base.num_children)
@@ -238,6 +249,8 @@ def restore(
         tree.total_value[node] = total_value
         tree.unobserved[node] = 0
         tree.children[node] = NO_BLOCK
+        if counts_availability(tree):
+            tree.available[node] = statistics.available[row]
         tree.move[node] = statistics.move[row]
         tree.shape[node] = 0
         known = np.int64(statistics.marks[row]) & PROOF_BITS
@@ -279,6 +292,8 @@ def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple
             continue
         tree.visits[node] += added.visits[row]
         tree.total_value[node] += added.total_value[row]
+        if counts_availability(tree):
+            tree.available[node] += added.available[row]
         known = np.int64(added.marks[row]) & PROOF_BITS
         if known != UNPROVEN and proof(tree, node) == UNPROVEN:
             set_proof(tree, node, known)

@@ -52,7 +52,7 @@ def principal_variation(tree: Tree, game: Game, root_state: State, final_move: s
 def digest(tree: Tree) -> str:
     """sha256 of what the tree holds: equal digests mean equal statistics, bit for bit.
 
-    Covers moves, visits, total values, proofs and number of children of up to DIGEST_ROWS
+    Covers moves, visits, total values, proofs, number of children and availability of up to DIGEST_ROWS
     nodes, breadth first with siblings in the order of their moves, so that it does not depend
     on which child was found first. In a larger tree it covers the nodes with the most visits;
     what was added anywhere below them is in their visits and total values.
@@ -65,6 +65,9 @@ def digest_of(statistics: Statistics) -> str:
     order = _canonical_order(statistics.move, statistics.num_children)
     sha = hashlib.sha256()
     for column in statistics:
+        if len(column) == 0:
+            # Nothing is hidden: availability is not counted.
+            continue
         ordered = column[order]
         # Byte order is fixed, so that machines of either kind agree.
         sha.update(ordered.astype(ordered.dtype.newbyteorder("<"), copy=False).tobytes())

@@ -1,4 +1,5 @@
-"""The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node.
+"""The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node
+(28 with hidden information).
 
 The children of a node lie side by side in one block, in the order in which they were
 added; a child that was never visited has no node. When a block is full its children move
@@ -21,6 +22,8 @@ from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
+AVAILABLE_BYTES = 4
+"""More of them with hidden information."""
 ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
@@ -65,10 +68,14 @@ class Tree(NamedTuple):
     """[len(CAPACITIES)] first free block of each size, NO_BLOCK if there is none."""
     counts: npt.NDArray[np.int64]
     """[3] USED, NODES, FULL."""
+    available: npt.NDArray[np.int32]
+    """[C] with hidden information: how often the move was legal when the parent was visited; else [1]."""
 
 
-def new_tree(capacity: int) -> Tree:
+def new_tree(capacity: int, hidden: bool = False) -> Tree:
     """A tree with nothing but its root, and room for ``capacity`` slots.
+
+    ``hidden``: whether it counts how often moves were available (see search/information_sets.py).
 
     The arrays are not touched before they are used, so that an arena costs only what grows in it.
     """
@@ -82,23 +89,35 @@ def new_tree(capacity: int) -> Tree:
         shape=np.empty(capacity, dtype=np.uint16),
         free=np.zeros(len(CAPACITIES), dtype=np.int32),
         counts=np.zeros(3, dtype=np.int64),
+        available=np.empty(capacity if hidden else 1, dtype=np.int32),
     )
     clear(tree)
     return tree
 
 
-def capacity_for(memory_bytes: int, simulations: int) -> int:
+def bytes_per_node(hidden: bool) -> int:
+    """Bytes of the arena that a slot takes."""
+    return BYTES_PER_NODE + (AVAILABLE_BYTES if hidden else 0)
+
+
+@njit
+def counts_availability(tree: Tree) -> bool:
+    """Whether the tree was made for a game with hidden information."""
+    return len(tree.available) > 1
+
+
+def capacity_for(memory_bytes: int, simulations: int, hidden: bool = False) -> int:
     """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``.
 
     A simulation adds at most one node, and all the blocks that a node's children have been in
     hold less than five slots for each child; so it is enough even if no old block is used again.
     """
-    return max(2, min(memory_bytes // BYTES_PER_NODE, 5 * simulations + 1024))
+    return max(2, min(memory_bytes // bytes_per_node(hidden), 5 * simulations + 1024))
 
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    return int(tree.counts[USED]) * BYTES_PER_NODE
+    return int(tree.counts[USED]) * bytes_per_node(counts_availability(tree))
 
 
 @njit
@@ -107,6 +126,8 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.visits[slot] = 0
     tree.unobserved[slot] = 0
     tree.children[slot] = NO_BLOCK
+    if counts_availability(tree):
+        tree.available[slot] = 0
     tree.move[slot] = move
     tree.shape[slot] = 0
 
@@ -193,6 +214,8 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
             tree.children[first + slot] = tree.children[old + slot]
             tree.move[first + slot] = tree.move[old + slot]
             tree.shape[first + slot] = tree.shape[old + slot]
+            if counts_availability(tree):
+                tree.available[first + slot] = tree.available[old + slot]
         tree.children[node] = first
         size_class = CLASS_OF[count]
         tree.children[old] = tree.free[size_class]

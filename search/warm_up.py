@@ -9,9 +9,8 @@ from search.engine import Engine
 from search.job import Context
 from search.knobs import knobs_of
 from search.selection import prove_root
-from search.statistics import increments, lone_root, merge, restore, snapshot
+from search.statistics import increments, merge, restore, snapshot
 from search.summary import digest
-from search.tree import new_tree
 
 
 def warm_up_worker(engine: Engine, context: Context) -> None:
@@ -21,13 +20,16 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
     with np.errstate(over="ignore"):
         if context.request.strategy == "leaf":
             moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
+            draws = np.zeros((1, 2), dtype=np.uint64)
             visits, sums = np.ones(1, dtype=np.int32), np.zeros(1)
-            engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, sums, stream, work)
+            engine.evaluate_leaves(
+                context.root_state.copy(), moves, depths, visits, draws, sums, stream, work
+            )
             return
-        tree = new_tree(64)
-        base = lone_root()
+        tree = engine.new_tree(64)
+        base = engine.lone_root()
         restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
-        engine.simulate(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
+        engine.simulate(tree, knobs_of(context), engine.lane_root(context, 0), 1, stream, work)
         if context.request.strategy == "tree":
             engine.look_ahead(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
         increments(tree, base, 2, 16)
@@ -35,7 +37,7 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
 
 def warm_up_coordinator(engine: Engine, context: Context) -> None:
     """The same for what the coordinator itself does with the shared tree."""
-    tree = new_tree(64)
+    tree = engine.new_tree(64)
     statistics, _ = snapshot(tree, 0, 64)
     merge(tree, statistics, np.zeros(1, dtype=np.int32))
     digest(tree)

@@ -23,8 +23,8 @@ from search.job import (
 )
 from search.kernel import PLAYOUTS
 from search.knobs import knobs_of
-from search.statistics import Statistics, increments, lone_root, restore, snapshot
-from search.tree import FULL, NODES, Tree, new_tree, tree_bytes
+from search.statistics import Statistics, increments, restore, snapshot
+from search.tree import FULL, NODES, Tree, tree_bytes
 from search.warm_up import warm_up_worker
 
 INCREMENT_ROWS = 2_048
@@ -51,7 +51,7 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        warm_up_worker(engine_of(games.load(context.game)), context)
+        warm_up_worker(engine_of(games.load(context.game), context.hidden), context)
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
@@ -60,7 +60,7 @@ class Worker:
             self._search_id = context.search_id
             self._lanes.clear()
             self._arena = None
-        engine = engine_of(games.load(context.game))
+        engine = engine_of(games.load(context.game), context.hidden)
         with np.errstate(over="ignore"):
             if isinstance(job, GrowJob):
                 return self._grow(engine, context, job, started)
@@ -72,26 +72,25 @@ class Worker:
         last = len(job.sizes) - 1
         lane = self._lanes.get(job.lane)
         if lane is None or lane.pieces != last:
-            lane = _Lane(new_tree(context.tree_slots), 0, lone_root())
+            lane = _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
             self._lanes[job.lane] = lane
         work = engine.new_workspace()
         knobs = knobs_of(context)
+        root_state = engine.lane_root(context, job.lane)
         done = 0
         while lane.pieces <= last:
             if lane.pieces == last:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
-            done = engine.simulate(
-                lane.tree, knobs, context.root_state.copy(), job.sizes[lane.pieces], stream, work
-            )
+            done = engine.simulate(lane.tree, knobs, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         return _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
 
     def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
         if self._arena is None:
-            self._arena = new_tree(context.tree_slots)
+            self._arena = engine.new_tree(context.tree_slots)
         tree = self._arena
         base = job.snapshot.statistics
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
@@ -116,8 +115,9 @@ def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float)
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits), dtype=np.float64)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
-    moves, depths, visits = (np.array(column) for column in (job.moves, job.depths, job.visits))
-    engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, sums, stream, work)
+    columns = (job.moves, job.depths, job.visits, job.draws)
+    moves, depths, visits, draws = (np.array(column) for column in columns)
+    engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, draws, sums, stream, work)
     return JobResult(
         index=job.index,
         simulations=job.simulations,

@@ -72,7 +72,9 @@ def search(
     exploration: Annotated[
         float | None,
         typer.Option(
-            metavar="C", help="C of UCT, for rewards in \\[0, 1] (0.35).", rich_help_panel=ALGORITHM
+            metavar="C",
+            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7).",
+            rich_help_panel=ALGORITHM,
         ),
     ] = None,
     fpu: Annotated[
@@ -95,6 +97,14 @@ def search(
             rich_help_panel=ALGORITHM,
         ),
     ] = "robust",
+    hidden_information: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Where something is hidden: ismcts, or determinized (root: one guess a lane).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = "ismcts",
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -223,6 +233,7 @@ def search(
         seed=seed,
         solver=solver,
         final_move=final_move,
+        hidden_information=hidden_information,
         rounds=rounds,
         staleness=staleness,
         in_flight=in_flight,

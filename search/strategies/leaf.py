@@ -42,7 +42,9 @@ class LeafStrategy(Strategy):
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
         longest = int(leaves.depths.max())
-        return LeafJob(self.issued, leaves.moves[:, :longest].copy(), leaves.depths, leaves.visits)
+        moves = leaves.moves[:, :longest].copy()
+        draws = leaves.draws if self._engine.hidden else leaves.draws[:0]
+        return LeafJob(self.issued, moves, leaves.depths, leaves.visits, draws)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None

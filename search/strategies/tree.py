@@ -11,7 +11,7 @@ of their standard error. See search/worker.py for the lane's side.
 from __future__ import annotations
 
 from search.job import Job, JobResult, RoundJob, Snapshot
-from search.statistics import lone_root, snapshot
+from search.statistics import snapshot
 from search.strategies.base import Setup, Strategy
 
 SNAPSHOT_ROWS = 16_384
@@ -24,7 +24,7 @@ class TreeStrategy(Strategy):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._min_visits = 2
-        first = Snapshot(0, lone_root())
+        first = Snapshot(0, setup.engine.lone_root())
         self._snapshots = dict.fromkeys(range(self.context.request.staleness + 1), first)
 
     @property

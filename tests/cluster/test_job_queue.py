@@ -16,7 +16,13 @@ def round_job(index: int, key: int, simulations: int = 100) -> RoundJob:
 
 
 def leaf_job(index: int) -> LeafJob:
-    return LeafJob(index, np.zeros((1, 1), np.uint16), np.zeros(1, np.int32), np.array([10], np.int32))
+    return LeafJob(
+        index,
+        np.zeros((1, 1), np.uint16),
+        np.zeros(1, np.int32),
+        np.array([10], np.int32),
+        np.zeros((0, 2), np.uint64),
+    )
 
 
 def indices(jobs: list[Job]) -> list[int]:

@@ -1,0 +1,139 @@
+"""Search with hidden information: node for node the naive one's, honest, and the same for any placement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+import games
+from games import catalogue
+from games.errors import InvalidInput
+from games.rng import new_stream
+from search.engine import engine_of
+from search.knobs import knobs_of
+from search.opening import open_search
+from search.request import SearchRequest
+from search.summary import digest
+from search.tree import ROOT, Tree, capacity_for, children_of
+from tests.games.common import JIT
+from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, run_search
+from tests.search.hidden_nim import HiddenNim
+from tests.search.naive_ismcts import NaiveIsmcts, Node
+
+SIMULATIONS = 3000 if JIT else 300
+GAME = HiddenNim()
+
+
+@pytest.fixture(autouse=True)
+def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`games.load("hidden-nim")` gives the game of these tests."""
+    monkeypatch.setitem(catalogue._FACTORIES, GAME.name, lambda spec: GAME)
+    games.load.cache_clear()
+    yield
+    games.load.cache_clear()
+
+
+def nodes_of(tree: Tree, node: int = ROOT) -> Node:
+    return Node(
+        visits=int(tree.visits[node]),
+        available=int(tree.available[node]),
+        total_value=float(tree.total_value[node]),
+        children={int(tree.move[child]): nodes_of(tree, child) for child in children_of(tree, node)},
+    )
+
+
+@pytest.mark.parametrize("exploration", [0.0, 1.4, 5.0])
+@pytest.mark.parametrize("urgency", [math.inf, 0.3])
+@pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
+def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: str) -> None:
+    knobs = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+    state = GAME.deal(3)
+    GAME.play_text(state, moves.split())
+    view = GAME.observation(state, 0)
+    engine = engine_of(GAME, "ismcts")
+    tree = engine.new_tree(capacity_for(2**24, SIMULATIONS, hidden=True))
+    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(7), engine.new_workspace())
+    naive = NaiveIsmcts(GAME, view, new_stream(7))
+    naive.simulate(knobs, SIMULATIONS)
+    naive.root.available = 0
+    assert nodes_of(tree) == naive.root
+
+
+def test_the_second_players_replies_are_available_less_often_than_the_parent_is_visited() -> None:
+    """So the availability count is not the parent's visits in disguise."""
+    engine = engine_of(GAME, "ismcts")
+    tree = engine.new_tree(50_000)
+    view = GAME.observation(GAME.initial_state(), 0)
+    engine.simulate(tree, KNOBS, view, SIMULATIONS, new_stream(1), engine.new_workspace())
+    take_one = next(child for child in children_of(tree, ROOT) if tree.move[child] == 0)
+    reply = {int(tree.move[child]): int(tree.available[child]) for child in children_of(tree, take_one)}
+    # At least three stones in three of five deals. A child counts from its first visit on.
+    assert reply[6] == pytest.approx(0.6 * tree.visits[take_one], rel=0.15)
+    assert tree.visits[take_one] - 6 <= reply[4] < tree.visits[take_one]
+
+
+def position_of(hidden: int) -> str:
+    return GAME.format_position(GAME.deal(hidden))
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("treatment", ["ismcts", "determinized"])
+def test_no_search_knows_what_is_hidden(strategy: str, treatment: str) -> None:
+    if treatment == "determinized":
+        strategy = "root"
+    request = SearchRequest(
+        "hidden-nim", strategy=strategy, lanes=4, simulations=2000, hidden_information=treatment, seed=3
+    )
+    digests = {run_search(replace(request, position=position_of(hidden)))[0].digest for hidden in range(1, 6)}
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("seed", range(3))
+def test_placement_does_not_change_a_search(strategy: str, seed: int) -> None:
+    request = {"game": "hidden-nim", "strategy": strategy, "lanes": 5, "simulations": 2111, "seed": seed}
+    quiet = digest_of_search(**request)
+    assert digest_of_search(ChaosExecutor(seed), 3, **request) == quiet
+    assert digest_of_search(**{**request, "seed": seed + 10}) != quiet
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+def test_every_simulation_is_counted_and_available_moves_add_up(strategy: str) -> None:
+    request = SearchRequest("hidden-nim", strategy=strategy, lanes=4, simulations=4000)
+    result, session = run_search(request)
+    tree = session.search.strategy.tree
+    assert result.simulations == tree.visits[ROOT] == 4000
+    assert sum(child.visits for child in result.answer.children) == 4000
+    # All of the first player's moves at the root are legal in every determinization.
+    for child in children_of(tree, ROOT):
+        assert 4000 - 40 * len(list(children_of(tree, ROOT))) <= tree.available[child] <= 4000
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    for strategy in ("tree", "leaf"):
+        with pytest.raises(InvalidInput, match="strategy"):
+            open_search(
+                SearchRequest(
+                    "hidden-nim", strategy=strategy, hidden_information="determinized", simulations=9
+                )
+            )
+    with pytest.raises(InvalidInput, match="solver"):
+        open_search(SearchRequest("hidden-nim", solver=True, simulations=9))
+    with pytest.raises(InvalidInput, match="hidden_information"):
+        SearchRequest("hidden-nim", hidden_information="cheat")
+
+
+def test_the_default_of_c_goes_by_the_treatment() -> None:
+    for treatment, exploration in (("ismcts", 1.4), ("determinized", 0.7)):
+        request = SearchRequest("hidden-nim", strategy="root", hidden_information=treatment, simulations=9)
+        assert knobs_of(open_search(request).context).exploration == exploration
+
+
+def test_a_digest_covers_availability() -> None:
+    tree = engine_of(GAME, "ismcts").new_tree(100)
+    before = digest(tree)
+    tree.available[ROOT] += 1
+    assert digest(tree) != before
