@@ -12,7 +12,15 @@ from tests.games.common import JIT
 pyspiel = pytest.importorskip("pyspiel")
 
 
-@pytest.mark.parametrize(("spec", "theirs"), [("tictactoe", "tic_tac_toe"), ("gomoku", "gomoku(size=12)")])
+@pytest.mark.parametrize(
+    ("spec", "theirs"),
+    [
+        ("tictactoe", "tic_tac_toe"),
+        ("gomoku", "gomoku(size=12)"),
+        ("gomoku", "mnk(m=12,n=12,k=5)"),
+        ("gomoku:size=7", "mnk(m=7,n=7,k=5)"),
+    ],
+)
 def test_random_games_agree(spec: str, theirs: str) -> None:
     """Both number cells row by row; that their rows begin at the other edge changes no rule."""
     game, other = games.load(spec), pyspiel.load_game(theirs)
