@@ -196,7 +196,7 @@ class Grundy(Game):
         )
         self.max_moves = (pile - 1) // 2
         self.max_plies = pile - 2
-        self.nominal_simulations_per_s = 3e7 / pile
+        self.nominal_simulations_per_s = 6e7 / pile
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Grundy:
