@@ -59,6 +59,6 @@ _CALLS = (
 
 
 def calls_of(game: HasRules) -> Rules:
-    """The game's rules for callers in Python; ``playout`` and ``random_move`` are left out."""
+    """The game's rules for callers in Python; those that only kernels call are left out."""
     wrapped = specialise(_CALLS, game)
     return Rules(**{name.removeprefix("call_"): function for name, function in wrapped.items()})

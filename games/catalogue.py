@@ -8,11 +8,13 @@ from functools import lru_cache
 from games.errors import InvalidInput
 from games.game import Game
 from games.gomoku import Gomoku
+from games.grundy import Grundy
 from games.spec import Spec, parse_spec
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "gomoku": Gomoku.from_spec,
+    "grundy": Grundy.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }
 

@@ -65,7 +65,7 @@ class Game(ABC):
 
     @property
     def calls(self) -> Rules:
-        """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
+        """The rules for callers in Python: compiled ones are cached on disk; see `games.calls`."""
         return calls_of(self)
 
     @property

@@ -48,6 +48,13 @@ class Rules(NamedTuple):
     position drawn from all that fit the ``view``, an array that Game.observation made (of whatever
     length). In a whole position legal_moves lists what is legal there; so a player's moves,
     but also what the rules answer, may differ from one draw to the next."""
+    pack: Callable[[State], np.uint64] | None = None
+    """Optional, for games small enough to be solved (games/solving.py): the position as one number.
+    Two positions have the same one if and only if they are alike but for the past: turns that
+    were counted and positions that must not repeat are left out."""
+    unpack: Callable[[np.uint64, State], None] | None = None
+    """Optional, with ``pack``: (number, state). Write the position that has this number, as it is if
+    nothing came before it, into ``state``, which holds some position of the same game."""
 
 
 class HasRules(Protocol):

@@ -45,6 +45,8 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _FOUR = np.uint64(4)
 _NIBBLE = np.uint64(15)
+_NINE = np.uint64(NUM_CELLS)
+_MASK = np.uint64((1 << NUM_CELLS) - 1)
 _S60 = np.uint64(60)
 _FRACTION = np.uint64((1 << 60) - 1)
 
@@ -120,6 +122,21 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     return int(_LENGTHS[first_win] - start)
 
 
+@njit
+def pack(state: State) -> np.uint64:
+    """The first player's mask, then the second player's."""
+    return np.uint64(state[FIRST]) << _NINE | np.uint64(state[SECOND])
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    """The position with this number; ``state`` is modified in place."""
+    state[FIRST], state[SECOND] = key >> _NINE, key & _MASK
+    state[PLIES] = 0
+    for cell in range(NUM_CELLS):
+        state[PLIES] += ((state[FIRST] | state[SECOND]) >> cell) & 1
+
+
 class TicTacToe(Game):
     """The game of three in a row; it has no options."""
 
@@ -131,7 +148,9 @@ class TicTacToe(Game):
 
     def __init__(self) -> None:
         self.options: dict[str, str | int] = {}
-        self.rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
+        self.rules = Rules(
+            current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack
+        )
 
     @classmethod
     def from_spec(cls, spec: Spec) -> TicTacToe:

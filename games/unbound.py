@@ -5,6 +5,8 @@ A generic function imports from here the rules that it calls. As they stand thes
 
 from __future__ import annotations
 
+import numpy as np
+
 from games.jit import Int
 from games.rng import Stream
 from games.rules import Moves, State
@@ -57,4 +59,14 @@ def evaluate(state: State) -> float:
 
 def determinize(view: State, state: State, stream: Stream) -> None:
     """The game's own, or `games.defaults.default_determinize`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def pack(state: State) -> np.uint64:
+    """The game's own, if it has one; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def unpack(key: np.uint64, state: State) -> None:
+    """The game's own, if it has one; see `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)

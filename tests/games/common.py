@@ -32,6 +32,8 @@ SPECS = [
     "gomoku:candidates=2",
     "gomoku:size=15,candidates=1",
     "gomoku:size=7,candidates=4,overline=not",
+    "grundy",
+    "grundy:pile=99",
 ]
 
 

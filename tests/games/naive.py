@@ -1,4 +1,4 @@
-"""Gomoku from the rules as people tell them: slow, with no masks and no lists."""
+"""Games from the rules as people tell them: slow, with no masks and no lists."""
 
 from __future__ import annotations
 
@@ -45,3 +45,19 @@ class NaiveGomoku:
         while self.stones.get((row + (steps + 1) * down, column + (steps + 1) * right)) == player:
             steps += 1
         return steps
+
+
+Piles = tuple[int, ...]
+"""The sizes of all piles of Grundy's game, sorted."""
+
+
+def splits(piles: Piles) -> dict[tuple[int, int], Piles]:
+    """What is left after each move: (size of the pile, smaller part) to the piles afterwards."""
+    after = {}
+    for size in set(piles):
+        others = list(piles)
+        others.remove(size)
+        for part in range(1, size):
+            if part < size - part:
+                after[size, part] = tuple(sorted([*others, part, size - part]))
+    return after

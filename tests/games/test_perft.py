@@ -27,6 +27,11 @@ SUITES = [
     # No five is possible in so few plies: n (n - 1) (n - 2).
     Suite("gomoku:size=5", "", [25, 600, 13_800]),
     Suite("gomoku:size=20,overline=not", "", [400, 159_600]),
+    # The tree that starts from a pile of 7 has levels of 1, 3, 6, 7, 6 and 1 nodes.
+    Suite("grundy:pile=7", "", [3, 6, 7, 6, 1, 0]),
+    # A separate program's count over multisets, and over those of tests/games/naive.py.
+    Suite("grundy", "", [9, 77, 586, 3_920, 22_661, 112_088, 468_809]),
+    Suite("grundy:pile=50", "", [24, 564, 12_708, 273_480]),
     # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
     Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
 ]

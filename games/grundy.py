@@ -1,0 +1,272 @@
+"""Grundy's game: split one pile into two unequal ones; who cannot move loses.
+
+A state is ``int8[2 + pile]``: who moves, how many legal moves there are, and for each size 1, 2, ...
+how many piles have it. Equal piles give the same position, so that is one move. A move code
+is size * 64 + smaller part; its text is ``7-3+4``: a pile of 7 becomes 3 and 4.
+
+A position's text is its piles, the largest first, and who moves: ``7+4+4+1 first``. The piles
+add up to the option ``pile``, from which the game starts as one pile.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.game import Board, Cell, Game, Moves, Rules, State
+from games.jit import njit, source_of
+from games.rng import Stream, below
+from games.spec import Options, Spec
+
+MIN_PILE, MAX_PILE = 3, 99
+COLUMNS = 10
+"""Piles side by side on the drawn board."""
+
+MOVER, NUM_MOVES, PILES = 0, 1, 1
+"""Indices into a state; piles of a size are counted at PILES + size."""
+
+_MOVERS = ("first", "second")
+_MOVE = re.compile(r"([1-9][0-9]?)-([1-9][0-9]?)\+([1-9][0-9]?)")
+_POSITION = re.compile(r"[1-9][0-9]?(?:\+[1-9][0-9]?)* (?:first|second)")
+
+
+def _count_partitions() -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    """[n, k] the partitions of n into parts of at most k."""
+    counts = np.zeros((MAX_PILE + 1, MAX_PILE + 1), dtype=np.uint64)
+    counts[0] = 1
+    for n in range(1, MAX_PILE + 1):
+        for k in range(1, MAX_PILE + 1):
+            counts[n, k] = counts[n, k - 1] + (counts[n - k, k] if k <= n else 0)
+    return counts
+
+
+_PARTITIONS = _count_partitions()
+_ONE = np.uint64(1)
+
+
+@njit
+def current_player(state: State) -> int:
+    """FIRST or SECOND."""
+    return int(state[MOVER])
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    """Write the splits in ascending order; returns how many."""
+    count = 0
+    for size in range(3, len(state) - PILES):
+        if state[PILES + size] != 0:
+            for part in range(1, (size + 1) >> 1):
+                moves[count] = size * 64 + part
+                count += 1
+    return count
+
+
+@njit
+def play(state: State, move: int) -> None:
+    """Split a pile; ``state`` is modified in place."""
+    size, part = int(move) >> 6, int(move) & 63
+    state[PILES + size] -= 1
+    if state[PILES + size] == 0:
+        state[NUM_MOVES] -= (size - 1) >> 1
+    _add_pile(state, part)
+    _add_pile(state, size - part)
+    state[MOVER] ^= 1
+
+
+@njit
+def _add_pile(state: State, size: int) -> None:
+    if state[PILES + size] == 0:
+        state[NUM_MOVES] += (size - 1) >> 1
+    state[PILES + size] += 1
+
+
+@njit
+def is_terminal(state: State) -> bool:
+    """Whether no pile is left that can be split."""
+    return bool(state[NUM_MOVES] == 0)
+
+
+@njit
+def returns(state: State) -> float:
+    """1.0: the second player cannot move, -1.0: the first."""
+    return float(2 * state[MOVER] - 1)
+
+
+@njit
+def random_move(state: State, moves: Moves, stream: Stream) -> int:
+    """A uniformly random split, found by counting down the splits of each size."""
+    place = below(stream, state[NUM_MOVES])
+    for size in range(3, len(state) - PILES):
+        if state[PILES + size] != 0:
+            if place < (size - 1) >> 1:
+                return size * 64 + place + 1
+            place -= (size - 1) >> 1
+    return 0
+
+
+@njit
+def playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Uniformly random play to the end; returns the plies. Of the state only the end and who moves hold.
+
+    A pile of three or more is split before the end, whenever its turn comes, and each of its
+    splits is as likely as the others whatever else has happened. So the order of splits does not matter to
+    how many there are, and one pile after the other is played out: the smaller parts wait in
+    ``moves``. A pile of 3 always takes one more ply, and a pile of 4 two.
+    """
+    waiting = 0
+    plies = 0
+    for size in range(3, len(state) - PILES):
+        for _ in range(state[PILES + size]):
+            if size > 4:
+                moves[waiting] = size
+                waiting += 1
+            else:
+                plies += size - 2
+    while waiting != 0:
+        waiting -= 1
+        size = int(moves[waiting])
+        while size > 4:
+            part = below(stream, (size - 1) >> 1) + 1
+            size -= part
+            plies += 1
+            if part > 4:
+                moves[waiting] = part
+                waiting += 1
+            elif part > 2:
+                plies += part - 2
+        plies += size - 2
+    state[MOVER] ^= plies & 1
+    state[NUM_MOVES] = 0
+    return plies
+
+
+@njit
+def pack(state: State) -> np.uint64:
+    """The rank of the piles among the partitions of their sum, doubled, plus who moves.
+
+    Partitions are in order of their largest part, then of the next one and so on.
+    """
+    left = len(state) - 2
+    rank = np.uint64(0)
+    for size in range(len(state) - 2, 1, -1):
+        for _ in range(state[PILES + size]):
+            rank += _PARTITIONS[left, size - 1]
+            left -= size
+    return rank + rank + np.uint64(state[MOVER])
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    """The position with this key; ``state`` is modified in place."""
+    rank = key >> _ONE
+    left = len(state) - 2
+    state[MOVER] = key & _ONE
+    state[NUM_MOVES] = 0
+    for size in range(len(state) - 2, 1, -1):
+        state[PILES + size] = 0
+        while size <= left and rank >= _PARTITIONS[left, size - 1]:
+            rank -= _PARTITIONS[left, size - 1]
+            left -= size
+            _add_pile(state, size)
+    state[PILES + 1] = left
+
+
+class Grundy(Game):
+    """Grundy's game from one pile; piles of any size share one set of compiled rules."""
+
+    name = "grundy"
+
+    def __init__(self, pile: int = 20) -> None:
+        """``pile``: the size of the pile at the start."""
+        self.pile = pile
+        self.options: dict[str, str | int] = {"pile": pile}
+        self.rules = Rules(
+            current_player,
+            legal_moves,
+            play,
+            is_terminal,
+            returns,
+            playout,
+            random_move,
+            pack=pack,
+            unpack=unpack,
+        )
+        self.max_moves = (pile - 1) // 2
+        self.max_plies = pile - 2
+        self.nominal_simulations_per_s = 6e7 / pile
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Grundy:
+        """The game that the spec names; raises InvalidInput for an option that it does not have."""
+        options = Options(spec, "game")
+        game = cls(options.whole("pile", 20, MIN_PILE, MAX_PILE))
+        options.close()
+        return game
+
+    def initial_state(self) -> State:
+        """One pile, ``int8[2 + pile]``."""
+        return self._state_of([self.pile], 0)
+
+    def format_move(self, state: State, move: int) -> str:
+        """The split, such as ``7-3+4``."""
+        size, part = divmod(move, 64)
+        return f"{size}-{part}+{size - part}"
+
+    def parse_move(self, state: State, text: str) -> int:
+        """The split that the text names; raises InvalidInput (field ``moves``)."""
+        match = _MOVE.fullmatch(text)
+        if match is not None:
+            size, part, rest = map(int, match.groups())
+            if part < rest and part + rest == size <= self.pile and state[PILES + size]:
+                return size * 64 + part
+        accepted = "a pile and its two unequal parts, the smaller one first, such as 7-3+4"
+        if source_of(is_terminal)(state):
+            accepted = "no further move: the game is over"
+        raise InvalidInput("moves", text, accepted)
+
+    def format_position(self, state: State) -> str:
+        """The piles, the largest first, and who moves, such as ``7+4+4+1 first``."""
+        return f"{'+'.join(map(str, _piles_of(state)))} {_MOVERS[int(state[MOVER])]}"
+
+    def parse_position(self, text: str) -> State:
+        """The state that `format_position` wrote, piles in any order; raises InvalidInput (``position``)."""
+        if _POSITION.fullmatch(text) is None:
+            raise InvalidInput("position", text, "piles and who moves, such as 7+4+4+1 first")
+        numbers, mover = text.split(" ")
+        piles = [int(number) for number in numbers.split("+")]
+        if sum(piles) != self.pile:
+            raise InvalidInput("position", text, f"piles that add up to {self.pile}, not {sum(piles)}")
+        return self._state_of(piles, _MOVERS.index(mover))
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """A cell for each pile, the largest first, ten in a row; the last split's two parts are marked.
+
+        Rows are labelled with the number of piles before them.
+        """
+        parts = [] if last_move is None else [last_move % 64, last_move // 64 - last_move % 64]
+        cells = []
+        for size in _piles_of(state):
+            cells.append(Cell(str(size), last=size in parts))
+            if cells[-1].last:
+                parts.remove(size)
+        columns = min(COLUMNS, len(cells))
+        cells += [Cell("")] * (-len(cells) % columns)
+        starts = range(0, len(cells), columns)
+        labels = [str(column + 1) for column in range(columns)]
+        return Board([cells[start : start + columns] for start in starts], [str(s) for s in starts], labels)
+
+    def _state_of(self, piles: list[int], mover: int) -> State:
+        state = np.zeros(2 + self.pile, dtype=np.int8)
+        state[MOVER] = mover
+        for size in piles:
+            source_of(_add_pile)(state, size)
+        return state
+
+
+def _piles_of(state: State) -> list[int]:
+    """The sizes of all piles, the largest first."""
+    sizes = range(len(state) - 2, 0, -1)
+    return [size for size in sizes for _ in range(int(state[PILES + size]))]

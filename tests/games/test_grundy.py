@@ -1,0 +1,173 @@
+"""Grundy's game against a slow twin and against the theory of sums of games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, reduce
+from operator import xor
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, InvalidInput
+from games.drawing import draw
+from games.game import State
+from games.perft import perft
+from games.solving import solve
+from tests.games.common import JIT, random_game, sample
+from tests.games.naive import Piles, splits
+
+
+def piles_of(game: Game, state: State) -> Piles:
+    text, _ = game.format_position(state).split(" ")
+    return tuple(sorted(int(size) for size in text.split("+")))
+
+
+@cache
+def grundy_number(size: int) -> int:
+    """The smallest number that no split of the pile has."""
+    reached = {grundy_number(part) ^ grundy_number(size - part) for part in range(1, (size + 1) // 2)}
+    return next(number for number in range(size + 1) if number not in reached)
+
+
+@cache
+def sequences(piles: Piles, depth: int) -> int:
+    return 1 if depth == 0 else sum(sequences(after, depth - 1) for after in splits(piles).values())
+
+
+@cache
+def random_play(piles: Piles) -> tuple[Fraction, Fraction]:
+    """Under uniformly random play: the mean number of plies, and the mean return of who moves."""
+    if not splits(piles):
+        return Fraction(0), Fraction(-1)
+    plies, returns = zip(*(random_play(after) for after in splits(piles).values()), strict=True)
+    return 1 + sum(plies, Fraction(0)) / len(plies), -sum(returns, Fraction(0)) / len(returns)
+
+
+def partitions(total: int, largest: int) -> Iterator[Piles]:
+    if total == 0:
+        yield ()
+    for size in range(1, min(total, largest) + 1):
+        for rest in partitions(total - size, size):
+            yield (*rest, size)
+
+
+@pytest.mark.parametrize("pile", [3, 11, 40, 99])
+def test_moves_and_positions_equal_the_twins(pile: int) -> None:
+    game = games.load(f"grundy:pile={pile}")
+    for seed in range(20 if JIT else 3):
+        piles: Piles = (pile,)
+        for ply, (state, moves, move) in enumerate(random_game(game, seed)):
+            assert piles_of(game, state) == piles
+            assert game.rules.current_player(state) == ply % 2
+            assert {divmod(each, 64) for each in moves} == splits(piles).keys()
+            piles = splits(piles)[divmod(move, 64)]
+        assert splits(piles) == {}
+
+
+@pytest.mark.parametrize("pile", [5, 12, 20])
+def test_sequences_of_every_length_are_as_many_as_the_twins(pile: int) -> None:
+    game = games.load(f"grundy:pile={pile}")
+    for depth in range(game.max_plies + 2 if pile < 20 else 6 if JIT else 4):
+        assert perft(game, game.initial_state(), depth) == sequences((pile,), depth)
+
+
+def test_grundy_numbers() -> None:
+    known = [0, 0, 0, 1, 0, 2, 1, 0, 2, 1, 0, 2, 1, 3, 2, 1, 3, 2, 4, 3, 0]
+    assert [grundy_number(size) for size in range(21)] == known
+    assert [size for size in range(1, 51) if grundy_number(size) == 0] == [1, 2, 4, 7, 10, 20, 23, 26, 50]
+
+
+@pytest.mark.parametrize("pile", [*range(3, 31), 50] if JIT else [3, 4, 7, 10, 15])
+def test_who_moves_wins_if_and_only_if_the_piles_do_not_cancel(pile: int) -> None:
+    game = games.load(f"grundy:pile={pile}")
+    solution = solve(game, game.initial_state())
+    assert (solution.value_of(game.initial_state()) == -1) == (pile in (4, 7, 10, 20, 23, 26, 50))
+    if pile <= 30:
+        for state in solution.states():
+            wins = reduce(xor, map(grundy_number, piles_of(game, state))) != 0
+            assert solution.value_of(state) == (1 if wins else -1) * (
+                1 - 2 * game.rules.current_player(state)
+            )
+
+
+def test_tree_and_graph_of_seven() -> None:
+    game = games.load("grundy:pile=7")
+    levels = [perft(game, game.initial_state(), depth) for depth in range(6)]
+    assert levels == [1, 3, 6, 7, 6, 1]
+    assert sum(levels) == 24
+    solution = solve(game, game.initial_state())
+    assert solution.num_positions == 14
+    assert solution.value_of(game.initial_state()) == -1
+
+
+@pytest.mark.parametrize(
+    "text", ["3+3+1 first", "4+3 first", "5+2 second", "7 first", "10+9+1 first", "15+5+3+3+4 second"]
+)
+def test_playouts_have_the_exact_chances(text: str) -> None:
+    piles = [int(size) for size in text.split(" ")[0].split("+")]
+    game = games.load(f"grundy:pile={sum(piles)}")
+    state = game.parse_position(text)
+    plies, result = random_play(tuple(sorted(piles)))
+    sign = 1 if text.endswith("first") else -1
+    lengths, results = sample(game, state, 1_000_000 if JIT else 2_000, 41, own=True)
+    assert abs(results.mean() - sign * float(result)) <= 5 * results.std() / np.sqrt(len(results))
+    assert abs(lengths.mean() - float(plies)) <= 5 * lengths.std() / np.sqrt(len(lengths))
+
+
+@pytest.mark.parametrize("pile", [3, 8, 14])
+def test_numbers_of_positions_leave_no_gap(pile: int) -> None:
+    game = games.load(f"grundy:pile={pile}")
+    assert game.rules.pack is not None and game.rules.unpack is not None
+    numbers = set()
+    for piles in partitions(pile, pile):
+        for mover in ("first", "second"):
+            state = game.parse_position(f"{'+'.join(map(str, piles))} {mover}")
+            number = game.rules.pack(state)
+            numbers.add(int(number))
+            again = game.initial_state()
+            game.rules.unpack(np.uint64(number), again)
+            assert np.array_equal(again, state)
+    assert numbers == set(range(len(numbers)))
+
+
+def test_position_text() -> None:
+    game = games.load("grundy:pile=16")
+    state = game.initial_state()
+    assert game.format_position(state) == "16 first"
+    game.play_text(state, ["16-5+11", "11-4+7", "5-1+4"])
+    assert game.format_position(state) == "7+4+4+1 second"
+    assert np.array_equal(game.parse_position("4+1+7+4 second"), state)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["7+4+4 first", "7+4+4+1", "7+4+4+1 third", "7+4+4+1  first", "16 first\n", "16+0 first", "016 first"],
+)
+def test_impossible_positions_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="position"):
+        games.load("grundy:pile=16").parse_position(text)
+
+
+@pytest.mark.parametrize("text", ["7-3+5", "7-4+3", "4-2+2", "5-1+4", "7-0+7", "99-1+98", "7-03+4", "2-1+1"])
+def test_illegal_splits_are_refused(text: str) -> None:
+    game = games.load("grundy:pile=16")
+    with pytest.raises(InvalidInput, match="7-3\\+4"):
+        game.parse_move(game.parse_position("7+4+4+1 first"), text)
+
+
+def test_board_is_ten_piles_a_row() -> None:
+    game = games.load("grundy:pile=16")
+    state = game.parse_position("8+8 second")
+    game.play_text(state, ["8-1+7"])
+    assert draw(game.board(state, 8 * 64 + 1), colour=False) == "0  8 [7][1]\n   1  2  3"
+    rows = game.board(game.parse_position("3+2" + "+1" * 11 + " first")).rows
+    assert [[cell.text for cell in row] for row in rows] == [["3", "2"] + ["1"] * 8, ["1"] * 3 + [""] * 7]
+
+
+@pytest.mark.parametrize("option", ["pile=2", "pile=100", "piles=7"])
+def test_options_out_of_range_are_refused(option: str) -> None:
+    with pytest.raises(InvalidInput, match="pile"):
+        games.load(f"grundy:{option}")

@@ -1,0 +1,246 @@
+"""Solving whole games: against a slow twin, on real games and made-up ones with circles; known values."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from functools import cache
+
+import numpy as np
+import pytest
+
+import games
+from games import FIRST, SECOND, Board, Game, InvalidInput, Rules
+from games.game import Moves, State
+from games.jit import njit
+from games.solving import Solution, solve
+from tests.games.common import JIT, SPECS, random_game
+
+Values = dict[bytes, tuple[int, int | None]]
+"""Value and plies to the end of each position, by its canonical state."""
+
+
+@cache
+def solved(spec: str) -> Solution:
+    game = games.load(spec)
+    return solve(game, game.initial_state())
+
+
+def naive_solve(game: Game, start: State) -> Values:
+    """Sweep over all positions again and again; sweep n finds what is decided in n plies."""
+    children: dict[bytes, list[bytes]] = {}
+    movers: dict[bytes, int] = {}
+    values: Values = {}
+    queue = deque([game.canonical(start)])
+    while queue:
+        state = queue.popleft()
+        name = state.tobytes()
+        if name in children:
+            continue
+        children[name] = []
+        movers[name] = game.rules.current_player(state)
+        if game.rules.is_terminal(state):
+            values[name] = int(game.rules.returns(state)), 0
+        for move in game.legal_moves(state):
+            child = state.copy()
+            game.rules.play(child, move)
+            queue.append(game.canonical(child))
+            children[name].append(queue[-1].tobytes())
+    plies = 0
+    while True:
+        plies += 1
+        won = {}
+        for name in children.keys() - values.keys():
+            sign = 1 - 2 * movers[name]
+            reached = [values.get(child, (0, None))[0] * sign for child in children[name]]
+            if 1 in reached:
+                won[name] = sign, plies
+            elif all(value == -1 for value in reached):
+                won[name] = -sign, plies
+        if not won:
+            break
+        values |= won
+    return {name: values[name] if values.get(name, (0,))[0] else (0, None) for name in children}
+
+
+def all_values(solution: Solution) -> Values:
+    return {
+        solution.game.canonical(state).tobytes(): (solution.value_of(state), solution.plies_of(state))
+        for state in solution.states()
+    }
+
+
+@pytest.mark.parametrize(
+    "spec", ["tictactoe", "grundy:pile=12", "grundy:pile=25"] if JIT else ["grundy:pile=12"]
+)
+def test_values_and_plies_equal_the_twins(spec: str) -> None:
+    game = games.load(spec)
+    assert all_values(solved(spec)) == naive_solve(game, game.initial_state())
+
+
+# A made-up game: int64[1 + NODES * 4]: the node, and for each node who moves there and where his two
+# moves lead, or, if the game is over there, -1 and the result.
+NODES = 40
+
+
+@njit
+def current_player(state: State) -> int:
+    return int(state[1 + 4 * state[0]])
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    moves[0], moves[1] = 0, 1
+    return 2
+
+
+@njit
+def play(state: State, move: int) -> None:
+    state[0] = state[1 + 4 * state[0] + 1 + move]
+
+
+@njit
+def is_terminal(state: State) -> bool:
+    return bool(state[1 + 4 * state[0] + 1] < 0)
+
+
+@njit
+def returns(state: State) -> float:
+    return float(state[1 + 4 * state[0] + 2])
+
+
+@njit
+def pack(state: State) -> np.uint64:
+    return np.uint64(state[0])
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    state[0] = key
+
+
+class Maze(Game):
+    """A random game with circles, in which a player may act twice in a row."""
+
+    name = "maze"
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, pack=pack, unpack=unpack)
+    max_moves = 2
+    max_plies = 1 << 30
+
+    def __init__(self, seed: int) -> None:
+        self.options: dict[str, str | int] = {"seed": seed}
+        draw = random.Random(seed)
+        state = [0]
+        for node in range(NODES):
+            if node and draw.random() < 0.15:
+                state += [FIRST, -1, draw.choice([-1, 0, 1]), 0]
+            else:
+                state += [draw.choice([FIRST, SECOND]), draw.randrange(NODES), draw.randrange(NODES), 0]
+        self._state = np.array(state, dtype=np.int64)
+
+    def initial_state(self) -> State:
+        return self._state.copy()
+
+    def format_move(self, state: State, move: int) -> str:
+        return str(move)
+
+    def parse_move(self, state: State, text: str) -> int:
+        return int(text)
+
+    def format_position(self, state: State) -> str:
+        return str(state[0])
+
+    def parse_position(self, text: str) -> State:
+        state = self.initial_state()
+        state[0] = int(text)
+        return state
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        raise NotImplementedError
+
+
+def test_circles_and_turns_in_a_row_equal_the_twins() -> None:
+    seen = set()
+    for seed in range(60 if JIT else 10):
+        maze = Maze(seed)
+        values = all_values(solve(maze, maze.initial_state()))
+        assert values == naive_solve(maze, maze.initial_state())
+        seen |= {value for value, _ in values.values()}
+    assert seen == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if games.load(spec).rules.pack is not None])
+def test_packed_positions_are_the_same_again(spec: str) -> None:
+    game = games.load(spec)
+    assert game.rules.pack is not None and game.rules.unpack is not None
+    texts: dict[int, str] = {}
+    for seed in range(20 if JIT else 4):
+        again = game.initial_state()
+        for state, moves, _ in random_game(game, seed):
+            number = int(game.rules.pack(state))
+            before = state.copy()
+            game.rules.unpack(np.uint64(number), again)
+            assert np.array_equal(state, before)
+            assert game.legal_moves(again) == moves
+            assert game.rules.current_player(again) == game.rules.current_player(state)
+            assert game.rules.pack(again) == number
+            assert texts.setdefault(number, game.format_position(again)) == game.format_position(again)
+    assert len(set(texts.values())) == len(texts)
+
+
+def test_tic_tac_toe() -> None:
+    solution = solved("tictactoe")
+    assert solution.num_positions == 5_478
+    assert solution.num_finished == 958
+    assert solution.value_of(solution.start) == 0
+    assert solution.plies_of(solution.start) is None
+    assert solution.best_moves(solution.start) == list(range(9))
+    assert sum(solution.count(value) for value in (1, 0, -1)) == 5_478
+
+
+def test_tic_tac_toe_up_to_symmetry() -> None:
+    board = np.arange(9).reshape(3, 3)
+    symmetries = [np.rot90(side, turns).ravel() for side in (board, board.T) for turns in range(4)]
+    classes = set()
+    for state in solved("tictactoe").states():
+        cells = np.array([(int(state[FIRST]) >> i & 1) - (int(state[SECOND]) >> i & 1) for i in range(9)])
+        classes.add(min(tuple(cells[symmetry].tolist()) for symmetry in symmetries))
+    assert len(classes) == 765
+
+
+def test_outcomes_of_a_won_position() -> None:
+    solution = solved("tictactoe")
+    game = solution.game
+    state = game.parse_position("xx./oo./... x")
+    assert solution.value_of(state) == 1
+    assert solution.plies_of(state) == 1
+    assert [game.format_move(state, move) for move in solution.best_moves(state)] == ["c3"]
+    plies = {
+        game.format_move(state, each.move): (each.value, each.plies) for each in solution.outcomes(state)
+    }
+    assert plies == {"c3": (1, 0), "c2": (0, None), "a1": (-1, 1), "b1": (-1, 1), "c1": (-1, 1)}
+    game.play_text(state, ["c3"])
+    assert solution.outcomes(state) == solution.best_moves(state) == []
+    assert (solution.value_of(state), solution.plies_of(state)) == (1, 0)
+
+
+def test_games_that_cannot_be_packed_are_refused() -> None:
+    game = games.load("gomoku")
+    with pytest.raises(InvalidInput, match="packed") as caught:
+        solve(game, game.initial_state())
+    assert (caught.value.field, caught.value.value) == ("game", game.spec)
+
+
+def test_more_positions_than_allowed_are_refused() -> None:
+    game = games.load("tictactoe")
+    with pytest.raises(InvalidInput, match="max_positions"):
+        solve(game, game.initial_state(), max_positions=5_000)
+
+
+def test_positions_out_of_reach_are_refused() -> None:
+    game = games.load("tictactoe")
+    solution = solve(game, game.parse_position("x../.o./... x"))
+    assert solution.num_positions < 5_478
+    with pytest.raises(InvalidInput, match="reached from x") as caught:
+        solution.value_of(game.initial_state())
+    assert caught.value.field == "position"
