@@ -251,4 +251,4 @@ def _sequential_knobs(game: Game) -> Knobs:
     """Those of a search with default options that shares nothing."""
     request = SearchRequest(game=game.spec)
     hidden = request.hidden_information if game.hidden_information else ""
-    return knobs_of(Context("benchmark", request, game.spec, game.initial_state(), hidden, 0, 2))
+    return knobs_of(Context("benchmark", request, game.spec, None, game.initial_state(), hidden, 0, 2))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from games import openspiel, own
 from games.errors import InvalidInput
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
-from games.spec import Spec, parse_spec
+from games.spec import OPENSPIEL, Spec, is_path, parse_spec
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
@@ -20,15 +21,43 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
 
 
 def names() -> list[str]:
-    """The names of all games, sorted."""
-    return sorted(_FACTORIES)
+    """The names of all games, sorted: those that come with Banyan, and those of installed packages."""
+    return sorted({*_FACTORIES, *own.installed()})
+
+
+def source_of_spec(text: str) -> str | None:
+    """The text of the game file that a spec names; None if it names none.
+
+    Raises InvalidInput (field ``game``) if the file cannot be read.
+    """
+    name = parse_spec(text, "game").name
+    return own.read_source(name) if is_path(name) else None
+
+
+def load(text: str, source: str | None = None, *, files: bool = True) -> Game:
+    """The game that a spec such as ``gomoku:size=15`` or ``./mygame.py`` names.
+
+    ``source`` is the text of a game file that may not be on this machine; without it the file is read.
+    Loading a file runs it: without ``files`` none is loaded. Raises InvalidInput (field ``game``).
+    """
+    spec = parse_spec(text, "game")
+    if not is_path(spec.name):
+        return _load(text, None)
+    if not files:
+        raise InvalidInput("game", text, "a name, not a file: one of " + ", ".join(names()))
+    return _load(text, own.read_source(spec.name) if source is None else source)
 
 
 @lru_cache(maxsize=64)
-def load(text: str) -> Game:
-    """The game that a spec such as ``gomoku:size=15`` names; raises InvalidInput (field ``game``)."""
+def _load(text: str, source: str | None) -> Game:
     spec = parse_spec(text, "game")
-    factory = _FACTORIES.get(spec.name)
-    if factory is None:
-        raise InvalidInput("game", spec.name, "one of " + ", ".join(names()))
-    return factory(spec)
+    if source is not None:
+        return own.game_from_file(spec, source)
+    if spec.name == OPENSPIEL:
+        return openspiel.game_from_spec(spec)
+    if factory := _FACTORIES.get(spec.name):
+        return factory(spec)
+    if point := own.installed().get(spec.name):
+        return own.game_from_package(point, spec)
+    accepted = "one of " + ", ".join(names()) + ", a game file such as ./mygame.py, or openspiel:NAME"
+    raise InvalidInput("game", spec.name, accepted)

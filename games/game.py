@@ -16,8 +16,12 @@ import numpy as np
 from games.calls import calls_of
 from games.errors import InvalidInput
 from games.rules import FIRST, SECOND, Moves, Rules, State
+from games.spec import Spec, options_of
 
 __all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
+
+GAME_OVER = "no further move: the game is over"
+VALUES_A_ROW = 10
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,16 @@ class Board:
 
 
 class Game(ABC):
-    """A game with its options fixed: rules for kernels, text for people."""
+    """A game with its options fixed: rules for kernels, text for people.
 
-    name: str
-    """The game's name in a spec, such as ``gomoku``."""
-    options: Mapping[str, str | int]
+    A game of one's own needs ``rules``, `initial_state`, ``max_moves`` and ``max_plies``. The text
+    has defaults that do for a start: moves are numbers, a position is its state's values.
+    Options are the parameters of ``__init__``, each with a default that is a whole number or text.
+    """
+
+    name: str = ""
+    """The game's name in a spec, such as ``gomoku``; a game file's is the name of the file."""
+    options: Mapping[str, str | int] = {}
     """All options, defaults included, in their canonical order."""
     rules: Rules
     player_names: tuple[str, str] = ("first", "second")
@@ -54,18 +63,26 @@ class Game(ABC):
     """The most legal moves that any position has (at most 4,095)."""
     max_plies: int
     """The most plies that any game takes."""
-    nominal_simulations_per_s: float
+    nominal_simulations_per_s: float = 50_000.0
     """About how many simulations a second one core makes from the start: sizes jobs, never results."""
+    source: str | None = None
+    """What stands before the options in the spec, where that is not the name: the path of a file."""
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Game:
+        """The game that the spec names; raises InvalidInput for an option that it does not have."""
+        return cls(**options_of(cls.__init__, spec))
 
     @property
     def spec(self) -> str:
         """The game with all its options as one line, which `games.load` reads back."""
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.name}:{options}" if options else self.name
+        name = self.source or self.name
+        return f"{name}:{options}" if options else name
 
     @property
     def calls(self) -> Rules:
-        """The rules for callers in Python: compiled ones are cached on disk; see `games.calls`."""
+        """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
         return calls_of(self)
 
     @property
@@ -77,28 +94,47 @@ class Game(ABC):
     def initial_state(self) -> State:
         """A new array with the start position."""
 
-    @abstractmethod
     def format_move(self, state: State, move: int) -> str:
-        """The move in the game's notation; ``state`` is the position before it."""
+        """The move in the game's notation, without blanks; ``state`` is the position before it."""
+        return str(move)
 
-    @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
         """The legal move that ``text`` means; raises InvalidInput with the field ``moves``."""
+        moves = {self.format_move(state, move): move for move in self.legal_moves(state)}
+        if text in moves:
+            return moves[text]
+        shown = ", ".join([*moves][:12]) + (", ..." if len(moves) > 12 else "")
+        raise InvalidInput("moves", text, f"one of {shown}" if moves else GAME_OVER)
 
-    @abstractmethod
     def format_position(self, state: State) -> str:
         """The position as one line of text without spaces at its ends."""
+        return ",".join(str(value) for value in state.tolist())
 
-    @abstractmethod
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput with the field ``position``.
 
         The answer depends on the position alone, not on the moves that led to it.
         """
+        state = self.initial_state()
+        values = text.split(",")
+        try:
+            if len(values) != len(state):
+                raise ValueError(text)
+            state[:] = [state.dtype.type(value) for value in values]
+        except (ValueError, OverflowError):
+            accepted = f"{len(state)} numbers ({state.dtype}) divided by commas"
+            raise InvalidInput("position", text, accepted) from None
+        return state
 
-    @abstractmethod
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as a grid of cells."""
+        values = [str(value) for value in state.tolist()]
+        rows = [values[start : start + VALUES_A_ROW] for start in range(0, len(values), VALUES_A_ROW)]
+        return Board(
+            [[Cell(value) for value in row] for row in rows],
+            [str(VALUES_A_ROW * number) for number in range(len(rows))],
+            [str(number) for number in range(min(len(values), VALUES_A_ROW))],
+        )
 
     def observation(self, state: State, observer: int) -> State:
         """What ``observer`` (FIRST or SECOND) knows in this position, for ``Rules.determinize``.
@@ -133,7 +169,7 @@ class Game(ABC):
         played = []
         for text in texts:
             if self.calls.is_terminal(state):
-                raise InvalidInput("moves", text, "no further move: the game is over")
+                raise InvalidInput("moves", text, GAME_OVER)
             move = self.parse_move(state, text)
             self.calls.play(state, move)
             played.append(move)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from games.errors import InvalidInput
 
+OPENSPIEL = "openspiel"
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
@@ -26,11 +29,15 @@ class Spec:
 def parse_spec(text: str, field: str) -> Spec:
     """Read a spec; ``field`` is the name under which an error reports it.
 
+    A name that ends in ``.py`` is the path of a game file, and may have any characters but ``:``. After
+    ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``.
     Raises InvalidInput for an empty name, a missing ``=``, an empty key or value, or a key given twice.
     """
     name, colon, rest = text.strip().partition(":")
-    if not _plain(name) or (colon and not rest):
+    if not (_plain(name) or is_path(name)) or (colon and not rest):
         raise InvalidInput(field, text, FORM)
+    if name == OPENSPIEL:
+        return Spec(name, {"game": rest} if rest else {})
     options: dict[str, str] = {}
     for item in rest.split(",") if rest else ():
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -40,6 +47,32 @@ def parse_spec(text: str, field: str) -> Spec:
             raise InvalidInput(field, text, f"each option once ({key!r} was given twice)")
         options[key] = value
     return Spec(name, options)
+
+
+def is_path(name: str) -> bool:
+    """Whether the name in a spec is the path of a game file."""
+    return name.endswith(".py")
+
+
+def options_of(function: Callable[..., Any], spec: Spec) -> dict[str, Any]:
+    """The spec's options as the parameters of a function, by the type of each one's default.
+
+    Raises InvalidInput for an option that is no parameter, or a whole number that is none.
+    """
+    known = {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "self" and isinstance(parameter.default, int | str)
+    }
+    options = Options(spec, "game")
+    values = {
+        name: options.whole(name, default, 0, 2**31 - 1)
+        if isinstance(default, int)
+        else options.text(name, default)
+        for name, default in known.items()
+    }
+    options.close()
+    return values
 
 
 class Options:
@@ -67,6 +100,11 @@ class Options:
         if text not in accepted:
             raise InvalidInput(f"{self._field} option {key}", text, " or ".join(accepted))
         return text
+
+    def text(self, key: str, default: str) -> str:
+        """The option ``key`` as it is."""
+        self._known.append(key)
+        return self._left.pop(key, default)
 
     def close(self) -> None:
         """Raise InvalidInput if an option was given that nobody took."""

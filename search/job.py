@@ -28,6 +28,8 @@ class Context:
     request: SearchRequest
     game: str
     """The game's full spec."""
+    game_source: str | None
+    """The text of the game's file, which a worker elsewhere has not got; None for other games."""
     root_state: npt.NDArray[Any]
     """What the player to move knows of the position that is searched: Game.observation."""
     hidden: str

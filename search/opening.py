@@ -52,7 +52,8 @@ def open_search(request: SearchRequest) -> Search:
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
-    game = games.load(request.game)
+    source = games.source_of_spec(request.game)
+    game = games.load(request.game, source)
     root_state = root_position(request, game)
     if game.calls.is_terminal(root_state):
         field = "moves" if request.moves else "position"
@@ -70,6 +71,7 @@ def open_search(request: SearchRequest) -> Search:
         search_id=uuid.uuid4().hex,
         request=request,
         game=game.spec,
+        game_source=source,
         root_state=game.observation(root_state, mover),
         hidden=hidden,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),

@@ -51,7 +51,7 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        warm_up_worker(engine_of(games.load(context.game), context.hidden), context)
+        warm_up_worker(engine_of(games.load(context.game, context.game_source), context.hidden), context)
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
@@ -60,7 +60,7 @@ class Worker:
             self._search_id = context.search_id
             self._lanes.clear()
             self._arena = None
-        engine = engine_of(games.load(context.game), context.hidden)
+        engine = engine_of(games.load(context.game, context.game_source), context.hidden)
         with np.errstate(over="ignore"):
             if isinstance(job, GrowJob):
                 return self._grow(engine, context, job, started)

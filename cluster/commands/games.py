@@ -176,7 +176,7 @@ def _accepted(game: Game, key: str) -> str:
     from games.errors import InvalidInput
 
     try:
-        games.load(f"{game.name}:{key}=_")
+        games.load(f"{game.source or game.name}:{key}=_")
     except InvalidInput as refusal:
         return refusal.accepted
     return ""

@@ -1,0 +1,100 @@
+"""Games of OpenSpiel as games of the contract: ``openspiel:NAME``, where OpenSpiel is installed.
+
+Any game for two players, zero-sum, with perfect information, without chance and turn by turn.
+NAME is OpenSpiel's own, parameters included: ``openspiel:mnk(m=5,n=5,k=4)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from games.errors import InvalidInput
+from games.python_game import PythonGame
+from games.spec import Spec
+
+MAX_MOVES = 4095
+MAX_MOVE_CODE = 65_534
+
+
+def game_from_spec(spec: Spec) -> OpenSpielGame:
+    """The game; raises InvalidInput (field ``game``) if OpenSpiel is not there or has no such game."""
+    try:
+        import pyspiel
+    except ImportError:
+        accepted = "OpenSpiel to be installed: pip install 'banyan-mcts[openspiel]'"
+        raise InvalidInput("game", _text(spec), accepted) from None
+    name = spec.options.get("game", "")
+    if name.partition("(")[0] not in pyspiel.registered_names():
+        raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
+    try:
+        loaded = pyspiel.load_game(name)
+    except pyspiel.SpielError as error:
+        raise InvalidInput("game", _text(spec), f"a game that OpenSpiel loads ({error})") from None
+    kind = loaded.get_type()
+    wanted = (
+        (kind.dynamics, pyspiel.GameType.Dynamics.SEQUENTIAL),
+        (kind.chance_mode, pyspiel.GameType.ChanceMode.DETERMINISTIC),
+        (kind.information, pyspiel.GameType.Information.PERFECT_INFORMATION),
+        (kind.utility, pyspiel.GameType.Utility.ZERO_SUM),
+        (loaded.num_players(), 2),
+    )
+    if any(found != asked for found, asked in wanted) or loaded.num_distinct_actions() > MAX_MOVE_CODE:
+        accepted = "a game for two, zero-sum, with perfect information, without chance, turn by turn"
+        raise InvalidInput("game", _text(spec), accepted)
+    return OpenSpielGame(loaded, name)
+
+
+class OpenSpielGame(PythonGame):
+    """One of OpenSpiel's games; its actions are the moves."""
+
+    def __init__(self, loaded: Any, name: str) -> None:
+        """``loaded``: what pyspiel.load_game gave for ``name``."""
+        super().__init__()
+        self._loaded = loaded
+        self._largest = max(abs(loaded.max_utility()), abs(loaded.min_utility()))
+        self.name = name.partition("(")[0]
+        self.source = f"openspiel:{name}"
+        self.max_moves = min(loaded.num_distinct_actions(), MAX_MOVES)
+        self.max_plies = loaded.max_game_length()
+
+    def new_position(self) -> _Position:
+        """The start position."""
+        return _Position(self._loaded.new_initial_state(), self._largest)
+
+
+class _Position:
+    """A pyspiel.State as a position object."""
+
+    def __init__(self, state: Any, largest: float) -> None:
+        self._state = state
+        self._largest = largest
+
+    def copy(self) -> _Position:
+        return _Position(self._state.clone(), self._largest)
+
+    def current_player(self) -> int:
+        return int(self._state.current_player())
+
+    def legal_moves(self) -> Sequence[int]:
+        actions: list[int] = self._state.legal_actions()
+        return actions
+
+    def play(self, move: int) -> None:
+        self._state.apply_action(move)
+
+    def is_terminal(self) -> bool:
+        return bool(self._state.is_terminal())
+
+    def returns(self) -> float:
+        return float(self._state.returns()[0] / self._largest)
+
+    def format_move(self, move: int) -> str:
+        return str(self._state.action_to_string(self._state.current_player(), move))
+
+    def __str__(self) -> str:
+        return str(self._state)
+
+
+def _text(spec: Spec) -> str:
+    return ":".join([spec.name, *spec.options.values()])

@@ -1,0 +1,166 @@
+"""Games in plain Python: positions are objects of any kind, nothing is compiled.
+
+For simulators that are slow anyway: an emulator, a library, a game server. The author writes
+a class of positions; `PythonGame` makes a game of the contract of it. Its state is the moves
+so far, so it travels and hashes like any other; the objects stay in a cache, one for each
+position that was seen lately, and a position that is not there is played out again from the
+nearest one that is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.game import GAME_OVER, Board, Cell, Game, Moves, Rules, State
+from games.rng import Stream, below
+
+CACHED_POSITIONS = 4096
+
+
+class Position(Protocol):
+    """What a position object can do. ``copy()`` is optional (copy.deepcopy does otherwise), and so is
+    ``format_move(move)``; ``str(position)`` is how it is drawn."""
+
+    def current_player(self) -> int:
+        """0 or 1; a player may act twice in a row."""
+
+    def legal_moves(self) -> Sequence[int]:
+        """Whole numbers in [0, 65535), in a fixed order; none twice."""
+
+    def play(self, move: int) -> None:
+        """Play a legal move; changes the position."""
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+
+    def returns(self) -> float:
+        """The first player's return of a finished game, in [-1, 1]."""
+
+
+class PythonGame(Game):
+    """A game of position objects. A subclass gives `new_position`, ``max_moves`` and ``max_plies``.
+
+    The state is int32[1 + max_plies]: how many moves were made, and the moves.
+    """
+
+    nominal_simulations_per_s = 200.0
+
+    def __init__(self) -> None:
+        self._positions: OrderedDict[bytes, Any] = OrderedDict()
+        self.rules = Rules(
+            self._current_player,
+            self._legal_moves,
+            self._play,
+            self._is_terminal,
+            self._returns,
+            self._playout,
+        )
+
+    def new_position(self) -> Position:
+        """A new object with the start position."""
+        raise NotImplementedError(f"{type(self).__name__} has no new_position")
+
+    def initial_state(self) -> State:
+        """No moves yet."""
+        return np.zeros(1 + self.max_plies, dtype=np.int32)
+
+    def position(self, state: State) -> Any:
+        """The position as an object, which must not be changed."""
+        moves = state[1 : 1 + state[0]]
+        found = self._positions.get(moves.tobytes())
+        if found is not None:
+            self._positions.move_to_end(moves.tobytes())
+            return found
+        heads = (moves[:length].tobytes() for length in range(len(moves) - 1, -1, -1))
+        nearest = next((head for head in heads if head in self._positions), None)
+        made = self.new_position() if nearest is None else _copy(self._positions[nearest])
+        known = 0 if nearest is None else len(nearest) // moves.itemsize
+        for move in moves[known:]:
+            made.play(int(move))
+        return self._keep(state, made)
+
+    def format_move(self, state: State, move: int) -> str:
+        """By the position's own ``format_move``, blanks as ``_``; else the number."""
+        position = self.position(state)
+        named = getattr(position, "format_move", None)
+        return "_".join(str(named(move) if named else move).split())
+
+    def format_position(self, state: State) -> str:
+        """The moves so far, divided by ``/``; ``start`` if there are none."""
+        walk = self.initial_state()
+        texts = []
+        for move in state[1 : 1 + state[0]]:
+            texts.append(self.format_move(walk, int(move)))
+            self._play(walk, int(move))
+        return "/".join(texts) or "start"
+
+    def parse_position(self, text: str) -> State:
+        """Plays the moves; raises InvalidInput (field ``position``) at the first that is not legal."""
+        state = self.initial_state()
+        for move in [] if text == "start" else text.split("/"):
+            try:
+                if self.calls.is_terminal(state):
+                    raise InvalidInput("moves", move, GAME_OVER)
+                self._play(state, self.parse_move(state, move))
+            except InvalidInput as error:
+                accepted = f"'start', or legal moves divided by '/' (at {move!r}: {error.accepted})"
+                raise InvalidInput("position", text, accepted) from None
+        return state
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The lines of ``str(position)``."""
+        lines = str(self.position(state)).splitlines() or [""]
+        width = max(len(line) for line in lines)
+        return Board(
+            [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
+        )
+
+    def _keep(self, state: State, position: Any) -> Any:
+        self._positions[state[1 : 1 + state[0]].tobytes()] = position
+        if len(self._positions) > CACHED_POSITIONS:
+            self._positions.popitem(last=False)
+        return position
+
+    def _current_player(self, state: State) -> int:
+        return int(self.position(state).current_player())
+
+    def _legal_moves(self, state: State, moves: Moves) -> int:
+        legal = self.position(state).legal_moves()
+        moves[: len(legal)] = legal
+        return len(legal)
+
+    def _play(self, state: State, move: int) -> None:
+        state[0] += 1
+        state[state[0]] = move
+
+    def _is_terminal(self, state: State) -> bool:
+        return bool(self.position(state).is_terminal())
+
+    def _returns(self, state: State) -> float:
+        return float(self.position(state).returns())
+
+    def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
+        """Uniformly random play on one copy of the position."""
+        position = self.position(state)
+        if position.is_terminal():
+            return 0
+        position, plies = _copy(position), 0
+        while not position.is_terminal():
+            legal = position.legal_moves()
+            move = legal[below(stream, len(legal))]
+            position.play(move)
+            self._play(state, move)
+            plies += 1
+        self._keep(state, position)
+        return plies
+
+
+def _copy(position: Any) -> Any:
+    own = getattr(position, "copy", None)
+    return own() if own else copy.deepcopy(position)
