@@ -17,6 +17,7 @@ import numpy as np
 
 from games.game import Game
 from games.rng import new_stream
+from games.specialise import is_compiled
 from search.engine import engine_of
 from search.job import Context
 from search.knobs import knobs_of
@@ -245,6 +246,14 @@ class _Bench:
         return int(
             self._engine.simulate(self._tree, self._knobs, self._root, simulations, stream, self._work)
         )
+
+
+def sequential_rate(game: Game, simulations: int, seconds: float = 1.0) -> float:
+    """Simulations a second of searches of that many from the start, one after the other."""
+    bench = _Bench(game, [simulations if is_compiled(game.rules) else 50], 0, None)
+    bench.warm_up()
+    bench.measure(0, seconds, time.perf_counter)
+    return bench.measured.searches[0].rates.median
 
 
 def _sequential_knobs(game: Game) -> Knobs:

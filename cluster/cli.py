@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, games, search, speedup
+from cluster.commands import benchmark, check, games, search, speedup
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -34,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, speedup, benchmark):
+for _group in (games, search, speedup, benchmark, check):
     _group.register(app)
 
 
@@ -80,6 +80,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None
 
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED
+    if type(error).__module__.startswith("numba."):
+        return "the game's rules do not compile: banyan check says where", WRONG
     if isinstance(error, OSError) and error.filename:
         return _one_line(f"{error.filename}: {error.strerror}"), FAILED
     return None, FAILED

@@ -1,0 +1,123 @@
+"""`banyan check`: what a game does wrong, in words for its author."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cluster.commands.options import GameArgument, JsonOption, NoColorOption, colour_wanted
+
+if TYPE_CHECKING:
+    from games.game import Game
+
+PERFT_NODES = 300_000
+"""Perft goes on to the first depth with more sequences than this."""
+PERFT_DEPTH = 8
+SIMULATIONS = 2_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("check")(check)
+
+
+def check(
+    game: GameArgument,
+    games: Annotated[int, typer.Option(metavar="N", help="Random games to look at.")] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    json_output: JsonOption = False,
+    no_color: NoColorOption = False,
+) -> int:
+    """Check that a game keeps to the contract: random games, perft, a playthrough, its speed.
+
+    Exit status 2 if something is wrong with it.
+    """
+    import games as rules
+    from cluster.terminal import print_json
+    from games.checking import check as look
+    from games.errors import InvalidInput
+
+    if games < 1:
+        raise InvalidInput("games", games, "a whole number of at least 1")
+    loaded = rules.load(game)
+    if not json_output:
+        kind = "compiled" if _compiled(loaded) else "plain Python"
+        print(f"{loaded.spec}: {kind}, at most {loaded.max_moves} moves and {loaded.max_plies} plies\n")
+    findings = look(loaded, games, seed)
+    answer: dict[str, Any] = {
+        "game": loaded.spec,
+        "findings": [{"rule": finding.rule, "text": finding.text} for finding in findings],
+    }
+    if findings:
+        if not json_output:
+            print(f"{len(findings)} thing{'s' * (len(findings) != 1)} to mend:")
+            print("\n".join(f"  {finding}" for finding in findings))
+    else:
+        if not json_output:
+            print(f"contract  {games} random games: all that must hold does\n")
+        answer |= _shown(loaded, seed, None if json_output else colour_wanted(no_color), quiet=json_output)
+    if json_output:
+        print_json(answer)
+    return 2 if findings else 0
+
+
+def _compiled(game: Game) -> bool:
+    from games.specialise import is_compiled
+
+    return is_compiled(game.rules)
+
+
+def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
+    """Perft, a playthrough, and the speed; printed unless quiet."""
+    from cluster.terminal import count, has_colour, rate, stdout_console
+    from games.drawing import draw
+
+    counts = _perft(game, seed)
+    texts, state, last = _playthrough(game, seed)
+    speed = _simulations_per_s(game)
+    if not quiet:
+        print("perft     depth  sequences")
+        for depth, nodes in enumerate(counts, start=1):
+            print(f"          {depth:>5}  {count(nodes)}")
+        outcome = float(game.calls.returns(state))
+        print(f"\na random game of {len(texts)} plies; the first player's return is {outcome:g}:")
+        print(f"  {' '.join(texts)}\n")
+        print(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
+        print(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
+    return {"perft": counts, "moves": texts, "simulations_per_s": round(speed, 1)}
+
+
+def _perft(game: Game, seed: int) -> list[int]:
+    from games.checking import deal
+    from games.perft import perft
+
+    counts: list[int] = []
+    started = time.monotonic()
+    while len(counts) < PERFT_DEPTH and time.monotonic() - started < 2.0:
+        counts.append(perft(game, deal(game, seed), len(counts) + 1))
+        if counts[-1] > PERFT_NODES or counts[-1] == 0:
+            break
+    return counts
+
+
+def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
+    """A random game: its moves as text, the last position, the last move."""
+    import random
+
+    from games.checking import deal
+
+    draw_from, state, texts, last = random.Random(seed), deal(game, seed), [], None
+    while moves := game.legal_moves(state):
+        last = draw_from.choice(moves)
+        texts.append(game.format_move(state, last))
+        game.calls.play(state, last)
+    return texts, state, last
+
+
+def _simulations_per_s(game: Game) -> float:
+    """Of a sequential search from the start, once its kernel is compiled; at most some seconds of it."""
+    from cluster.benchmark import sequential_rate
+
+    return sequential_rate(game, SIMULATIONS)

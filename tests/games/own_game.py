@@ -1,0 +1,48 @@
+"""Connect Four as games/README.md prints it, and spoilt versions of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "games" / "README.md"
+
+
+def connect_four() -> str:
+    """The text of the file that games/README.md builds."""
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    return str(code)
+
+
+def write(folder: Path, name: str = "connect4.py", **changes: str) -> str:
+    """Write the file, with each ``old`` text of ``changes`` (by name, see SPOILT) replaced; its path."""
+    text = connect_four()
+    for name_of_change in changes:
+        old, new = SPOILT[name_of_change]
+        assert old in text
+        text = text.replace(old, new)
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+SPOILT = {
+    "state": (
+        "    count = 0\n",
+        "    count = 0\n    state[WINNER] = state[WINNER] + 0 * count\n    state[43] ^= 4\n",
+    ),
+    "bounds": ("while 0 <= r < 6 and", "while 0 <= r and"),
+    "twice": ("        moves[count] = column\n", "        moves[count] = column // 2\n"),
+    "count": ("max_moves, max_plies, player_names = 7,", "max_moves, max_plies, player_names = 6,"),
+    "plies": ("max_plies, player_names = 7, 42,", "max_plies, player_names = 7, 4,"),
+    "returns": ("(0.0, 1.0, -1.0)", "(0.0, 2.0, -2.0)"),
+    "mover": ("    return state[PLIES] & 1\n", "    return 1 + (state[PLIES] & 1)\n"),
+    "none": ("    return state[WINNER] != 0 or state[PLIES] == 42\n", "    return state[WINNER] != 0\n"),
+    "text": ('"abcdefg"[move]', '"abcdeef"[move]'),
+    "blank": ('"abcdefg"[move]', '"column " + str(move)'),
+    "unknown": ("state[35 + column] == 0", "state[35 + column] == unknown"),
+    "type": ("        count += state[35 + column] == 0\n", "        count += 'a'\n"),
+    "uncompiled": ("@njit\ndef returns", "def returns"),
+    "same": ("np.zeros(44, dtype=np.int8)", "START"),
+    "board": ("cells[::-1]", "cells[::-1][0]"),
+    "shape": ("np.zeros(44, dtype=np.int8)", "np.zeros((4, 11), dtype=np.int8)"),
+}

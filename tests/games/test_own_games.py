@@ -1,0 +1,198 @@
+"""Games from files, from packages, in plain Python, and of OpenSpiel."""
+
+from __future__ import annotations
+
+import random
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput, catalogue, own
+from games.perft import perft
+from games.rng import new_stream
+from tests.games.common import JIT
+from tests.games.own_game import connect_four, write
+
+PUBLISHED_PERFT = (7, 49, 343, 2_401, 16_807, 117_649, 823_536)
+
+NIM = """
+from games import PythonGame
+
+class Heap:
+    def __init__(self, stones):
+        self.stones, self.mover = stones, 0
+    def current_player(self):
+        return self.mover
+    def legal_moves(self):
+        return list(range(1, min(3, self.stones) + 1))
+    def play(self, move):
+        self.stones -= move
+        self.mover = 1 - self.mover
+    def is_terminal(self):
+        return self.stones == 0
+    def returns(self):
+        return 1.0 if self.mover == 1 else -1.0
+    def format_move(self, move):
+        return f"take {move}"
+    def __str__(self):
+        return "o" * self.stones
+
+class Nim(PythonGame):
+    max_moves = 3
+    def __init__(self, stones=10):
+        super().__init__()
+        self.stones, self.max_plies = stones, stones
+    def new_position(self):
+        return Heap(self.stones)
+"""
+
+
+def test_connect_four_takes_under_60_lines() -> None:
+    assert len(connect_four().splitlines()) < 60
+
+
+def test_connect_four_has_the_published_counts(tmp_path: Path) -> None:
+    game = games.load(write(tmp_path))
+    for depth, count in enumerate(PUBLISHED_PERFT[: 7 if JIT else 4], start=1):
+        assert perft(game, game.initial_state(), depth) == count
+
+
+def test_an_edit_is_another_game_and_the_same_text_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    first = games.load(path)
+    assert games.load(path) is first
+    write(tmp_path, returns="")
+    second = games.load(path)
+    assert second is not first
+    assert second.rules.returns is not first.rules.returns
+
+
+def test_the_text_is_enough_where_the_file_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path / "cache"))
+    text = connect_four() + "\n# nobody else has this line\n"
+    game = games.load("elsewhere/connect4.py", text)
+    assert game.spec == "elsewhere/connect4.py"
+    assert perft(game, game.initial_state(), 3) == 343
+    (copy,) = (tmp_path / "cache").glob("*/connect4.py")
+    assert copy.read_text() == text
+
+
+def test_options_are_the_parameters_of_init(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM)
+    path = str(tmp_path / "nim.py")
+    assert games.load(path).options == {"stones": 10}
+    small = games.load(f"{path}:stones=4")
+    assert small.spec == f"{path}:stones=4"
+    assert games.load(small.spec).max_plies == 4
+    for wrong in ("stones=x", "stones=-1", "piles=2"):
+        with pytest.raises(InvalidInput, match="game option"):
+            games.load(f"{path}:{wrong}")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "can be read"),
+        ("x = 1", "found: none"),
+        ("from games import *\nclass A(Game): pass\nclass B(Game): pass", "found: A, B"),
+        ("from games import Game\nclass A(Game): pass", "define initial_state"),
+        ("import numpy\nnumpy.nothing", "line 2"),
+        ("def from_spec(spec):\n    return 3", "not a int"),
+        ("def from_spec(spec:\n", "line 1"),
+        (
+            "from games import Game\nclass A(Game):\n    def initial_state(self):\n        return None",
+            "has none",
+        ),
+    ],
+)
+def test_a_file_that_is_no_game_is_refused(text: str | None, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        games.load(str(path))
+    assert caught.value.field == "game"
+    assert words in str(caught.value)
+
+
+def test_files_can_be_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="not a file"):
+        games.load(write(tmp_path), files=False)
+    assert games.load("tictactoe", files=False).name == "tictactoe"
+
+
+def test_entry_points_of_packages_are_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pip_installed_nim.py").write_text(NIM)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    points = {"nim": EntryPoint("nim", "pip_installed_nim:Nim", own.GROUP)}
+    points["broken"] = EntryPoint("broken", "no_such_module:Nim", own.GROUP)
+    monkeypatch.setattr(own, "installed", lambda: points)
+    catalogue._load.cache_clear()
+    assert "nim" in games.names()
+    assert games.load("nim:stones=5").spec == "nim:stones=5"
+    with pytest.raises(InvalidInput, match="can be imported"):
+        games.load("broken")
+    catalogue._load.cache_clear()
+
+
+def test_plain_python_positions_play_by_the_contract(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM)
+    game = games.load(str(tmp_path / "nim.py"))
+    state = game.initial_state()
+    assert game.format_position(state) == "start"
+    game.play_text(state, ["take_3", "take_2"])
+    assert game.format_position(state) == "take_3/take_2"
+    assert [cell.text for cell in game.board(state).rows[0]] == ["o"] * 5
+    again = game.parse_position("take_3/take_2")
+    assert np.array_equal(again, state)
+    for wrong in ("take_4", "take_3/take_3/take_3/take_1/take_1", ""):
+        with pytest.raises(InvalidInput) as caught:
+            game.parse_position(wrong)
+        assert caught.value.field == "position"
+    # A position that the cache has forgotten is played out again.
+    game._positions.clear()  # type: ignore[attr-defined]
+    assert game.legal_moves(state) == [1, 2, 3]
+    assert game.rules.playout is not None
+    assert game.rules.playout(state, np.zeros(3, dtype=np.uint16), new_stream(1)) >= 2
+    assert game.rules.is_terminal(state)
+
+
+openspiel = pytest.mark.skipif(
+    not __import__("importlib").util.find_spec("pyspiel"), reason="OpenSpiel is not installed"
+)
+
+
+@openspiel
+def test_openspiel_games_agree_with_ours() -> None:
+    ours, theirs = games.load("tictactoe"), games.load("openspiel:tic_tac_toe")
+    assert theirs.spec == "openspiel:tic_tac_toe"
+    for seed in range(20):
+        draw = random.Random(seed)
+        state, twin = ours.initial_state(), theirs.initial_state()
+        while moves := ours.legal_moves(state):
+            assert theirs.legal_moves(twin) == moves
+            assert theirs.calls.current_player(twin) == ours.calls.current_player(state)
+            move = draw.choice(moves)
+            ours.calls.play(state, move)
+            theirs.calls.play(twin, move)
+        assert theirs.calls.is_terminal(twin)
+        assert theirs.calls.returns(twin) == ours.calls.returns(state)
+
+
+@openspiel
+def test_openspiel_parameters_and_move_texts_read_back() -> None:
+    game = games.load("openspiel:mnk(m=5,n=4,k=4)")
+    assert games.load(game.spec).max_plies == game.max_plies == 20
+    state = game.initial_state()
+    for move in game.legal_moves(state):
+        assert game.parse_move(state, game.format_move(state, move)) == move
+
+
+@openspiel
+@pytest.mark.parametrize("name", ["kuhn_poker", "backgammon", "no_such_game", "mnk(m=zero)", ""])
+def test_other_openspiel_games_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="game"):
+        games.load(f"openspiel:{name}")
