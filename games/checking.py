@@ -296,11 +296,13 @@ def _own_playout(game: Game, seed: int) -> Iterator[_Found]:
     if game.rules.playout is None:
         return
     number = PLAYOUTS if is_compiled(game.rules) else 50
-    extra = {"playout": specialise([default_playout], game)["default_playout"]}
+    twin = game.playout_game
+    extra = {"playout": specialise([default_playout], twin)["default_playout"]}
     kinds: list[tuple[Any, Any]] = []
-    start, moves = deal(game, seed), np.zeros(game.max_moves, dtype=np.uint16)
-    for bound in (None, extra):
-        run = specialise([_play_all], game, bound)["_play_all"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    for played, bound in ((game, None), (twin, extra)):
+        start = deal(played, seed)
+        run = specialise([_play_all], played, bound)["_play_all"]
         lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
         with np.errstate(over="ignore"):
             run(start, start.copy(), moves, new_stream(seed, len(kinds)), lengths, results)

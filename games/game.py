@@ -86,6 +86,11 @@ class Game(ABC):
         return calls_of(self)
 
     @property
+    def playout_game(self) -> Game:
+        """The game whose random moves ``rules.playout`` plays: itself, unless playouts leave out a rule."""
+        return self
+
+    @property
     def hidden_information(self) -> bool:
         """Whether there is anything that a player does not see."""
         return self.rules.determinize is not None

@@ -14,7 +14,7 @@ import time
 import games
 from games.solving import solve
 
-GAMES = ("morris:variant=six", "morris:variant=six,fly_at=3")
+GAMES = ("morris:variant=six", "morris:variant=six,fly=yes")
 
 
 def report(spec: str) -> str:

@@ -4,7 +4,8 @@ Points are named as on a chess board: nine men's morris has a1, d1, g1 on its bo
 is ``d6`` (place), ``d6-d5`` (move) or ``xb4`` (remove). A position's text is its rows from the
 top, divided by '/', each with a sign for every point from the left (``w``, ``b``, ``.``), then who
 moves (``w`` or ``b``, with an ``x`` if a stone is to be removed), both hands, and the turns so far:
-``..b/.../... w 8 8 2``. What was there before the position is not part of its text.
+``..b/.../... w 8 8 2``. What was there before the position is not part of its text, but for the
+word ``drawn`` at the end of a game that was ended by repetition.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ RULES = Rules(
 )
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
-_REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})")
+_REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")
 _FORM = "a space, w or b (wx or bx to remove), both hands and the turns so far"
+_REPEATED = " drawn"
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ class Morris(Game):
         self.max_plies = self.cap + 2 * kind.stones
         self.nominal_simulations_per_s = kind.nominal
 
+    @property
+    def playout_game(self) -> Morris:
+        """Playouts know the cap and no repetition: see games/morris/playout.py."""
+        return Morris(**{**self.options, "repetition": "none"})  # type: ignore[arg-type]
+
     def initial_state(self) -> State:
         """An empty board, ``int64[HISTORY + n]`` (see `games.morris.rules`)."""
         history = 0 if self.repetition == "none" else self.cap + 1
@@ -141,7 +148,8 @@ class Morris(Game):
             rows.append("".join(".wb"[owners[self._bit_at[column, row]]] for column in columns))
         mover = "wb"[int(state[rules.MOVER])] + "x" * int(state[rules.REMOVING])
         hands = f"{state[rules.HANDS]} {state[rules.HANDS + 1]}"
-        return f"{'/'.join(rows)} {mover} {hands} {state[rules.TURNS]}"
+        text = f"{'/'.join(rows)} {mover} {hands} {state[rules.TURNS]}"
+        return text + _REPEATED if self._repeated(state) else text
 
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote, without history; raises InvalidInput (``position``)."""
@@ -167,11 +175,20 @@ class Morris(Game):
         self._check(state, text)
         rules.settle(state)
         if not state[rules.OVER]:
-            if state[rules.TURNS] >= self.cap:
+            if (state[rules.TURNS] >= self.cap and not state[rules.REMOVING]) or found[6]:
                 state[rules.OVER] = 1
             elif self.repetition != "none" and not state[rules.REMOVING] and not state[rules.HANDS + 1]:
                 state[rules.HISTORY], state[rules.SEEN] = rules.key_of(state), 1
         return state
+
+    def _repeated(self, state: State) -> bool:
+        """Whether the game ended by repetition: nothing but the past says so."""
+        if not state[rules.OVER] or state[rules.RESULT] or state[rules.TURNS] >= self.cap:
+            return False
+        twin = state.copy()
+        twin[rules.OVER] = 0
+        rules.settle(twin)
+        return not twin[rules.OVER]
 
     def _check(self, state: State, text: str) -> None:
         """Raise InvalidInput for what no game comes to."""

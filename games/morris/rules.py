@@ -141,6 +141,7 @@ def play(state: State, move: int) -> None:
     state[TURNS] += 1
     if closes_mill(board, state[STONES + player], to):
         if state[MILL_WINS] != 0:
+            state[MOVER] = 1 - player
             state[OVER], state[RESULT] = 1, 1 - 2 * player
             return
         if state[STONES + 1 - player] != 0:
