@@ -54,8 +54,8 @@ def test_boards_have_as_many_points_mills_and_edges_as_they_should(
         # Shares of draws of separate programs, to the percent: by the cap, and by the first repetition.
         ("morris:repetition=none", True, 0.30),
         ("morris:variant=six,repetition=none", True, 0.25),
-        ("morris", False, 0.66),
-        ("morris:variant=six", False, 0.86),
+        ("morris:cap=1000", False, 0.66),
+        ("morris:variant=six,cap=1000", False, 0.86),
     ],
 )
 def test_random_play_draws_as_often_as_is_known(spec: str, own: bool, drawn: float) -> None:
