@@ -196,3 +196,12 @@ def test_openspiel_parameters_and_move_texts_read_back() -> None:
 def test_other_openspiel_games_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="game"):
         games.load(f"openspiel:{name}")
+
+
+def test_rules_may_reckon_with_a_move_when_nothing_is_compiled(tmp_path: Path) -> None:
+    """`play` gets a whole number that can be negated: 0 minus 1 is no number of the moves' own type."""
+    path = Path(write(tmp_path))
+    path.write_text(path.read_text().replace(", njit\n", "\n\n\ndef njit(rule):\n    return rule\n", 1))
+    game = games.load(str(path))
+    assert not hasattr(game.rules.play, "py_func")
+    assert perft(game, game.initial_state(), 3) == 343
