@@ -139,7 +139,7 @@ def _repeats(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]
         ends = [state.copy(), state.copy()]
         for end in ends:
             game.calls.play(end, move)
-        if not np.array_equal(*ends):
+        if not np.array_equal(ends[0], ends[1]):
             name = game.format_move(state, move)
             yield "again", Finding("play", f"({name}) led to another state the second time, at ply {plies}")
 

@@ -134,20 +134,26 @@ METHOD = "    def format_move("
     ("method", "rule", "words"),
     [
         (
-            "    def parse_position(self, text):\n        state = super().parse_position(text)\n"
-            "        state[WINNER] = 0\n        return state\n\n",
+            (
+                "    def parse_position(self, text):\n        state = super().parse_position(text)\n"
+                "        state[WINNER] = 0\n        return state\n\n"
+            ),
             "parse_position",
             "where the game is over, reads back otherwise",
         ),
         (
-            "    def parse_position(self, text):\n"
-            "        return super().parse_position(text) if text else self.initial_state()\n\n",
+            (
+                "    def parse_position(self, text):\n"
+                "        return super().parse_position(text) if text else self.initial_state()\n\n"
+            ),
             "parse_position",
             "takes '' for a position",
         ),
         (
-            "    count = 0\n\n    def canonical(self, state):\n        self.count += 1\n"
-            "        state = state.copy()\n        state[0] = self.count % 2\n        return state\n\n",
+            (
+                "    count = 0\n\n    def canonical(self, state):\n        self.count += 1\n"
+                "        state = state.copy()\n        state[0] = self.count % 2\n        return state\n\n"
+            ),
             "parse_position",
             "yet another array",
         ),

@@ -11,6 +11,8 @@ import pytest
 
 import games
 from games import InvalidInput, catalogue, own
+from games.checking import check
+from games.drawing import draw
 from games.perft import perft
 from games.rng import new_stream
 from tests.games.common import JIT
@@ -205,3 +207,64 @@ def test_rules_may_reckon_with_a_move_when_nothing_is_compiled(tmp_path: Path) -
     game = games.load(str(path))
     assert not hasattr(game.rules.play, "py_func")
     assert perft(game, game.initial_state(), 3) == 343
+
+
+GRID = """
+import numpy as np
+from games import Game, Rules, njit
+
+@njit
+def current_player(state):
+    return state[12] & 1
+
+@njit
+def legal_moves(state, moves):
+    count = 0
+    for cell in range(12):
+        if state[cell] == 0:
+            moves[count] = cell
+            count += 1
+    return count
+
+@njit
+def play(state, move):
+    state[move] = 1 + (state[12] & 1)
+    state[12] += 1
+
+@njit
+def is_terminal(state):
+    return state[12] == 12
+
+@njit
+def returns(state):
+    return 0.0
+
+class Fill(Game):
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns)
+    max_moves = max_plies = 12
+    rows, columns = 3, 4
+
+    def initial_state(self):
+        return np.zeros(13, dtype=np.int8)
+
+    def cell(self, state, row, column):
+        return (None, 0, 1)[state[row * 4 + column]]
+"""
+
+
+def test_a_game_that_gives_a_grid_has_cells_for_moves_and_a_board(tmp_path: Path) -> None:
+    (tmp_path / "fill.py").write_text(GRID)
+    game = games.load(str(tmp_path / "fill.py"))
+    state = game.initial_state()
+    moves = game.play_text(state, ["a1", "d3", "b2"])
+    assert moves == [0, 11, 5]
+    drawn = draw(game.board(state, moves[-1]), colour=False)
+    assert drawn.splitlines() == ["3  .  .  .  O", "2  . [X] .  .", "1  X  .  .  .", "   a  b  c  d"]
+    assert game.cells_of(11) == (0, 3)
+    assert check(game, games=2) == []
+
+
+def test_positions_without_a_text_of_their_own_are_drawn_as_their_moves(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM.replace("def __str__", "def other"))
+    game = games.load(str(tmp_path / "nim.py"))
+    assert draw(game.board(game.initial_state()), colour=False).split() == list("start")

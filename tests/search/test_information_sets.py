@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-import games
 from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
