@@ -239,7 +239,8 @@ def _own_playout(game: Game, seed: int) -> Iterator[Found]:
         run = specialise([_play_all], played, bound)["_play_all"]
         lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
         with np.errstate(over="ignore"):
-            run(start, start.copy(), moves, new_stream(seed, len(kinds)), lengths, results)
+            stream = new_stream(seed, len(kinds))
+            ask(game, "playout", run, start, start.copy(), moves, stream, lengths, results)
         kinds.append((lengths, results))
     for what, ours, theirs in zip(("length", "result"), *kinds, strict=True):
         error = float(np.sqrt((ours.var() + theirs.var()) / number))

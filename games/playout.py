@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from games.rng import Stream
 from games.rules import Moves, State
 from games.unbound import is_terminal, play, random_move
@@ -15,6 +17,6 @@ def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> i
     """
     plies = 0
     while plies < max_plies and not is_terminal(state):
-        play(state, random_move(state, moves, stream))
+        play(state, np.int64(random_move(state, moves, stream)))
         plies += 1
     return plies

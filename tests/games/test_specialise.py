@@ -204,6 +204,7 @@ def test_a_game_without_a_playout_gets_the_default_one() -> None:
 SCRIPT = """
 import json, games
 from games.game import Moves, State
+from games.jit import source_of
 from games.perft import count_sequences, perft
 from games.specialise import specialise
 
