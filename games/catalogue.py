@@ -11,11 +11,13 @@ from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
 from games.spec import OPENSPIEL, Spec, is_path, parse_spec
+from games.thud import Thud
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
+    "thud": Thud.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }
 
