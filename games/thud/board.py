@@ -60,7 +60,7 @@ def on_board(row: int, column: int) -> bool:
 
 @njit
 def line_of(cell: int, kind: int) -> tuple[int, int]:
-    """The number of the line of a kind (0 row, 1 column, 2 and 3 diagonals) through a cell, and its bit there."""
+    """The line of a kind (0 row, 1 column, 2 and 3 diagonals) through a cell, and the cell's bit in it."""
     row, column = cell >> 4, cell & 15
     if kind == 0:
         return row, column

@@ -19,7 +19,8 @@ NUM_VARIANTS = 9
 
 def _paths() -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
     """FIRST_PATH and ENDS."""
-    first, ends = np.zeros(4 * 256, dtype=np.int32), []
+    first = np.zeros(4 * 256, dtype=np.int32)
+    ends: list[int] = []
     places = {(cell, kind): source_of(line_of)(cell, kind) for cell in CELLS for kind in range(4)}
     for (cell, kind), (line, _) in places.items():
         others = sorted((places[other, kind][1], other) for other in CELLS if places[other, kind][0] == line)

@@ -28,7 +28,7 @@ _FORM = (
 
 
 class Thud(Game):
-    """Thud with its options fixed; all share one set of compiled rules. FIRST is the dwarfs, whoever begins."""
+    """Thud with its options fixed; all share one set of rules. FIRST is the dwarfs, whoever begins."""
 
     name = "thud"
     player_names = ("dwarfs", "trolls")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, next_uint64
 from games.rules import FIRST, Moves
 from games.thud.board import (
@@ -125,11 +125,11 @@ def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
 
 
 @njit
-def variant_is_legal(state: State, target: int, is_shove: bool, variant: int) -> bool:
+def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) -> bool:
     """Whether a troll that lands on ``target`` may take what the variant says."""
     rule = state[CAPTURE]
     takes = near(state, target) != 0
-    must_take = is_shove and state[SHOVE_CAPTURES] != 0
+    must_take = is_shove and bool(state[SHOVE_CAPTURES] != 0)
     if rule == ALL_FORCED:
         return variant == 1 and (takes or not must_take)
     if variant == 0:
@@ -168,7 +168,7 @@ def draw(state: State, stream: Stream) -> tuple[int, int, int]:
 
 @njit
 def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
-    """Source and target of a random move of a dwarf; proposals are (dwarf, one of 46 cells in line with it)."""
+    """A random move of a dwarf; proposals are (dwarf, one of 46 cells in line with it)."""
     count = np.uint64(state[DWARFS])
     while True:
         bits = next_uint64(stream)
@@ -208,14 +208,14 @@ def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
     while True:
         bits = next_uint64(stream)
         source = state[TROLL + np.int64(((bits >> _S32) * np.uint64(count)) >> _S32)]
-        slot = np.int64(((bits & _LOW_32) * num_slots) >> _S32)
-        variant = 1
+        number = np.int64(((bits & _LOW_32) * num_slots) >> _S32)
+        slot, variant = number, np.int64(1)
         if num_variants > 1:
-            variant = slot % num_variants
-            slot //= num_variants
+            slot = number // num_variants
+            variant = number - slot * num_variants
         target = source + AROUND[slot] if slot < 8 else shoved_to(state, source, state[TROLL + slot - 8])
-        if state[BOARD + target] == EMPTY and variant_is_legal(state, target, slot >= 8, variant):
-            return source, target, variant
+        if state[BOARD + target] == EMPTY and variant_is_legal(state, target, bool(slot >= 8), variant):
+            return source, target, int(variant)
 
 
 @njit

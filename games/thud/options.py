@@ -31,7 +31,7 @@ MOST_PLIES = 5000
 
 
 def read_options(spec: Spec) -> dict[str, str | int]:
-    """All options of a spec, defaults included, in their canonical order; raises InvalidInput (field ``game``)."""
+    """All options, defaults included, in their canonical order; raises InvalidInput (field ``game``)."""
     options = Options(spec, "game")
     ruleset = options.choice("ruleset", "official", tuple(RULESETS))
     preset = RULESETS[ruleset]

@@ -7,8 +7,6 @@ from games.rng import Stream
 from games.rules import FIRST, Moves, Rules
 from games.thud.board import (
     AGREEMENT,
-    ALL_FORCED,
-    ALL_OR_NONE,
     AROUND,
     BOARD,
     BY_AGREEMENT,
@@ -21,6 +19,7 @@ from games.thud.board import (
     FIRST_TROLL,
     MOVER,
     NO_CAPTURE,
+    ONE_OR_NONE,
     OVER,
     PLIES,
     SINCE,
@@ -132,7 +131,7 @@ def _take_dwarfs(state: State, cell: int, variant: int) -> int:
     rule = state[CAPTURE]
     for direction in range(8):
         beside = cell + AROUND[direction]
-        if rule == ALL_FORCED or rule == ALL_OR_NONE or variant == 1 + direction:
+        if rule != ONE_OR_NONE or variant == 1 + direction:
             piece = state[BOARD + beside]
             if EMPTY < piece < FIRST_TROLL:
                 take_dwarf(state, beside)
@@ -161,10 +160,10 @@ def is_over(state: State) -> bool:
 
 @njit
 def _trolls_are_stuck(state: State) -> bool:
-    for i in range(state[TROLLS]):  # noqa: SIM110 - compiled code has no generators
-        if not is_shut_in(state, state[TROLL + i]):
-            return False
-    return True
+    i = 0
+    while i < state[TROLLS] and is_shut_in(state, state[TROLL + i]):
+        i += 1
+    return bool(i == state[TROLLS])
 
 
 RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout, random_move, evaluate=returns)

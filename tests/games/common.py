@@ -34,6 +34,9 @@ SPECS = [
     "gomoku:size=7,candidates=4,overline=not",
     "grundy",
     "grundy:pile=99",
+    "thud:turns=150",
+    "thud:ruleset=seed",
+    "thud:first=trolls,troll_capture=one_or_none,end=seed_agreement,count=plies,agreement_moves=12",
 ]
 
 
