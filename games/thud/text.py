@@ -1,10 +1,11 @@
 """Thud's cells, moves and positions as text.
 
 A position is its rows from the top, divided by '/', each of them only as wide as the octagon is there;
-who moves, ``d`` or ``T``; and three counts: the moves of the dwarfs since they last took a troll,
-those of the trolls since they last took a dwarf, and the plies of the game. In a row ``d`` and ``T``
-are pieces, ``*`` is the Thudstone, and a number is so many empty cells. Without the counts nothing
-was played before.
+who moves, ``d`` or ``T``; and three counts: the moves since the dwarfs last took a troll, those since
+the trolls last took a dwarf, and the plies of the game. Moves are the player's own with
+``count=own_moves``, those of both with ``count=plies`` or ``end=cap``. In a row ``d`` and ``T`` are
+pieces, ``*`` is the Thudstone, and a number is so many empty cells. Without the counts it is as if
+nothing was played before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PIECES = ("d", "T")
 """Of the dwarfs and of the trolls."""
 COLUMNS = "ABCDEFGHJKLMNOP"
 _ROW = re.compile(r"(?:[dT*]|[1-9][0-9]?)+")
-_ITEM = re.compile(r"[dT*]|[0-9]+")
+_ITEM = re.compile(r"[dT*]|[1-9][0-9]?")
 _MOVE = re.compile(r"([dT])([A-P][0-9]+)-([A-P][0-9]+)((?:x[A-P][0-9]+)*)")
 
 

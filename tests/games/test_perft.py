@@ -8,6 +8,7 @@ import pytest
 
 import games
 from games.perft import divide, perft
+from tests.games.common import JIT
 
 
 class Suite(NamedTuple):
@@ -32,6 +33,11 @@ SUITES = [
     # A separate program's count over multisets, and over those of tests/games/naive.py.
     Suite("grundy", "", [9, 77, 586, 3_920, 22_661, 112_088, 468_809]),
     Suite("grundy:pile=50", "", [24, 564, 12_708, 273_480]),
+    # Official: published with a fork of OpenSpiel, made by yet another engine; seed: a separate program.
+    Suite("thud", "", [656, 22_624, 14_142_624] if JIT else [656, 22_624]),
+    Suite("thud:first=trolls", "", [32, 20_360] if JIT else [32]),
+    Suite("thud:ruleset=seed", "", [656, 36_296, 22_604_592] if JIT else [656]),
+    Suite("thud:ruleset=seed,first=trolls", "", [56, 35_472] if JIT else [56]),
     # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
     Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
 ]
