@@ -1,1 +1,5 @@
 """Thud: dwarfs against trolls."""
+
+from games.thud.game import Thud
+
+__all__ = ["Thud"]

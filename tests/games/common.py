@@ -42,6 +42,9 @@ SPECS = [
     "morris:variant=twelve,repetition=none",
     "grundy",
     "grundy:pile=99",
+    "thud:turns=150",
+    "thud:ruleset=seed",
+    "thud:first=trolls,troll_capture=one_or_none,end=seed_agreement,count=plies,agreement_moves=12",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 
 import numpy as np
@@ -143,7 +144,11 @@ def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> No
                 state = game.initial_state()
                 if all(_play_if_legal(game, state, move) for move in moves):
                     states.append(game.canonical(state))
-        assert all(np.array_equal(state, states[0]) for state in states)
+        # Where pieces are taken, another order can lead to another position.
+        text = game.format_position(states[0])
+        alike = [game.format_position(state) == text for state in states]
+        assert [np.array_equal(state, states[0]) for state in states] == alike
+        assert all(alike) or game.name == "thud"
         num_orders += len(states)
     assert num_orders > 10
 
@@ -171,7 +176,8 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
         # A stone that was removed is nobody's any more.
         assert board.rows[row][column].owner in (mover, None)
         assert sum(each.last for cells in board.rows for each in cells) == 1
-        assert game.format_move(before, move).endswith(board.column_labels[column] + board.row_labels[row])
+        label = board.column_labels[column] + board.row_labels[row]
+        assert label in re.split("[-x]", game.format_move(before, move))
     assert len(draw(board, colour=False).splitlines()) == len(board.rows) + 1
 
 
@@ -243,7 +249,7 @@ def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> No
     default_lengths, default_results = sample(twin, twin_start, number, 31, own=False)
     assert lengths.min() >= 1
     assert lengths.max() <= game.max_plies
-    assert set(np.unique(results)) <= {-1.0, 0.0, 1.0}
+    assert np.abs(results).max() <= 1.0
     for ours, theirs in ((lengths, default_lengths), (results, default_results)):
         error = np.sqrt((ours.var() + theirs.var()) / number)
         assert abs(ours.mean() - theirs.mean()) <= 5 * error

@@ -8,6 +8,7 @@ import pytest
 
 import games
 from games.perft import divide, perft
+from tests.games.common import JIT
 
 
 class Suite(NamedTuple):
@@ -40,6 +41,11 @@ SUITES = [
     Suite("morris:variant=twelve", "", [24, 552, 12_144, 255_024, 5_100_480]),
     Suite("morris:variant=three,move=any", "", [9, 72, 504, 3_024, 15_120, 54_720, 444_528]),
     Suite("morris:variant=three", "", [9, 72, 504, 3_024, 15_120, 54_720, 148_896]),
+    # Official: published with a fork of OpenSpiel, made by yet another engine; seed: a separate program.
+    Suite("thud", "", [656, 22_624, 14_142_624] if JIT else [656, 22_624]),
+    Suite("thud:first=trolls", "", [32, 20_360] if JIT else [32]),
+    Suite("thud:ruleset=seed", "", [656, 36_296, 22_604_592] if JIT else [656]),
+    Suite("thud:ruleset=seed,first=trolls", "", [56, 35_472] if JIT else [56]),
     # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
     Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
 ]

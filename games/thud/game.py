@@ -1,0 +1,192 @@
+"""Thud: 32 dwarfs against 8 trolls on an octagon of 165 cells around the Thudstone.
+
+Cells are A to P without I, left to right, and 1 to 15 from the bottom. A move is the piece, where it
+stands, where it goes, and what it takes: ``dO11-O9``, ``dA6-B7xB7``, ``TG7-F7xF8xG8``. What it
+takes may be left out where only one move is meant. The form of a position is told in `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from games.errors import InvalidInput
+from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, State
+from games.jit import source_of
+from games.spec import Spec
+from games.specialise import specialise
+from games.thud import board as layout
+from games.thud import rules, text
+from games.thud.codes import NUM_VARIANTS, PATH_OF, decode
+from games.thud.moves import PROPOSALS, path_is_legal, variant_is_legal
+from games.thud.options import CAPTURES, ENDS, read_options
+from games.thud.rules import is_over
+
+_COUNTS = (layout.SINCE, layout.SINCE + 1, layout.PLIES)
+_FORM = (
+    "rows, d or T to move, and nothing or three counts: since the dwarfs took, since the trolls took, plies"
+)
+
+
+class Thud(Game):
+    """Thud with its options fixed; all share one set of rules. FIRST is the dwarfs, whoever begins."""
+
+    name = "thud"
+    player_names = ("dwarfs", "trolls")
+    rules = rules.RULES
+    max_moves = layout.MAX_DWARFS * PROPOSALS
+    nominal_simulations_per_s = 30_000.0
+
+    def __init__(self, options: dict[str, str | int]) -> None:
+        """``options`` as `options.read_options` gives them: all of them."""
+        self.options = options
+        self.max_plies = int(options["turns"])
+        self._first = ("dwarfs", "trolls").index(str(options["first"]))
+        self._start = self._state_of(layout.DWARF_STARTS, layout.TROLL_STARTS)
+        self._start[layout.MOVER] = self._first
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Thud:
+        """The game that the spec names; raises InvalidInput for an option that it does not have."""
+        return cls(read_options(spec))
+
+    def initial_state(self) -> State:
+        """The start position, ``int32[STATE_LENGTH]`` (see `games.thud.board`)."""
+        return self._start.copy()
+
+    def format_move(self, state: State, move: int) -> str:
+        """Such as ``TG7-F7xF8xG8``."""
+        source, target, variant = _decode(move)
+        taken = self._taken(state, target, variant)
+        return text.format_move(text.PIECES[int(state[layout.MOVER])], source, target, taken)
+
+    def parse_move(self, state: State, move: str) -> int:
+        """The legal move that the text means; raises InvalidInput (field ``moves``)."""
+        parts = text.split_move(move)
+        if state[layout.OVER]:
+            raise InvalidInput("moves", move, GAME_OVER)
+        if parts is None:
+            raise InvalidInput("moves", move, "a move such as dO11-O9, dA6-B7xB7, TG7-F7 or TG7-F7xF8xG8")
+        piece, source, target, taken = parts
+        mover = int(state[layout.MOVER])
+        if piece != text.PIECES[mover] or self._piece_on(state, source) != piece:
+            raise InvalidInput("moves", move, f"a move of a piece of the {self.player_names[mover]}")
+        legal = self._call("legal_variants")(state, source, target)
+        variants = [variant for variant in range(NUM_VARIANTS) if legal >> variant & 1]
+        takes = {variant: self._taken(state, target, variant) for variant in variants}
+        meant = [variant for variant in variants if sorted(takes[variant]) == sorted(taken)]
+        if not meant and not taken and len(variants) == 1:
+            meant = variants
+        if not meant:
+            shown = [text.format_move(piece, source, target, takes[variant]) for variant in variants]
+            raise InvalidInput("moves", move, " or ".join(shown) or "a legal move")
+        return NUM_VARIANTS * PATH_OF[source, target] + meant[0]
+
+    def format_position(self, state: State) -> str:
+        """Rows from the top, who moves, and the three counts."""
+        counts = " ".join(str(int(state[field])) for field in _COUNTS)
+        return f"{text.format_rows(self._signs(state))} {text.PIECES[int(state[layout.MOVER])]} {counts}"
+
+    def parse_position(self, position: str) -> State:
+        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
+        rows, *rest = position.split(" ")
+        signs = text.parse_rows(rows)
+        if isinstance(signs, str):
+            raise InvalidInput("position", position, signs)
+        if len(rest) not in (1, 4) or rest[0] not in text.PIECES or not all(map(_is_count, rest[1:])):
+            raise InvalidInput("position", position, _FORM)
+        mover = text.PIECES.index(rest[0])
+        turn = int(mover != self._first)
+        since_dwarfs, since_trolls, plies = map(int, rest[1:]) if rest[1:] else (0, 0, turn)
+        pieces = {piece: [cell for cell in signs if signs[cell] == piece] for piece in text.PIECES}
+        if len(pieces["d"]) > layout.MAX_DWARFS or len(pieces["T"]) > layout.MAX_TROLLS:
+            raise InvalidInput("position", position, "at most 32 dwarfs and 8 trolls")
+        if plies % 2 != turn or plies > self.max_plies:
+            parity = "odd" if turn else "even"
+            raise InvalidInput("position", position, f"an {parity} number of plies, at most {self.max_plies}")
+        if max(since_dwarfs, since_trolls) > plies:
+            raise InvalidInput("position", position, "no more moves since a capture than plies")
+        state = self._state_of(sorted(pieces["d"]), sorted(pieces["T"]))
+        state[layout.MOVER], state[layout.PLIES] = mover, plies
+        state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
+        self._call("settle")(state)
+        return state
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The position as 15 x 15 cells; the corners are blank."""
+        last = None if last_move is None else _decode(last_move)[1]
+        signs = {layout.STONE: "*", **self._signs(state)}
+        owners = {"d": FIRST, "T": SECOND}
+        rows = []
+        for row in range(layout.SIZE, 0, -1):
+            cells = [16 * row + column for column in range(1, layout.SIZE + 1)]
+            shown = [signs.get(cell, "." if cell in layout.CELLS else " ") for cell in cells]
+            rows.append(
+                [Cell(sign, owners.get(sign), cell == last) for cell, sign in zip(cells, shown, strict=True)]
+            )
+        return Board(rows, [str(row) for row in range(layout.SIZE, 0, -1)], list(text.COLUMNS))
+
+    def cells_of(self, move: int) -> tuple[int, int]:
+        """The (row, column) of the drawn board where the move ends, row 0 on top."""
+        target = _decode(move)[1]
+        return layout.SIZE - (target >> 4), (target & 15) - 1
+
+    def _call(self, name: str) -> Callable[..., int]:
+        return specialise([legal_variants, settle], self)[name]
+
+    def _state_of(self, dwarfs: list[int], trolls: list[int]) -> State:
+        state = layout.state_of(dwarfs, trolls)
+        options = self.options
+        state[layout.CAPTURE] = CAPTURES[str(options["troll_capture"])]
+        state[layout.SHOVE_CAPTURES] = options["shove_requires_capture"] == "yes"
+        state[layout.END] = ENDS[str(options["end"])]
+        state[layout.BY_PLIES] = options["end"] == "cap" or options["count"] == "plies"
+        state[layout.AGREEMENT] = options["agreement_moves"]
+        state[layout.NO_CAPTURE] = options["no_capture"]
+        state[layout.TURNS] = options["turns"]
+        return state
+
+    def _signs(self, state: State) -> dict[int, str]:
+        """The pieces by cell."""
+        return {cell: sign for cell in layout.CELLS if (sign := self._piece_on(state, cell))}
+
+    def _piece_on(self, state: State, cell: int) -> str:
+        """``d``, ``T``, or nothing."""
+        piece = int(state[layout.BOARD + cell])
+        return "" if piece <= layout.EMPTY else "d" if piece < layout.FIRST_TROLL else "T"
+
+    def _taken(self, state: State, target: int, variant: int) -> list[int]:
+        """The cells of what a move to ``target`` takes."""
+        if state[layout.MOVER] == FIRST:
+            return [target] if self._piece_on(state, target) else []
+        beside = [target + int(step) for step in layout.AROUND]
+        if state[layout.CAPTURE] == layout.ONE_OR_NONE:
+            return [beside[variant - 1]] if variant else []
+        return [cell for cell in beside if self._piece_on(state, cell) == "d"] if variant else []
+
+
+_decode = source_of(decode)
+
+
+def legal_variants(state: State, source: int, target: int) -> int:
+    """Generic: a mask of the variants with which the mover's piece on ``source`` may go to ``target``."""
+    if not path_is_legal(state, source, target):
+        return 0
+    if state[layout.MOVER] == FIRST:
+        return 1
+    rows, columns = abs((target >> 4) - (source >> 4)), abs((target & 15) - (source & 15))
+    mask = 0
+    for variant in range(NUM_VARIANTS):
+        if variant_is_legal(state, target, max(rows, columns) > 1, variant):
+            mask |= 1 << variant
+    return mask
+
+
+def settle(state: State) -> int:
+    """Generic: find out whether the game is over; ``state`` is modified in place."""
+    over = is_over(state)
+    state[layout.OVER] = over
+    return int(over)
+
+
+def _is_count(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= 5 and word == str(int(word))

@@ -1,0 +1,236 @@
+"""Which moves are legal: all of them listed, and one drawn at random without a list.
+
+A random move is drawn by rejection: from a fixed set of proposals that holds every legal move
+exactly once, uniformly, until one is legal. So each legal move has the same chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.jit import Int, njit
+from games.rng import Stream, next_uint64
+from games.rules import FIRST, Moves
+from games.thud.board import (
+    ALL_FORCED,
+    ALL_OR_NONE,
+    AROUND,
+    BOARD,
+    CAPTURE,
+    CELLS,
+    DWARF,
+    DWARFS,
+    EMPTY,
+    FIRST_TROLL,
+    LINES,
+    MOVER,
+    SHOVE_CAPTURES,
+    STEPS,
+    TROLL,
+    TROLLS,
+    State,
+    line_of,
+    near,
+)
+from games.thud.codes import NUM_VARIANTS, encode
+
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_S32 = np.uint64(32)
+
+PROPOSALS = 46
+"""Cells that a dwarf may be proposed to move to: 14 of its row, 14 of its column, 9 of each diagonal."""
+_KIND = np.array([0] * 14 + [1] * 14 + [2] * 9 + [3] * 9, dtype=np.int32)
+_OFFSET = np.array([*range(14), *range(14), *range(9), *range(9)], dtype=np.int32)
+
+
+def _first_bits() -> list[int]:
+    """For each line its first bit on the board; 1 for rows and columns, all of which are proposed whole."""
+    first = [1] * 96
+    for line, diagonal in [(48 + d, [c for c in CELLS if (c >> 4) - (c & 15) == d]) for d in range(-9, 10)]:
+        first[line] = min(cell & 15 for cell in diagonal)
+    for line, diagonal in [(64 + s, [c for c in CELLS if (c >> 4) + (c & 15) == s]) for s in range(7, 26)]:
+        first[line] = min(cell & 15 for cell in diagonal)
+    return first
+
+
+_FIRST_BIT = np.array(_first_bits(), dtype=np.int32)
+
+
+@njit
+def dwarfs_behind(state: State, cell: int, step: int) -> int:
+    """How many dwarfs stand in the unbroken line that ends at the dwarf on ``cell``, itself included."""
+    count = 0
+    while EMPTY < state[BOARD + cell] < FIRST_TROLL:
+        count += 1
+        cell -= step
+    return count
+
+
+@njit
+def trolls_behind(state: State, cell: int, step: int) -> int:
+    """The same for trolls."""
+    count = 0
+    while state[BOARD + cell] >= FIRST_TROLL:
+        count += 1
+        cell -= step
+    return count
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    """Write the codes of all legal moves, piece by piece; returns how many."""
+    count = 0
+    if state[MOVER] == FIRST:
+        for i in range(state[DWARFS]):
+            count = _list_dwarf(state, state[DWARF + i], moves, count)
+    else:
+        for i in range(state[TROLLS]):
+            count = _list_troll(state, state[TROLL + i], moves, count)
+    return count
+
+
+@njit
+def _list_dwarf(state: State, source: int, moves: Moves, count: int) -> int:
+    for direction in range(8):
+        step = AROUND[direction]
+        target = source + step
+        distance = 1
+        while state[BOARD + target] == EMPTY:
+            moves[count] = encode(source, target, direction & 3, 0)
+            count += 1
+            target += step
+            distance += 1
+        if state[BOARD + target] >= FIRST_TROLL and dwarfs_behind(state, source, step) >= distance:
+            moves[count] = encode(source, target, direction & 3, 0)
+            count += 1
+    return count
+
+
+@njit
+def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
+    for direction in range(8):
+        step = AROUND[direction]
+        longest = trolls_behind(state, source, step)
+        target = source + step
+        distance = 1
+        while distance <= longest and state[BOARD + target] == EMPTY:
+            code = encode(source, target, direction & 3, 0)
+            for variant in range(NUM_VARIANTS):
+                if variant_is_legal(state, target, distance > 1, variant):
+                    moves[count] = code + variant
+                    count += 1
+            target += step
+            distance += 1
+    return count
+
+
+@njit
+def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) -> bool:
+    """Whether a troll that lands on ``target`` may take what the variant says."""
+    rule = state[CAPTURE]
+    takes = near(state, target) != 0
+    must_take = is_shove and bool(state[SHOVE_CAPTURES] != 0)
+    if rule == ALL_FORCED:
+        return variant == 1 and (takes or not must_take)
+    if variant == 0:
+        return not must_take
+    if rule == ALL_OR_NONE:
+        return variant == 1 and takes
+    piece = state[BOARD + target + AROUND[(variant - 1) & 7]]
+    return bool(EMPTY < piece < FIRST_TROLL)
+
+
+@njit
+def path_is_legal(state: State, source: int, target: int) -> bool:
+    """Whether the mover's piece on ``source`` may go to ``target``, whatever it takes there."""
+    rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
+    distance = max(abs(rows), abs(columns))
+    if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
+        return False
+    step = (target - source) // distance
+    for i in range(1, distance):
+        if state[BOARD + source + i * step] != EMPTY:
+            return False
+    end = state[BOARD + target]
+    if state[MOVER] != FIRST:
+        return bool(end == EMPTY and trolls_behind(state, source, step) >= distance)
+    return bool(end == EMPTY or (end >= FIRST_TROLL and dwarfs_behind(state, source, step) >= distance))
+
+
+@njit
+def draw(state: State, stream: Stream) -> tuple[int, int, int]:
+    """Source, target and variant of a uniformly random legal move; there must be one."""
+    if state[MOVER] == FIRST:
+        source, target = _draw_dwarf(state, stream)
+        return source, target, 0
+    return _draw_troll(state, stream)
+
+
+@njit
+def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
+    """A random move of a dwarf; proposals are (dwarf, one of 46 cells in line with it)."""
+    count = np.uint64(state[DWARFS])
+    while True:
+        bits = next_uint64(stream)
+        source = state[DWARF + np.int64(((bits >> _S32) * count) >> _S32)]
+        slot = np.int64(((bits & _LOW_32) * np.uint64(PROPOSALS)) >> _S32)
+        kind = _KIND[slot]
+        line, own = line_of(source, kind)
+        bit = _FIRST_BIT[line] + _OFFSET[slot]
+        if bit >= own:
+            # The dwarf's own cell is left out.
+            bit += 1
+            path = (2 << bit) - (2 << own)
+        else:
+            path = (1 << own) - (1 << bit)
+        blocked = state[LINES + line] & path
+        if blocked == 0:
+            return source, source + STEPS[kind] * (bit - own)
+        if blocked == 1 << bit:
+            target = source + STEPS[kind] * (bit - own)
+            if state[BOARD + target] >= FIRST_TROLL:
+                step = STEPS[kind] if bit > own else -STEPS[kind]
+                if dwarfs_behind(state, source, step) >= abs(bit - own):
+                    return source, target
+
+
+@njit
+def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
+    """A random move of a troll; proposals are (troll, direction or another troll, variant).
+
+    A direction is a step. Another troll is a shove away from it, one more than their distance:
+    that names each shove by the last troll that pushes.
+    """
+    count = state[TROLLS]
+    rule = state[CAPTURE]
+    num_variants = 1 if rule == ALL_FORCED else 2 if rule == ALL_OR_NONE else NUM_VARIANTS
+    num_slots = np.uint64((8 + count) * num_variants)
+    while True:
+        bits = next_uint64(stream)
+        source = state[TROLL + np.int64(((bits >> _S32) * np.uint64(count)) >> _S32)]
+        number = np.int64(((bits & _LOW_32) * num_slots) >> _S32)
+        slot, variant = number, np.int64(1)
+        if num_variants > 1:
+            slot = number // num_variants
+            variant = number - slot * num_variants
+        target = source + AROUND[slot] if slot < 8 else shoved_to(state, source, state[TROLL + slot - 8])
+        if state[BOARD + target] == EMPTY and variant_is_legal(state, target, bool(slot >= 8), variant):
+            return source, target, int(variant)
+
+
+@njit
+def shoved_to(state: State, source: int, last: int) -> int:
+    """Where the troll on ``source`` lands if all from the one on ``last`` push; ``source`` if they cannot."""
+    rows, columns = (source >> 4) - (last >> 4), (source & 15) - (last & 15)
+    distance = max(abs(rows), abs(columns))
+    if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
+        return source
+    step = (source - last) // distance
+    if trolls_behind(state, source, step) <= distance:
+        return source
+    target = source
+    for _ in range(distance + 1):
+        target += step
+        if state[BOARD + target] != EMPTY:
+            return source
+    return target

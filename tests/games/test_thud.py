@@ -1,0 +1,253 @@
+"""Thud against a slow twin, against numbers of other programs, and at the corners of its rules."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, InvalidInput
+from games.game import FIRST, SECOND, State
+from games.rng import new_stream
+from games.specialise import specialise
+from games.unbound import random_move
+from tests.games.common import JIT, random_position, sample
+from tests.games.naive_thud import NaiveThud
+
+TWINS = [
+    "thud",
+    "thud:ruleset=seed",
+    "thud:ruleset=seed,first=trolls,agreement_moves=30,count=plies",
+    "thud:first=trolls,troll_capture=one_or_none,no_capture=25",
+    "thud:ruleset=seed,shove_requires_capture=yes,agreement_moves=9",
+    "thud:shove_requires_capture=no,end=annihilation,turns=120",
+    "thud:ruleset=seed,troll_capture=one_or_none,agreement_moves=20",
+]
+SEED = "thud:ruleset=seed"
+START = "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6T*T6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
+
+
+@pytest.mark.parametrize("spec", TWINS)
+def test_random_games_agree_with_the_slow_twin_move_for_move(spec: str) -> None:
+    game = games.load(spec)
+    for seed in range(6 if JIT else 1):
+        draw = random.Random(seed)
+        state, twin = game.initial_state(), NaiveThud(dict(game.options))
+        while True:
+            legal = twin.moves()
+            texts = {game.format_move(state, move): move for move in game.legal_moves(state)}
+            assert texts.keys() == legal.keys()
+            assert game.rules.is_terminal(state) == (not legal)
+            assert game.rules.returns(state) == twin.margin / 32
+            assert game.rules.current_player(state) == "dT".index(twin.mover)
+            if not legal:
+                break
+            # Captures end games sooner, and are what can go wrong.
+            taking = sorted(text for text in legal if "x" in text)
+            text = draw.choice(taking if taking and draw.random() < 0.3 else sorted(legal))
+            game.rules.play(state, texts[text])
+            twin.play(text)
+
+
+def test_dwarf_destinations_at_the_start() -> None:
+    """Of (0, 5) 21, (0, 6) 18, (1, 4) 24, (2, 3) 19, and the same by symmetry for four times eight dwarfs."""
+    game = games.load("thud")
+    state = game.initial_state()
+    texts = [game.format_move(state, move) for move in game.legal_moves(state)]
+    counts = [sum(text.startswith(f"d{cell}-") for text in texts) for cell in ("F1", "G1", "E2", "D3")]
+    assert counts == [21, 18, 24, 19]
+    assert len(texts) == 8 * sum(counts)
+
+
+def test_the_start_position_and_a_move_read_as_documented() -> None:
+    for spec, counts in [("thud", ["1", "1", "1"]), (SEED, ["1", "0", "1"])]:
+        game = games.load(spec)
+        state = game.initial_state()
+        assert game.format_position(state) == f"{START} d 0 0 0"
+        game.play_text(state, ["dO11-O9"])
+        assert game.format_position(state).split()[1:] == ["T", *counts]
+
+
+@pytest.mark.parametrize("counts", ["", " 0 0 0"])
+def test_counts_may_be_left_out(counts: str) -> None:
+    game = games.load("thud")
+    state = game.parse_position(f"{START} d{counts}")
+    assert np.array_equal(state, game.initial_state())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{START} x",
+        f"{START} d 0 0",
+        f"{START} d 0 0 1",
+        f"{START} d 3 0 2",
+        f"{START} d 0 0 802",
+        f"{START} d 0 0 00",
+        f"{START.replace('*', '1')} d",
+        f"{START.replace('13', '*12', 1)} d",
+        f"{START.replace('5', '6', 1)} d",
+        f"{START.replace('13', 'd12', 1)} d",
+        f"{START}/5 d",
+    ],
+)
+def test_impossible_positions_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        games.load("thud").parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+def _position(game: Game, dwarfs: str, trolls: str, mover: str) -> State:
+    """The position with pieces on these cells, divided by blanks."""
+    widths = [5, 7, 9, 11, 13, 15, 15, 15, 15, 15, 13, 11, 9, 7, 5]
+    rows = []
+    for rank in range(15, 0, -1):
+        files = "ABCDEFGHJKLMNOP"[(15 - widths[rank - 1]) // 2 :][: widths[rank - 1]]
+        cells = [f"{file}{rank}" for file in files]
+        signs = [
+            "*" if c == "H8" else "d" if c in dwarfs.split() else "T" if c in trolls.split() else "1"
+            for c in cells
+        ]
+        rows.append(re.sub("1+", lambda empty: str(len(empty[0])), "".join(signs)))
+    return game.parse_position(f"{'/'.join(rows)} {mover}")
+
+
+def _texts(game: Game, state: State) -> list[str]:
+    return [game.format_move(state, move) for move in game.legal_moves(state)]
+
+
+def test_a_line_of_dwarfs_hurls_as_far_as_it_is_long() -> None:
+    game = games.load("thud")
+    for trolls, hurled in [("D8", True), ("E8", True), ("F8", True), ("G8", False)]:
+        texts = _texts(game, _position(game, "A8 B8 C8 H1", trolls, "d"))
+        assert (f"dC8-{trolls}x{trolls}" in texts) == hurled
+    # Not over the Thudstone, nor over another piece.
+    assert not [t for t in _texts(game, _position(game, "E8 F8 G8", "J8", "d")) if "x" in t]
+    assert not [t for t in _texts(game, _position(game, "A8 B8 C8 D9", "E8", "d")) if t.startswith("dB8-E8")]
+
+
+def test_what_a_troll_takes_is_as_the_options_say() -> None:
+    pieces = ("C8 D9 P8 O1", "E7 F6 G5", "T")
+    step, shove = "TE7-D8", "TE7-C9"
+    for options, expected in [
+        ("ruleset=seed", {f"{step}xC8xD9", f"{shove}xC8xD9"}),
+        ("", {step, f"{step}xC8xD9", f"{shove}xC8xD9"}),
+        ("shove_requires_capture=no", {step, f"{step}xC8xD9", shove, f"{shove}xC8xD9"}),
+        ("troll_capture=one_or_none", {step, f"{step}xC8", f"{step}xD9", f"{shove}xC8", f"{shove}xD9"}),
+    ]:
+        game = games.load(f"thud:{options}" if options else "thud")
+        texts = _texts(game, _position(game, *pieces))
+        assert {t for t in texts if t.split("x")[0] in (step, shove)} == expected
+
+
+def test_what_is_taken_may_be_left_out_where_one_move_is_meant() -> None:
+    position = ("C8 D9 P8 O11", "E7 F6 G5", "T")
+    forced, free = games.load(SEED), games.load("thud")
+    one = games.load("thud:troll_capture=one_or_none")
+    state = _position(forced, *position)
+    assert forced.parse_move(state, "TE7-D8") == forced.parse_move(state, "TE7-D8xD9xC8")
+    state = _position(free, *position)
+    assert free.parse_move(state, "TE7-D8") != free.parse_move(state, "TE7-D8xC8xD9")
+    assert free.parse_move(state, "TE7-C9") == free.parse_move(state, "TE7-C9xC8xD9")
+    state = _position(one, *position)
+    with pytest.raises(InvalidInput, match="TE7-C9xD9 or TE7-C9xC8"):
+        one.parse_move(state, "TE7-C9")
+    with pytest.raises(InvalidInput, match="trolls"):
+        one.parse_move(state, "dC8-C7")
+    state = _position(free, "A8", "B8", "d")
+    assert free.parse_move(state, "dA8-B8") == free.parse_move(state, "dA8-B8xB8")
+
+
+def test_games_end_as_they_should() -> None:
+    game = games.load(SEED)
+    # The last dwarf is taken; the last troll; the only troll is shut in.
+    for dwarfs, trolls, move, value in [
+        ("C8", "E8", "TE8-D8", -4 / 32),
+        ("A8 B8", "C8", "dB8-C8", 2 / 32),
+        ("G1 E2 F2 H3", "F1", "dH3-G2", 0.0),
+    ]:
+        state = _position(game, dwarfs, trolls, move[0])
+        assert not game.rules.is_terminal(state)
+        game.play_text(state, [move])
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == value
+
+
+def test_nobody_is_ahead_at_an_equal_score() -> None:
+    game = games.load("thud:ruleset=seed,agreement_moves=1")
+    state = game.initial_state()
+    assert not game.rules.is_terminal(state)
+    # Each has made a move without a capture: both are willing.
+    game.play_text(state, ["dO11-O9"])
+    assert not game.rules.is_terminal(state)
+    game.play_text(state, ["TG7-F7"])
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", ["subset=1", "troll_capture=subset", "turns=0", "turns=5001", "first=d", "ruleset=koom"]
+)
+def test_unknown_options_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="game option"):
+        games.load(f"thud:{text}")
+
+
+def test_an_option_overrides_its_ruleset() -> None:
+    game = games.load("thud:ruleset=seed,turns=99")
+    assert (game.options["turns"], game.options["troll_capture"], game.max_plies) == (99, "all_forced", 99)
+
+
+def draw_moves(state: State, moves: np.ndarray, stream: np.ndarray, drawn: np.ndarray) -> None:
+    """Generic: fill ``drawn`` with random moves of one position."""
+    for i in range(len(drawn)):
+        drawn[i] = random_move(state, moves, stream)
+
+
+@pytest.mark.parametrize("spec", TWINS)
+def test_drawn_moves_are_uniform_over_the_listed_ones(spec: str) -> None:
+    game = games.load(spec)
+    draw = specialise([draw_moves], game)["draw_moves"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    for plies in (0, 1, 2, 9, 30, 31, 60, 61) if JIT else (0, 31):
+        state = random_position(game, 5, plies)
+        legal = game.legal_moves(state)
+        number = len(legal) * (1000 if JIT else 20)
+        drawn = np.zeros(number, dtype=np.uint16)
+        before = state.copy()
+        draw(state, moves, new_stream(41, plies), drawn)
+        assert np.array_equal(state, before)
+        found, counts = np.unique(drawn, return_counts=True)
+        assert set(found.tolist()) <= set(legal)
+        seen = np.zeros(len(legal))
+        seen[np.searchsorted(legal, found)] = counts
+        expected = number / len(legal)
+        freedom = len(legal) - 1
+        statistic = ((seen - expected) ** 2 / expected).sum()
+        # Mean and variance of chi-square: freedom and twice that.
+        assert abs(statistic - freedom) <= 5 * np.sqrt(2 * max(freedom, 1))
+
+
+@pytest.mark.skipif(not JIT, reason="tens of thousands of whole games")
+def test_random_games_are_as_long_and_as_hard_on_the_dwarfs_as_another_program_found() -> None:
+    """Seed rules: 268.9 +- 0.4 plies and a margin of -27.7; counting plies, 139.2 +- 0.3."""
+    game = games.load(SEED)
+    number = 40_000
+    lengths, results = sample(game, game.initial_state(), number, 51, own=True)
+    error = lengths.std() / np.sqrt(number)
+    assert abs(lengths.mean() - 268.9) <= 2 * np.hypot(error, 0.4)
+    assert abs(32 * results.mean() + 27.7) <= 0.05 + 3 * 32 * results.std() / np.sqrt(number)
+    game = games.load("thud:ruleset=seed,count=plies")
+    lengths, _ = sample(game, game.initial_state(), number, 53, own=True)
+    assert abs(lengths.mean() - 139.2) <= 2 * np.hypot(lengths.std() / np.sqrt(number), 0.3)
+
+
+def test_an_unfinished_position_is_worth_its_margin() -> None:
+    game = games.load(SEED)
+    state = _position(game, "A8 B8 C8", "P8", "d")
+    assert game.calls.evaluate(state) == -1 / 32
+    assert game.calls.evaluate(game.initial_state()) == 0.0
+    assert tuple(map(game.player_names.index, ("dwarfs", "trolls"))) == (FIRST, SECOND)
