@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from games.battleship import Battleship
 from games.errors import InvalidInput
 from games.game import Game
 from games.gomoku import Gomoku
@@ -12,6 +13,7 @@ from games.spec import Spec, parse_spec
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
+    "battleship": Battleship.from_spec,
     "gomoku": Gomoku.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -66,6 +67,14 @@ class Options:
         text = self._left.pop(key, default)
         if text not in accepted:
             raise InvalidInput(f"{self._field} option {key}", text, " or ".join(accepted))
+        return text
+
+    def text(self, key: str, default: str, pattern: re.Pattern[str], accepted: str) -> str:
+        """The option ``key`` as text that ``pattern`` matches whole; ``accepted`` says so in words."""
+        self._known.append(key)
+        text = self._left.pop(key, default)
+        if pattern.fullmatch(text) is None:
+            raise InvalidInput(f"{self._field} option {key}", text, accepted)
         return text
 
     def close(self) -> None:
