@@ -31,8 +31,8 @@ class Placements(NamedTuple):
     """[n] the lowest cell."""
     step: Ints
     """[n] from each of its cells to the next: 1 or the board's size."""
-    least: Ints
-    """[ships] so many placements of the ship at least, and 1, are free of ships before it."""
+    blocked: Ints
+    """[n, ships] how many placements of each ship it rules out."""
 
 
 def mask_of(cells: list[int]) -> list[int]:
@@ -60,11 +60,9 @@ def placements_of(size: int, fleet: tuple[int, ...], touch: str) -> Placements:
     cells_of, halos, first_of, step_of = (
         np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
     )
-    answer = Placements(
-        np.array(starts, dtype=np.int64), cells_of, halos, first_of, step_of, np.ones(len(fleet), np.int64)
-    )
-    answer.least[:] = _least(answer)
-    return answer
+    clash = (cells_of[:, None, :] & halos[None, :, :]).any(axis=2)
+    blocked = np.add.reduceat(clash, starts[:-1], axis=1).astype(np.int64)
+    return Placements(np.array(starts, dtype=np.int64), cells_of, halos, first_of, step_of, blocked)
 
 
 def fits_at_once(placements: Placements) -> bool:
@@ -89,18 +87,3 @@ def _halo(size: int, cells: list[int], touch: str) -> list[int]:
                 if inside and abs(down) + abs(right) <= near:
                     found.add(cell + down * size + right)
     return sorted(found)
-
-
-def _least(placements: Placements) -> list[int]:
-    """For each ship its placements less the most that each ship before it can be in the way of."""
-    starts, cells, halos = placements.starts, placements.cells, placements.halos
-    answer = []
-    for ship in range(len(starts) - 1):
-        own = cells[starts[ship] : starts[ship + 1]]
-        left = len(own)
-        for before in range(ship):
-            other = halos[starts[before] : starts[before + 1]]
-            clash = (own[:, None, :] & other[None, :, :]).any(axis=2).sum(axis=0)
-            left -= int(clash.max())
-        answer.append(max(left, 1))
-    return answer

@@ -4,18 +4,17 @@ A view is the position without its fleets, then the offsets of the sides' tables
 games.battleship.cover) and of the measure, as int64:
 
 =======  ========================================================================================
-table    entries, their total weight, where each ship's placements begin [MAX_SHIPS], whether fleets are
-         to be weighed; for each entry the sum of the weights up to it, then for each its ranges'
-         starts, then their counts, ID_BITS for each ship; for each placement its cells, its halo,
-         its first cell and the step to its next
-measure  for each ship its placements on an empty board, and a lower bound of those that are free of
-         ships before it; the cells of each placement
+table    entries, their total weight, where each ship's placements begin [MAX_SHIPS], the weight of a
+         bound of 1 (0: all fleets of an entry are alike); for each entry the sum of the weights up to
+         it, then for each its ranges' starts, then their counts, ID_BITS for each ship; for each
+         placement its cells, its halo, its first cell and the step to its next
+measure  how many placements each ship has on an empty board, and the cells of each
 =======  ========================================================================================
 
-Fleets are drawn uniformly from those that fit. With placement=sequential each ship was placed uniformly among
-its placements free of ships before it: a fleet's chance is 1 / the product of these numbers. Where a table
-lists single fleets, their weights are these chances; elsewhere a drawn fleet is kept with a chance of
-the product of (lower bound / number), which is as exact.
+Fleets are drawn uniformly from those that fit. With placement=sequential each ship was placed uniformly
+among its placements free of ships before it: a fleet's chance is 1 / the product of these numbers. Where a
+table lists single fleets, their weights are these chances. Elsewhere an entry's weight is a bound of
+the acceptance in _draw_in_turn, which makes up for the rest: as exact, and slower.
 """
 
 from __future__ import annotations
@@ -56,10 +55,11 @@ from games.battleship.rules import (
 )
 from games.jit import njit
 from games.rng import Stream, below, uniform
+from games.specialise import cached_njit
 
 NUM_ENTRIES, TOTAL_WEIGHT, FIRST_PLACEMENT = 0, 1, 2
-WEIGH = FIRST_PLACEMENT + MAX_SHIPS
-ENTRIES = WEIGH + 1
+WEIGHT_OF_ONE = FIRST_PLACEMENT + MAX_SHIPS
+ENTRIES = WEIGHT_OF_ONE + 1
 PLACEMENT_WIDTH = 2 * WORDS + 2
 FIRST_CELL, STEP = 2 * WORDS, 2 * WORDS + 1
 ID_MASK = (1 << ID_BITS) - 1
@@ -88,7 +88,7 @@ def make_view(state: State, placements: Placements, sequential: bool) -> View | 
         end += len(table)
     offsets.append(end)
     if sequential:
-        parts += [np.diff(placements.starts), placements.least, placements.cells.ravel()]
+        parts += [np.diff(placements.starts), placements.cells.ravel()]
     return np.concatenate([seen, np.array(offsets, dtype=np.int64), *parts])
 
 
@@ -116,12 +116,17 @@ def make_table(seen: View, side: int, placements: Placements, sequential: bool) 
         most = np.iinfo(np.int64).max
         _, entries = list_entries(classes_of(singles), num_ships, num_hits, False, most, most)
     firsts = np.searchsorted(singles[:, SHIP], np.arange(MAX_SHIPS))
+    weights, weight_of_one = entries[:, 0], 0
     if sequential and kind == FLEETS:
         chances = _chances(entries, singles, firsts, placements)
-        sums = np.floor(np.cumsum(chances) / chances.sum() * WEIGHT_SCALE).astype(np.int64)
-    else:
-        sums = np.cumsum(entries[:, 0])
-    head = [len(entries), int(sums[-1]), *(firsts * PLACEMENT_WIDTH), sequential and kind != FLEETS]
+        weights = np.ceil(chances / chances.sum() * WEIGHT_SCALE).astype(np.int64)
+    elif sequential:
+        blocked = placements.blocked[singles[:, ID]]
+        bounds = bounds_of(entries, firsts, blocked, np.diff(placements.starts))
+        weight_of_one = 1 << int(min(62, np.log2(WEIGHT_SCALE / bounds.sum())))
+        weights = np.ceil(bounds * weight_of_one).astype(np.int64)
+    sums = np.cumsum(weights)
+    head = [len(entries), int(sums[-1]), *(firsts * PLACEMENT_WIDTH), weight_of_one]
     ids = singles[:, ID]
     masks = singles[:, CELLS_AT : HALO_AT + WORDS]
     listed = np.column_stack([masks, placements.first[ids], placements.step[ids]])
@@ -145,6 +150,32 @@ def _chances(entries: Ints, singles: Ints, firsts: Ints, placements: Placements)
     return chances
 
 
+@cached_njit
+def bounds_of(entries: Ints, firsts: Ints, blocked: Ints, numbers: Ints) -> npt.NDArray[np.float64]:
+    """[entries] upper bounds of the products of (free in the ship's range) / (free on an empty board).
+
+    ``blocked``: for each candidate, how many placements of each ship it rules out; ``numbers``: how
+    many each ship has. Of a ship's range at most all are free, and of all at least those that no
+    ship before it can rule out.
+    """
+    num_ships = len(numbers)
+    most = np.full((len(blocked), num_ships), -1, dtype=np.int64)
+    bounds = np.ones(len(entries))
+    left = np.zeros(num_ships, dtype=np.int64)
+    for entry in range(len(entries)):
+        left[:] = numbers
+        for ship in range(num_ships):
+            start = firsts[ship] + ((entries[entry, 1] >> (ID_BITS * ship)) & ID_MASK)
+            count = (entries[entry, 2] >> (ID_BITS * ship)) & ID_MASK
+            bounds[entry] *= min(1.0, count / max(left[ship], 1))
+            # Ranges that start alike are alike.
+            if most[start, 0] < 0:
+                for other in range(num_ships):
+                    most[start, other] = blocked[start : start + count, other].max()
+            left -= most[start]
+    return bounds
+
+
 @njit
 def determinize(view: View, state: State, stream: Stream) -> None:
     """Write into ``state`` the position that the view shows, with fleets drawn from all that fit it."""
@@ -156,7 +187,10 @@ def determinize(view: View, state: State, stream: Stream) -> None:
     num_ships = view[NUM_SHIPS]
     for side in range(num_sides):
         table = view[offsets + side]
-        chosen = _draw(view, table, num_ships, view[offsets + num_sides], stream)
+        if view[table + WEIGHT_OF_ONE] == 0:
+            chosen = _draw(view, table, num_ships, stream)
+        else:
+            chosen = _draw_in_turn(view, table, num_ships, view[offsets + num_sides], stream)
         placements = table + ENTRIES + 3 * view[table + NUM_ENTRIES]
         left = block_of(side) + LEFT
         cells = CELLS + side * area
@@ -173,7 +207,7 @@ def determinize(view: View, state: State, stream: Stream) -> None:
 
 
 @njit
-def _draw(view: View, table: int, num_ships: int, measure: int, stream: Stream) -> int:
+def _draw(view: View, table: int, num_ships: int, stream: Stream) -> int:
     """The places of a fleet's placements among their ships', ID_BITS for each ship."""
     num_entries = view[table + NUM_ENTRIES]
     sums = table + ENTRIES
@@ -198,9 +232,7 @@ def _draw(view: View, table: int, num_ships: int, measure: int, stream: Stream) 
             taken_1 |= view[at + 1]
             taken_2 |= view[at + 2]
             chosen |= place << (ID_BITS * ship)
-        if clash == 0 and (
-            view[table + WEIGH] == 0 or _keep(view, table, num_ships, measure, chosen, stream)
-        ):
+        if clash == 0:
             return int(chosen)
 
 
@@ -221,21 +253,60 @@ def _entry(view: View, sums: int, num_entries: int, total: int, stream: Stream) 
 
 
 @njit
-def _keep(view: View, table: int, num_ships: int, measure: int, chosen: int, stream: Stream) -> bool:
-    """Keep a fleet by its chance under sequential placement, relative to an upper bound of all chances."""
-    placements = table + ENTRIES + 3 * view[table + NUM_ENTRIES]
-    taken_0, taken_1, taken_2 = np.int64(0), np.int64(0), np.int64(0)
-    chance = 1.0
-    at = measure + 2 * num_ships
-    for ship in range(num_ships):
-        count, free = view[measure + ship], 0
-        for _ in range(count):
-            free += ((view[at] & taken_0) | (view[at + 1] & taken_1) | (view[at + 2] & taken_2)) == 0
-            at += WORDS
-        chance *= float(view[measure + num_ships + ship]) / float(free)
-        place = (chosen >> (ID_BITS * ship)) & ID_MASK
-        own = placements + view[table + FIRST_PLACEMENT + ship] + PLACEMENT_WIDTH * place
-        taken_0 |= view[own + WORDS]
-        taken_1 |= view[own + WORDS + 1]
-        taken_2 |= view[own + WORDS + 2]
-    return uniform(stream) < chance
+def _draw_in_turn(view: View, table: int, num_ships: int, measure: int, stream: Stream) -> int:
+    """As _draw, with a chance of 1 / the product of the numbers of placements free of ships before.
+
+    Each ship is drawn from those of its range that are free of the ships before it. That gives every
+    fleet of an entry too much by (free in the range) / (free on an empty board), for each ship.
+    """
+    num_entries = view[table + NUM_ENTRIES]
+    sums = table + ENTRIES
+    placements = sums + 3 * num_entries
+    while True:
+        entry = _entry(view, sums, num_entries, view[table + TOTAL_WEIGHT], stream)
+        starts, counts = view[sums + num_entries + entry], view[sums + 2 * num_entries + entry]
+        weight = view[sums + entry]
+        if entry > 0:
+            weight -= view[sums + entry - 1]
+        # From here on the chance to keep the fleet only falls.
+        threshold = uniform(stream)
+        chance = float(view[table + WEIGHT_OF_ONE]) / float(weight)
+        taken_0, taken_1, taken_2 = np.int64(0), np.int64(0), np.int64(0)
+        chosen = 0
+        everywhere = measure + num_ships
+        for ship in range(num_ships):
+            start, count = (starts >> (ID_BITS * ship)) & ID_MASK, (counts >> (ID_BITS * ship)) & ID_MASK
+            at = placements + view[table + FIRST_PLACEMENT + ship] + PLACEMENT_WIDTH * start
+            num_free = _num_free(view, at, count, PLACEMENT_WIDTH, taken_0, taken_1, taken_2)
+            number = view[measure + ship]
+            chance *= float(num_free)
+            chance /= float(_num_free(view, everywhere, number, WORDS, taken_0, taken_1, taken_2))
+            everywhere += WORDS * number
+            if chance <= threshold:
+                break
+            left = below(stream, num_free)
+            while True:
+                if (view[at] & taken_0) | (view[at + 1] & taken_1) | (view[at + 2] & taken_2) == 0:
+                    if left == 0:
+                        break
+                    left -= 1
+                at += PLACEMENT_WIDTH
+                start += 1
+            taken_0 |= view[at + WORDS]
+            taken_1 |= view[at + WORDS + 1]
+            taken_2 |= view[at + WORDS + 2]
+            chosen |= start << (ID_BITS * ship)
+        if chance > threshold:
+            return int(chosen)
+
+
+@njit
+def _num_free(
+    view: View, at: int, count: int, width: int, taken_0: np.int64, taken_1: np.int64, taken_2: np.int64
+) -> int:
+    """How many of ``count`` masks of cells, ``width`` apart from ``at`` on, have none of the taken cells."""
+    free = 0
+    for i in range(count):
+        mask = at + width * i
+        free += ((view[mask] & taken_0) | (view[mask + 1] & taken_1) | (view[mask + 2] & taken_2)) == 0
+    return free
