@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from games.battleship import rules
 from games.battleship.placements import WORDS, Placements
 from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
@@ -163,10 +165,11 @@ class _Reader:
             raise self._refusal(f"{len(self.ships)} ships in a fleet")
         for ship, word in enumerate(words):
             length = int(self.state[LENGTHS + ship])
+            ends = self._cells(word)
             own = [
                 place
-                for place in range(starts[ship], starts[ship + 1])
-                if self._cells(word) == [first[place], first[place] + (length - 1) * step[place]]
+                for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[:1])
+                if ends == [first[place], first[place] + (length - 1) * step[place]]
                 and not any(taken[w] & int(self.placements.halos[place, w]) for w in range(WORDS))
             ]
             if not own:

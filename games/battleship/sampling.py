@@ -68,8 +68,13 @@ WEIGHT_SCALE = 1 << 52
 View = npt.NDArray[np.int64]
 
 
-def make_view(state: State, placements: Placements, sequential: bool) -> View | None:
-    """What is seen of the position, and tables of the fleets that fit it; None if none fits."""
+def make_view(
+    state: State, placements: Placements, sequential: bool, max_entries: int = MAX_ENTRIES
+) -> View | None:
+    """What is seen of the position, and tables of the fleets that fit it; None if none fits.
+
+    A table with more than ``max_entries`` is made coarser, as long as it can be.
+    """
     seen = state.astype(np.int64)
     seen[CELLS:] &= 15
     seen[DEALT] = 0
@@ -80,7 +85,7 @@ def make_view(state: State, placements: Placements, sequential: bool) -> View | 
     offsets = []
     end = len(seen) + num_sides + 1
     for side in range(num_sides):
-        table = make_table(seen, side, placements, sequential)
+        table = make_table(seen, side, placements, sequential, max_entries)
         if table is None:
             return None
         offsets.append(end)
@@ -92,7 +97,9 @@ def make_view(state: State, placements: Placements, sequential: bool) -> View | 
     return np.concatenate([seen, np.array(offsets, dtype=np.int64), *parts])
 
 
-def make_table(seen: View, side: int, placements: Placements, sequential: bool) -> Ints | None:
+def make_table(
+    seen: View, side: int, placements: Placements, sequential: bool, max_entries: int
+) -> Ints | None:
     """The fleets that fit a side's answers, told apart as finely as their number allows; None: none fits."""
     singles = candidates_of(
         seen,
@@ -105,12 +112,12 @@ def make_table(seen: View, side: int, placements: Placements, sequential: bool) 
     )
     num_ships, num_hits = int(seen[NUM_SHIPS]), int(seen[BLOCK + BLOCK_LENGTH * side + HITS])
     kind = FLEETS
-    whole, entries = list_entries(singles, num_ships, num_hits, True, MAX_ENTRIES, MAX_NODES)
+    whole, entries = list_entries(singles, num_ships, num_hits, True, max_entries, MAX_NODES)
     if len(entries) == 0:
         return None
     if not whole:
         kind = COVERS
-        whole, entries = list_entries(singles, num_ships, num_hits, False, MAX_ENTRIES, MAX_NODES)
+        whole, entries = list_entries(singles, num_ships, num_hits, False, max_entries, MAX_NODES)
     if not whole:
         kind = CLASSES
         most = np.iinfo(np.int64).max
@@ -280,7 +287,7 @@ def _draw_in_turn(view: View, table: int, num_ships: int, measure: int, stream: 
             num_free = _num_free(view, at, count, PLACEMENT_WIDTH, taken_0, taken_1, taken_2)
             number = view[measure + ship]
             chance *= float(num_free)
-            chance /= float(_num_free(view, everywhere, number, WORDS, taken_0, taken_1, taken_2))
+            chance /= float(max(1, _num_free(view, everywhere, number, WORDS, taken_0, taken_1, taken_2)))
             everywhere += WORDS * number
             if chance <= threshold:
                 break

@@ -24,7 +24,7 @@ JIT = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
 SPECS = [
     "battleship",
-    "battleship:announce_sunk=yes,touch=no_contact,placement=sequential",
+    "battleship:size=7,fleet=4-3-2-2,announce_sunk=yes,touch=no_contact,placement=sequential",
     "battleship:task=solo,announce_sunk=yes",
     "battleship:task=solo,size=4,fleet=3-2-1,touch=no_side",
     "battleship:size=12,fleet=6-5-4-3-3-2-1,announce_sunk=yes",

@@ -27,6 +27,10 @@ SUITES = [
     # No five is possible in so few plies: n (n - 1) (n - 2).
     Suite("gomoku:size=5", "", [25, 600, 13_800]),
     Suite("gomoku:size=20,overline=not", "", [400, 159_600]),
+    # By hand: shots and answers in turn; in a race the other player then has all cells before him.
+    Suite("battleship", "", [100, 200, 20_000, 40_000]),
+    Suite("battleship:task=solo", "", [100, 200, 19_800, 39_600]),
+    Suite("battleship:announce_sunk=yes", "a1 hit a1 miss", [99, 297, 29_403]),
     # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
     Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
 ]
