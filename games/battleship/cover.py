@@ -150,12 +150,16 @@ def _open(levels: Ints, level: int, order: Ints, hit_starts: Ints, free: Ints, e
         row[AHEAD], row[BEHIND] = hit_starts[order[hit]], hit_starts[order[hit] + 1]
         return True
     row[AHEAD], row[BEHIND] = 0, 0
-    if each_fleet:
-        for ship in range(len(free)):
-            if (row[USED] >> ship) & 1 == 0:
-                row[AHEAD], row[BEHIND] = free[ship, 0], free[ship, 1]
-                return True
-    return False
+    if not each_fleet:
+        return False
+    fewest = -1
+    for ship in range(len(free)):
+        if (row[USED] >> ship) & 1 == 0 and (fewest < 0 or free[ship, 2] < free[fewest, 2]):
+            fewest = ship
+    if fewest < 0:
+        return False
+    row[AHEAD], row[BEHIND] = free[fewest, 0], free[fewest, 1]
+    return True
 
 
 @njit
@@ -186,9 +190,9 @@ def list_entries(
     """Whether all entries were found, and these: [n, 3] weight, starts and counts of the ships' ranges.
 
     Depth first: the hit with the fewest candidates that is not covered is covered in every way, then
-    ships that cover none are placed in every way (``each_fleet``) or given the range of all. An
-    entry's weight is the product of its counts. Ends early after max_entries entries, or after
-    max_nodes steps if at least one entry was found.
+    ships that cover none are placed in every way, the one with the fewest placements first
+    (``each_fleet``), or given the range of all. An entry's weight is the product of its counts. Ends
+    early after max_entries entries, or after max_nodes steps if at least one entry was found.
     """
     free = np.zeros((num_ships, 3), dtype=np.int64)
     hit_starts = np.zeros(num_hits + 1, dtype=np.int64)
