@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from games import openspiel, own
+from games.battleship import Battleship
 from games.errors import InvalidInput
 from games.game import Game
 from games.gomoku import Gomoku
@@ -16,6 +17,7 @@ from games.thud import Thud
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
+    "battleship": Battleship.from_spec,
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
     "morris": Morris.from_spec,

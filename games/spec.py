@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,10 +102,13 @@ class Options:
             raise InvalidInput(f"{self._field} option {key}", text, " or ".join(accepted))
         return text
 
-    def text(self, key: str, default: str) -> str:
-        """The option ``key`` as it is."""
+    def text(self, key: str, default: str, pattern: re.Pattern[str] | None = None, accepted: str = "") -> str:
+        """The option ``key`` as text, which ``pattern`` matches whole; ``accepted`` says so in words."""
         self._known.append(key)
-        return self._left.pop(key, default)
+        text = self._left.pop(key, default)
+        if pattern is not None and pattern.fullmatch(text) is None:
+            raise InvalidInput(f"{self._field} option {key}", text, accepted)
+        return text
 
     def close(self) -> None:
         """Raise InvalidInput if an option was given that nobody took."""

@@ -1,1 +1,5 @@
-"""Battleship: two hidden fleets."""
+"""Battleship with honest hidden information, against an opponent or alone."""
+
+from games.battleship.game import Battleship
+
+__all__ = ["Battleship"]

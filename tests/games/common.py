@@ -22,6 +22,11 @@ from games.unbound import playout, returns
 JIT = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
 SPECS = [
+    "battleship",
+    "battleship:size=7,fleet=4-3-2-2,announce_sunk=yes,touch=no_contact,placement=sequential",
+    "battleship:task=solo,announce_sunk=yes",
+    "battleship:task=solo,size=4,fleet=3-2-1,touch=no_side",
+    "battleship:size=12,fleet=6-5-4-3-3-2-1,announce_sunk=yes",
     "tictactoe",
     "gomoku",
     "gomoku:size=5",
@@ -48,12 +53,20 @@ SPECS = [
 ]
 
 
+def start(game: Game, seed: int) -> State:
+    """The start position; where something is hidden, a whole one, drawn from all that fit it."""
+    state = game.initial_state()
+    if game.hidden_information:
+        game.calls.determinize(game.observation(state, games.FIRST), state, new_stream(seed, 41))
+    return state
+
+
 def random_game(
     game: Game, seed: int, max_plies: int | None = None
 ) -> Iterator[tuple[State, list[int], int]]:
     """A random game: before each ply its position, the legal moves, and the one that is played next."""
     draw = random.Random(seed)
-    state = game.initial_state()
+    state = start(game, seed)
     plies = 0
     while not game.rules.is_terminal(state) and plies != max_plies:
         moves = game.legal_moves(state)
@@ -65,7 +78,7 @@ def random_game(
 
 def random_position(game: Game, seed: int, plies: int) -> State:
     """A position of a random game after so many plies, or its last one that is not finished."""
-    state = game.initial_state()
+    state = start(game, seed)
     for position, _, _ in random_game(game, seed, plies + 1):
         state = position
     return state

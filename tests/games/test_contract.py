@@ -21,9 +21,15 @@ from tests.games.common import (
     random_game,
     random_position,
     sample,
+    start,
 )
 
 GAMES = pytest.mark.parametrize("game", load_all(), ids=SPECS)
+HIDDEN_SPECS = [spec for spec in SPECS if games.load(spec).hidden_information]
+HIDDEN = pytest.mark.parametrize("game", [games.load(spec) for spec in HIDDEN_SPECS], ids=HIDDEN_SPECS)
+# Where something is hidden a move may be the answer to the one before it: they cannot change places.
+OPEN_SPECS = [spec for spec in SPECS if spec not in HIDDEN_SPECS]
+OPEN = pytest.mark.parametrize("game", [games.load(spec) for spec in OPEN_SPECS], ids=OPEN_SPECS)
 SEEDS = range(4 if JIT else 1)
 
 
@@ -92,7 +98,7 @@ def test_games_end_in_time_with_a_return_in_bounds(game: Game) -> None:
 @GAMES
 def test_the_same_moves_give_the_same_state(game: Game) -> None:
     history = list(random_game(game, seed=7))
-    state = game.initial_state()
+    state = start(game, seed=7)
     texts = [game.format_move(position, move) for position, _, move in history]
     assert game.play_text(state, texts) == [move for _, _, move in history]
     last, _, move = history[-1]
@@ -130,7 +136,7 @@ def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
     assert game.rules.returns(twin) == game.rules.returns(state)
 
 
-@GAMES
+@OPEN
 def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
     if game.spec.startswith("morris:variant=lasker") and "repetition=none" not in game.spec:
         pytest.skip("stones move before all are placed, and the game remembers every position")
@@ -169,7 +175,8 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
         board = game.board(state, move)
         cell = game.cells_of(move)
         if cell is None:
-            assert any(each.last for cells in board.rows for each in cells)
+            # An answer to a shot is shown at the shot; a split of a pile at both its parts.
+            assert game.hidden_information or any(each.last for cells in board.rows for each in cells)
             continue
         row, column = cell
         assert board.rows[row][column].last
@@ -202,7 +209,7 @@ def test_malformed_positions_are_refused(game: Game, text: str) -> None:
 def test_compiled_rules_equal_their_plain_twins(game: Game) -> None:
     twin = plain_rules(game.rules)
     buffers = [np.zeros(game.max_moves, dtype=np.uint16) for _ in range(2)]
-    plain_state = game.initial_state()
+    plain_state = start(game, seed=13)
     for state, _, move in random_game(game, seed=13):
         assert np.array_equal(state, plain_state)
         counts = [
@@ -213,6 +220,10 @@ def test_compiled_rules_equal_their_plain_twins(game: Game) -> None:
         assert game.rules.current_player(state) == twin.current_player(state)
         assert game.rules.is_terminal(state) == twin.is_terminal(state)
         assert game.rules.returns(state) == twin.returns(state)
+        assert (game.rules.evaluate is None) == (twin.evaluate is None)
+        if game.rules.evaluate is not None and twin.evaluate is not None:
+            assert game.rules.evaluate(state) == twin.evaluate(state)
+            assert -1.0 <= twin.evaluate(state) <= 1.0
         twin.play(plain_state, move)
 
 
@@ -222,11 +233,11 @@ def test_compiled_playouts_equal_their_plain_twins(game: Game, plies: int) -> No
     assert game.rules.playout is not None
     twin = plain_rules(game.rules)
     assert twin.playout is not None
-    start = random_position(game, 17, plies)
+    begin = random_position(game, 17, plies)
     streams = [new_stream(19), new_stream(19)]
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     for _ in range(5 if JIT else 2):
-        states = [start.copy(), start.copy()]
+        states = [begin.copy(), begin.copy()]
         lengths = [
             playout(state, moves, stream)
             for playout, state, stream in zip(
@@ -241,12 +252,12 @@ def test_compiled_playouts_equal_their_plain_twins(game: Game, plies: int) -> No
 @GAMES
 @pytest.mark.parametrize("plies", [0, 7])
 def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> None:
-    start = random_position(game, 23, plies)
+    begin = random_position(game, 23, plies)
     number = 20_000 if JIT else 200 if game.max_moves < 100 else 40
-    lengths, results = sample(game, start, number, 29, own=True)
+    lengths, results = sample(game, begin, number, 29, own=True)
     twin = game.playout_game
-    twin_start = twin.parse_position(game.format_position(start))
-    default_lengths, default_results = sample(twin, twin_start, number, 31, own=False)
+    twin_begin = begin if twin is game else twin.parse_position(game.format_position(begin))
+    default_lengths, default_results = sample(twin, twin_begin, number, 31, own=False)
     assert lengths.min() >= 1
     assert lengths.max() <= game.max_plies
     assert np.abs(results).max() <= 1.0
@@ -263,3 +274,34 @@ def test_playout_of_a_finished_game_plays_nothing(game: Game) -> None:
     assert game.rules.playout is not None
     assert game.rules.playout(state, np.zeros(game.max_moves, dtype=np.uint16), new_stream(1)) == 0
     assert np.array_equal(state, before)
+
+
+@HIDDEN
+@pytest.mark.parametrize("plies", [0, 3, 40])
+def test_compiled_draws_of_what_is_hidden_equal_their_plain_twins(game: Game, plies: int) -> None:
+    twin = plain_rules(game.rules)
+    assert game.rules.determinize is not None and twin.determinize is not None
+    position = random_position(game, 17, plies)
+    view = game.observation(position, games.FIRST)
+    streams = [new_stream(19), new_stream(19)]
+    for _ in range(5):
+        states = [position.copy(), np.zeros_like(position)]
+        game.rules.determinize(view, states[0], streams[0])
+        twin.determinize(view, states[1], streams[1])
+        assert np.array_equal(states[0], states[1])
+        assert np.array_equal(streams[0], streams[1])
+
+
+@HIDDEN
+def test_draws_of_what_is_hidden_are_whole_positions_that_look_the_same(game: Game) -> None:
+    for seed in SEEDS:
+        stream = new_stream(seed)
+        for state, moves, _ in list(random_game(game, seed))[:: 7 if JIT else 31]:
+            for observer in (games.FIRST, games.SECOND):
+                view = game.observation(state, observer)
+                drawn = state.copy()
+                game.calls.determinize(view, drawn, stream)
+                assert np.array_equal(game.observation(drawn, observer), view)
+                assert game.rules.current_player(drawn) == game.rules.current_player(state)
+                assert np.array_equal(game.canonical(drawn), drawn)
+                assert len(game.legal_moves(drawn)) == len(moves)

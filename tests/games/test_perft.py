@@ -46,6 +46,10 @@ SUITES = [
     Suite("thud:first=trolls", "", [32, 20_360] if JIT else [32]),
     Suite("thud:ruleset=seed", "", [656, 36_296, 22_604_592] if JIT else [656]),
     Suite("thud:ruleset=seed,first=trolls", "", [56, 35_472] if JIT else [56]),
+    # By hand: shots and answers in turn; in a race the other player then has all cells before him.
+    Suite("battleship", "", [100, 200, 20_000, 40_000]),
+    Suite("battleship:task=solo", "", [100, 200, 19_800, 39_600]),
+    Suite("battleship:announce_sunk=yes", "a1 hit a1 miss", [99, 297, 29_403]),
     # By hand: a3 and c3 end the game; after b3 the last two cells are filled in either order.
     Suite("tictactoe", "a1 b1 c1 a2 b2 c2", [3, 2, 2]),
 ]

@@ -1,0 +1,209 @@
+"""Battleship: its options, its text, and what a player sees of a position.
+
+A shot's text is its cell, such as ``e5``; answers are ``miss``, ``hit``, and where sunk ships are
+announced ``sunk-carrier`` and the like. Positions as text are in games.battleship.position.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from games.battleship import rules
+from games.battleship.placements import fits_at_once, placements_of
+from games.battleship.position import format_grids, read_position
+from games.battleship.sampling import determinize, make_view
+from games.errors import InvalidInput
+from games.game import FIRST, Board, Cell, Game, Rules, State
+from games.notation import column_name, format_cell, parse_cell, row_name
+from games.spec import Options, Spec
+
+MIN_SIZE, MAX_LENGTH = 4, 6
+STANDARD = "5-4-3-3-2"
+_STANDARD_NAMES = ("carrier", "battleship", "cruiser", "submarine", "destroyer")
+_FLEET = re.compile(rf"[1-{MAX_LENGTH}](?:-[1-{MAX_LENGTH}]){{0,{rules.MAX_SHIPS - 1}}}")
+_FLEET_FORM = (
+    f"1 to {rules.MAX_SHIPS} lengths from 1 to {MAX_LENGTH}, divided by '-', that fit the board, "
+    f"such as {STANDARD}"
+)
+
+
+class Battleship(Game):
+    """Battleship with its options fixed; all share one set of compiled rules."""
+
+    name = "battleship"
+    player_names = ("first", "second")
+
+    def __init__(
+        self,
+        task: str = "race",
+        size: int = 10,
+        fleet: str = STANDARD,
+        touch: str = "any",
+        announce_sunk: str = "no",
+        placement: str = "uniform",
+    ) -> None:
+        """``task``: race or solo; ``fleet``: lengths; ``touch``: any, no_side, no_contact; ``announce_sunk``:
+        no or yes; ``placement``: uniform or sequential. Raises InvalidInput for a fleet that does not fit."""
+        self.options: dict[str, str | int] = {
+            "task": task,
+            "size": size,
+            "fleet": fleet,
+            "touch": touch,
+            "announce_sunk": announce_sunk,
+            "placement": placement,
+        }
+        self.size, self.touch, self.placement = size, touch, placement
+        self.lengths = tuple(map(int, fleet.split("-")))
+        if max(self.lengths) > size:
+            raise InvalidInput("game option fleet", fleet, _FLEET_FORM)
+        self.ships = _names(fleet, self.lengths)
+        self.num_sides = 2 if task == "race" else 1
+        self.rules = Rules(
+            current_player=rules.current_player,
+            legal_moves=rules.legal_moves,
+            play=rules.play,
+            is_terminal=rules.is_terminal,
+            returns=rules.returns,
+            playout=rules.playout,
+            random_move=rules.random_move,
+            evaluate=rules.evaluate,
+            determinize=determinize,
+        )
+        area = size * size
+        # With 7 ships there are 9 answers.
+        self.max_moves = max(area, rules.SUNK + len(self.lengths))
+        # The first player has shot at every cell, the second at all but one, and each shot is answered.
+        self.max_plies = 2 * (self.num_sides * area - (self.num_sides - 1))
+        self.nominal_simulations_per_s = 5e5
+        self._start = self._empty()
+        if not (
+            fits_at_once(placements_of(size, self.lengths, touch)) or self._view(self._start) is not None
+        ):
+            raise InvalidInput("game option fleet", fleet, _FLEET_FORM)
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Battleship:
+        """The game that the spec names; raises InvalidInput for an option that it does not have."""
+        options = Options(spec, "game")
+        chosen = (
+            options.choice("task", "race", ("race", "solo")),
+            options.whole("size", 10, MIN_SIZE, rules.MAX_SIZE),
+            options.text("fleet", STANDARD, _FLEET, _FLEET_FORM),
+            options.choice("touch", "any", ("any", "no_side", "no_contact")),
+            options.choice("announce_sunk", "no", ("no", "yes")),
+            options.choice("placement", "uniform", ("uniform", "sequential")),
+        )
+        options.close()
+        return cls(*chosen)
+
+    def initial_state(self) -> State:
+        """No shot and no fleet, ``int16`` (see `games.battleship.rules`); `determinize` deals fleets."""
+        return self._start.copy()
+
+    def observation(self, state: State, observer: int) -> State:
+        """All shots and their answers, ``int64``, and no fleet, not even the observer's own.
+
+        So both players' views are alike: where to shoot depends on one's own fleet only by how soon
+        it will be found, and that the other's answers tell. Raises InvalidInput (field ``position``)
+        if no fleet fits.
+        """
+        view = self._view(state)
+        if view is None:
+            raise InvalidInput(
+                "position",
+                self.format_position(state),
+                f"answers that a fleet {self.options['fleet']} can give",
+            )
+        return view
+
+    def format_move(self, state: State, move: int) -> str:
+        """The cell of a shot; an answer as ``miss``, ``hit`` or ``sunk-`` and the ship's name."""
+        answer = move - self.size**2
+        if answer < 0:
+            return format_cell(*divmod(move, self.size))
+        if answer < rules.SUNK:
+            return "hit" if answer == rules.HIT else "miss"
+        return f"sunk-{self.ships[answer - rules.SUNK]}"
+
+    def parse_move(self, state: State, text: str) -> int:
+        """The legal shot or answer that the text names; raises InvalidInput (field ``moves``)."""
+        moves = self.legal_moves(state)
+        if not moves:
+            raise InvalidInput("moves", text, "no further move: the game is over")
+        if state[rules.PENDING]:
+            texts = {self.format_move(state, move): move for move in moves}
+            if text not in texts:
+                raise InvalidInput("moves", text, f"the answer to the shot: {' or '.join(texts)}")
+            return texts[text]
+        cell = parse_cell(text, self.size, self.size)
+        if cell is None or cell[0] * self.size + cell[1] not in moves:
+            corner = format_cell(self.size - 1, self.size - 1)
+            raise InvalidInput("moves", text, f"a cell from a1 to {corner} that was not shot at")
+        return cell[0] * self.size + cell[1]
+
+    def format_position(self, state: State) -> str:
+        """Each player's shots as a grid, then announcements and, if dealt, the fleet shot at."""
+        return format_grids(state, self.ships)
+
+    def parse_position(self, text: str) -> State:
+        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
+        return read_position(
+            text, self.initial_state(), self.ships, placements_of(self.size, self.lengths, self.touch)
+        )
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The shots of the player whose turn it is to shoot (or whose shot awaits its answer), and to
+        their right the other's. Ships show where they are hit and nowhere else."""
+        sides = [int(state[rules.SHOOTER])]
+        if self.num_sides == 2:
+            sides.append(1 - sides[0])
+        last = None if last_move is None else self.cells_of(last_move)
+        rows = []
+        for r in range(self.size):
+            row: list[Cell] = []
+            for place, side in enumerate(sides):
+                row += [Cell(" ")] * place
+                for c in range(self.size):
+                    text = self._sign(state, side, (self.size - 1 - r) * self.size + c)
+                    owner = None if text == "." else side
+                    row.append(Cell(text, owner, place == 0 and (r, c) == last))
+            rows.append(row)
+        columns = [column_name(column) for column in range(self.size)]
+        row_names = [row_name(row) for row in reversed(range(self.size))]
+        return Board(rows, row_names, columns if self.num_sides == 1 else [*columns, " ", *columns])
+
+    def cells_of(self, move: int) -> tuple[int, int] | None:
+        """The (row, column) of a shot on the board, row 0 on top; None for an answer."""
+        if move >= self.size**2:
+            return None
+        row, column = divmod(move, self.size)
+        return self.size - 1 - row, column
+
+    def _sign(self, state: State, side: int, cell: int) -> str:
+        if side == state[rules.SHOOTER] and cell == state[rules.PENDING] - 1:
+            return "?"
+        status = int(state[rules.CELLS + side * self.size**2 + cell]) & 15
+        return ".ox"[min(status, rules.HIT_FIRST)]
+
+    def _view(self, state: State) -> State | None:
+        placements = placements_of(self.size, self.lengths, self.touch)
+        return make_view(state, placements, self.placement == "sequential")
+
+    def _empty(self) -> State:
+        area = self.size**2
+        state = np.zeros(rules.CELLS + self.num_sides * area, dtype=np.int16)
+        state[rules.SIZE], state[rules.AREA], state[rules.SIDES] = self.size, area, self.num_sides
+        state[rules.ANNOUNCE] = self.options["announce_sunk"] == "yes"
+        state[rules.NUM_SHIPS], state[rules.TOTAL] = len(self.lengths), sum(self.lengths)
+        state[rules.SHOOTER] = FIRST
+        state[rules.LENGTHS : rules.LENGTHS + len(self.lengths)] = self.lengths
+        return state
+
+
+def _names(fleet: str, lengths: tuple[int, ...]) -> tuple[str, ...]:
+    """The ships' names: the usual ones of the standard fleet, else such as 3a and 3b."""
+    if fleet == STANDARD:
+        return _STANDARD_NAMES
+    return tuple(f"{length}{'abcdefg'[lengths[:k].count(length)]}" for k, length in enumerate(lengths))

@@ -1,0 +1,233 @@
+"""Battleship positions as text.
+
+The shots of the first player, and in a race `` | `` and those of the second. Shots are rows from
+the top divided by '/', where ``x`` is a hit, ``o`` a miss, ``?`` the shot that awaits its answer,
+and a number so many untried cells. Each announcement follows as the hits since the last one, the
+sinking shot at the end, and the ship's name: ``b4b5b6=cruiser``. If fleets are dealt the one shot
+at comes last, each ship by its first and last cell in the order of the fleet: ``fleet=a1a5,c1f1``.
+Who moves follows from the numbers of shots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from games.battleship import rules
+from games.battleship.placements import WORDS, Placements
+from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
+from games.errors import InvalidInput
+from games.notation import format_cell, parse_cell
+
+_ROW = re.compile(r"(?:[xo?]|[1-9][0-9]?)+")
+_ITEM = re.compile(r"[xo?]|[0-9]+")
+_CELLS = re.compile(r"(?:[a-z][1-9][0-9]?)+")
+_CELL = re.compile(r"[a-z][0-9]+")
+_BAR = " | "
+
+
+def format_grids(state: State, ships: Sequence[str]) -> str:
+    """The position as text."""
+    return _BAR.join(_format_side(state, side, ships) for side in range(state[rules.SIDES]))
+
+
+def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
+    size, area = int(state[SIZE]), int(state[AREA])
+    cells = [int(value) for value in state[CELLS + side * area : CELLS + (side + 1) * area]]
+    signs = [".ox"[min(value & 15, HIT_FIRST)] for value in cells]
+    if state[rules.PENDING] and state[rules.SHOOTER] == side:
+        signs[state[rules.PENDING] - 1] = "?"
+    grid = []
+    for row in reversed(range(size)):
+        line = "".join(signs[row * size : (row + 1) * size])
+        grid.append(re.sub(r"\.+", lambda run: str(len(run[0])), line))
+    words = ["/".join(grid)]
+    block = rules.BLOCK + rules.BLOCK_LENGTH * side
+    for n in range(state[block + rules.NUM_SUNK]):
+        last = int(state[block + rules.SUNK_CELL + n])
+        hits = [c for c in range(area) if cells[c] & 15 == HIT_FIRST + n and c != last]
+        texts = [format_cell(*divmod(c, size)) for c in [*hits, last]]
+        words.append(f"{''.join(texts)}={ships[int(state[block + rules.SUNK_SHIP + n])]}")
+    if state[rules.DEALT]:
+        placed = [[c for c in range(area) if cells[c] >> 4 == k + 1] for k in range(len(ships))]
+        ends = ["".join(format_cell(*divmod(c, size)) for c in (own[0], own[-1])) for own in placed]
+        words.append(f"fleet={','.join(ends)}")
+    return " ".join(words)
+
+
+def read_position(text: str, state: State, ships: Sequence[str], placements: Placements) -> State:
+    """Write what the text says into ``state``, an empty position, and return it.
+
+    Raises InvalidInput (field ``position``) for anything that cannot be, but not if only no fleet
+    would fit the answers: `Game.observation` tells that.
+    """
+    return _Reader(text, state, ships, placements).read()
+
+
+class _Reader:
+    """One text on its way to a state."""
+
+    def __init__(self, text: str, state: State, ships: Sequence[str], placements: Placements) -> None:
+        self.text, self.state, self.ships, self.placements = text, state, ships, placements
+        self.size, self.area, self.sides = int(state[SIZE]), int(state[AREA]), int(state[rules.SIDES])
+        self.pending: list[int] = []
+
+    def read(self) -> State:
+        parts = self.text.split(_BAR)
+        if len(parts) != self.sides:
+            raise self._refusal(
+                "the shots of both players divided by ' | '" if self.sides == 2 else "the shots of one player"
+            )
+        dealt = [self._side(side, part.split(" ")) for side, part in enumerate(parts)]
+        if len(set(dealt)) > 1:
+            raise self._refusal("the fleets of both players or of none")
+        self.state[rules.DEALT] = dealt[0]
+        self._turn()
+        for side in range(self.sides):
+            self._counts(side)
+        return self.state
+
+    def _refusal(self, accepted: str) -> InvalidInput:
+        return InvalidInput("position", self.text, accepted)
+
+    def _side(self, side: int, words: list[str]) -> bool:
+        """Read one player's shots; whether a fleet came with them."""
+        self._grid(side, words[0].split("/"))
+        rest = words[1:]
+        dealt = bool(rest) and rest[-1].startswith("fleet=")
+        for word in rest[:-1] if dealt else rest:
+            self._announcement(side, word)
+        if dealt:
+            self._fleet(side, rest[-1].removeprefix("fleet=").split(","))
+        return dealt
+
+    def _grid(self, side: int, rows: list[str]) -> None:
+        if len(rows) != self.size or not all(map(_ROW.fullmatch, rows)):
+            raise self._refusal(
+                f"{self.size} rows from the top divided by '/' (x hit, o miss, ?, or so many untried cells)"
+            )
+        block = rules.BLOCK + rules.BLOCK_LENGTH * side
+        for row, line in zip(reversed(range(self.size)), rows, strict=True):
+            column = 0
+            for item in _ITEM.findall(line):
+                if item in "xo?" and column < self.size:
+                    cell = row * self.size + column
+                    self.state[block + rules.SHOTS] += 1
+                    self.state[block + rules.HITS] += item == "x"
+                    if item == "?":
+                        self.pending.append(side)
+                        self.state[rules.PENDING] = cell + 1
+                    else:
+                        self.state[CELLS + side * self.area + cell] = HIT_FIRST if item == "x" else MISSED
+                column += 1 if item in "xo?" else int(item)
+            if column != self.size:
+                raise self._refusal(f"{self.size} cells in each row (row {row + 1} has {column})")
+
+    def _announcement(self, side: int, word: str) -> None:
+        cells, _, name = word.partition("=")
+        block = rules.BLOCK + rules.BLOCK_LENGTH * side
+        number = int(self.state[block + rules.NUM_SUNK])
+        hits = self._cells(cells)
+        known = name in self.ships and not self.state[block + rules.SUNK_SET] >> self.ships.index(name) & 1
+        if not self.state[rules.ANNOUNCE] or not known or not hits or len(set(hits)) != len(hits):
+            raise self._refusal(
+                "an announcement such as b4b5b6=cruiser once for each ship"
+                if self.state[rules.ANNOUNCE]
+                else "no announcement of sunk ships (announce_sunk=no)"
+            )
+        base = CELLS + side * self.area
+        before = [cell for cell in range(self.area) if self.state[base + cell] >= HIT_FIRST + number]
+        if not set(hits) <= set(before):
+            raise self._refusal(f"only hits in {word}, each hit in one announcement")
+        for cell in set(before) - set(hits):
+            self.state[base + cell] = HIT_FIRST + number + 1
+        ship = self.ships.index(name)
+        self.state[block + rules.SUNK_SHIP + number] = ship
+        self.state[block + rules.SUNK_CELL + number] = hits[-1]
+        self.state[block + rules.SUNK_SET] |= 1 << ship
+        self.state[block + rules.NUM_SUNK] += 1
+
+    def _cells(self, text: str) -> list[int]:
+        """Cells written one after the other; none if any is not on the board."""
+        cells = [parse_cell(each, self.size, self.size) for each in _CELL.findall(text)]
+        if _CELLS.fullmatch(text) is None or None in cells:
+            return []
+        return [cell[0] * self.size + cell[1] for cell in cells if cell is not None]
+
+    def _fleet(self, side: int, words: list[str]) -> None:
+        """Lay the ships, which must not clash and must agree with all answers."""
+        starts, first, step = self.placements.starts, self.placements.first, self.placements.step
+        base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
+        taken = [0] * WORDS
+        if len(words) != len(self.ships):
+            raise self._refusal(f"{len(self.ships)} ships in a fleet")
+        for ship, word in enumerate(words):
+            length = int(self.state[LENGTHS + ship])
+            ends = self._cells(word)
+            own = [
+                place
+                for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[:1])
+                if ends == [first[place], first[place] + (length - 1) * step[place]]
+                and not any(taken[w] & int(self.placements.halos[place, w]) for w in range(WORDS))
+            ]
+            if not own:
+                raise self._refusal(f"both ends of the {self.ships[ship]} where it may lie, not {word}")
+            for w in range(WORDS):
+                taken[w] |= int(self.placements.cells[own[0], w])
+            cells = [int(first[own[0]] + i * step[own[0]]) for i in range(length)]
+            self.state[block + rules.LEFT + ship] = sum(self.state[base + cell] == 0 for cell in cells)
+            if not self._answered(side, ship, cells):
+                raise self._refusal(f"a fleet that agrees with the answers ({word} does not)")
+            for cell in cells:
+                self.state[base + cell] |= (ship + 1) << 4
+        if any(HIT_FIRST <= value < 16 for value in self.state[base : base + self.area]):
+            raise self._refusal("a ship under each hit")
+
+    def _answered(self, side: int, ship: int, cells: list[int]) -> bool:
+        """Whether the ship was hit and sunk as the answers say."""
+        base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
+        statuses = [int(self.state[base + cell]) & 15 for cell in cells]
+        if MISSED in statuses:
+            return False
+        if not self.state[rules.ANNOUNCE]:
+            return True
+        if not self.state[block + rules.SUNK_SET] >> ship & 1:
+            return 0 in statuses
+        sunk = self.state[block + rules.SUNK_SHIP : block + rules.SUNK_SHIP + len(self.ships)].tolist()
+        number = next(n for n in range(self.state[block + rules.NUM_SUNK]) if sunk[n] == ship)
+        sinking = self.state[block + rules.SUNK_CELL + number]
+        return 0 not in statuses and max(statuses) <= HIT_FIRST + number and sinking in cells
+
+    def _turn(self) -> None:
+        """Who shoots, from the numbers of shots."""
+        shots = [int(self.state[rules.BLOCK + rules.BLOCK_LENGTH * side + rules.SHOTS]) for side in range(2)]
+        ahead = shots[0] - shots[1]
+        if len(self.pending) > 1 or (self.sides == 2 and ahead not in (0, 1)):
+            raise self._refusal("as many shots by both players or one more by the first, one ? at most")
+        if self.sides == 2:
+            last = 1 - ahead
+            if self.pending and self.pending != [last]:
+                raise self._refusal("the ? at the last shot")
+            self.state[rules.SHOOTER] = last if self.pending else ahead
+
+    def _counts(self, side: int) -> None:
+        """Refuse hits that are more or fewer than any fleet has, and a game that went on after its end."""
+        state, block = self.state, rules.BLOCK + rules.BLOCK_LENGTH * side
+        total, hits, shots = (
+            int(state[rules.TOTAL]),
+            int(state[block + rules.HITS]),
+            int(state[block + rules.SHOTS]),
+        )
+        pending = side in self.pending
+        if hits > total or total - hits > self.area - shots + pending:
+            raise self._refusal(f"hits on {total} cells of a fleet, or cells left for them")
+        if state[rules.ANNOUNCE]:
+            afloat = [k for k in range(state[NUM_SHIPS]) if not state[block + rules.SUNK_SET] >> k & 1]
+            sunk = total - sum(int(state[LENGTHS + k]) for k in afloat)
+            if not 0 <= hits - sunk <= sum(int(state[LENGTHS + k]) - 1 for k in afloat):
+                raise self._refusal("announcements that agree with the number of hits")
+        last = side if self.sides == 1 else 1 - int(state[rules.SHOOTER])
+        if hits == total and (self.pending or last != side):
+            raise self._refusal("no shot after the last ship was sunk")

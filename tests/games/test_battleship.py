@@ -1,0 +1,374 @@
+"""Battleship: answers, text, known numbers; and that fleets are drawn as if from a list of all that fit."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import games
+from games import InvalidInput
+from games.battleship import Battleship, rules
+from games.battleship.placements import placements_of
+from games.battleship.sampling import ENTRIES, NUM_ENTRIES, WEIGHT_OF_ONE, make_view
+from games.game import State
+from games.jit import njit
+from games.rng import Stream, new_stream
+from games.specialise import cached_njit, specialise
+from games.unbound import determinize
+from tests.games import naive_battleship as naive
+from tests.games.common import JIT, sample, start
+
+SMALL = "battleship:task=solo,size=4,fleet=3-2-2"
+_fleets = cache(lambda touch: list(naive.fleets(4, (3, 2, 2), touch)))
+
+
+def battleship(spec: str) -> Battleship:
+    game = games.load(spec)
+    assert isinstance(game, Battleship)
+    return game
+
+
+@njit
+def ones(bits: np.uint64) -> int:
+    """How many bits are set."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))  # type: ignore[return-value]
+
+
+def draw_fleets(view: State, state: State, stream: Stream, keys: npt.NDArray[np.int64]) -> None:
+    """Generic: draw len(keys) times; a key holds the ship of each cell of a 4x4 board, two bits for each."""
+    for i in range(len(keys)):
+        determinize(view, state, stream)
+        keys[i] = 0
+        for cell in range(16):
+            keys[i] |= np.int64(state[rules.CELLS + cell] >> 4) << (2 * cell)
+
+
+def key_of(fleet: naive.Fleet) -> int:
+    return sum((k + 1) << 2 * cell for k, ship in enumerate(fleet) for cell in ship)
+
+
+def shoot(game: Battleship, fleet: naive.Fleet, shots: list[int], announce: bool) -> State:
+    """The position after the shots, as somebody who knows no fleet enters it."""
+    state = game.initial_state()
+    for shot, told in zip(shots, naive.answers(fleet, shots, announce), strict=True):
+        word = f"sunk-{game.ships[int(told[5:])]}" if told.startswith("sunk") else told
+        game.play_text(state, [game.format_move(state, shot), word])
+    return state
+
+
+@pytest.mark.parametrize("placement", ["uniform", "sequential"])
+@pytest.mark.parametrize("announce", ["no", "yes"])
+@pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])
+@pytest.mark.parametrize("max_entries", [1, 40, 4096], ids=lambda n: f"{n} entries")
+def test_fleets_are_drawn_as_from_a_list_of_all_that_fit(
+    touch: str, announce: str, placement: str, max_entries: int
+) -> None:
+    game = battleship(f"{SMALL},touch={touch},announce_sunk={announce},placement={placement}")
+    tables = placements_of(4, (3, 2, 2), touch)
+    run = specialise([draw_fleets], game)["draw_fleets"]
+    tested = 0
+    for seed in range(8 if JIT else 2):
+        pick = random.Random(seed)
+        truth, _ = pick.choice(_fleets(touch))
+        shots = pick.sample(range(16), (0, 2, 3, 4, 5, 6, 7, 9)[seed] if JIT else 5 + seed)
+        told = naive.answers(truth, shots, announce == "yes")
+        fitting = {
+            key_of(fleet): chance if placement == "sequential" else Fraction(1)
+            for fleet, chance in _fleets(touch)
+            if naive.answers(fleet, shots, announce == "yes") == told
+        }
+        state = shoot(game, truth, shots, announce == "yes")
+        view = make_view(state, tables, placement == "sequential", max_entries)
+        assert view is not None
+        number = 40 * len(fitting) + (2000 if JIT else 200)
+        keys = np.zeros(number, dtype=np.int64)
+        run(view, state, new_stream(seed), keys)
+        found, counts = np.unique(keys, return_counts=True)
+        assert set(found.tolist()) <= fitting.keys()
+        order = {key: place for place, key in enumerate(fitting)}
+        seen = np.zeros(len(fitting))
+        seen[[order[key] for key in found.tolist()]] = counts
+        whole = sum(fitting.values())
+        expected = np.array([float(number * chance / whole) for chance in fitting.values()])
+        assert expected.min() > 5
+        if len(fitting) > 1:
+            assert _normal(float(((seen - expected) ** 2 / expected).sum()), len(fitting) - 1) < 4.5
+            tested += 1
+    assert tested > 0
+
+
+def _normal(chi_square: float, freedom: int) -> float:
+    """A chi-square as standard deviations of a normal distribution (Wilson and Hilferty)."""
+    spread = 2 / (9 * freedom)
+    return float(((chi_square / freedom) ** (1 / 3) - (1 - spread)) / spread**0.5)
+
+
+def test_all_three_kinds_of_tables_are_tested_above() -> None:
+    """By the first table of each view: single fleets, ranges for ships without hits, ranges for all."""
+    game = battleship(f"{SMALL},placement=sequential")
+    state = shoot(game, _fleets("any")[0][0], [0, 5, 10], announce=False)
+    lengths = []
+    for max_entries in (1, 40, 4096):
+        view = make_view(state, placements_of(4, (3, 2, 2), "any"), True, max_entries)
+        assert view is not None
+        table = view[view[rules.CELLS + 16] :]
+        lengths.append((int(table[NUM_ENTRIES]), bool(table[WEIGHT_OF_ONE])))
+        assert table[ENTRIES + table[NUM_ENTRIES] - 1] == table[1]
+    assert lengths[0][0] < lengths[1][0] <= 40 < lengths[2][0]
+    assert [ranged for _, ranged in lengths] == [True, True, False]
+
+
+@pytest.mark.parametrize("announce", ["no", "yes"])
+def test_a_view_is_the_same_for_all_fleets_that_fit(announce: str) -> None:
+    game = battleship(f"battleship:size=4,fleet=3-2-2,announce_sunk={announce}")
+    known = start(game, seed=3)
+    draw = random.Random(5)
+    for _ in range(18):
+        game.rules.play(known, draw.choice(game.legal_moves(known)))
+    view = game.observation(known, games.FIRST)
+    assert np.array_equal(view, game.observation(known, games.SECOND))
+    stream, other = new_stream(1), known.copy()
+    texts = set()
+    for _ in range(30):
+        game.calls.determinize(view, other, stream)
+        texts.add(game.format_position(other))
+        assert np.array_equal(game.observation(game.parse_position(game.format_position(other)), 0), view)
+    assert len(texts) > 10
+    without = game.parse_position(
+        " | ".join(s.split(" fleet=")[0] for s in game.format_position(known).split(" | "))
+    )
+    assert np.array_equal(game.observation(without, games.FIRST), view)
+
+
+@pytest.mark.parametrize("announce", ["no", "yes"])
+def test_answers_are_those_of_the_naive_game(announce: str) -> None:
+    game = battleship(f"battleship:announce_sunk={announce}")
+    for seed in range(20 if JIT else 3):
+        state, draw = start(game, seed), random.Random(seed)
+        cells = state[rules.CELLS :].reshape(2, 100) >> 4
+        fleets = [tuple(frozenset(np.flatnonzero(own == k + 1).tolist()) for k in range(5)) for own in cells]
+        shots: list[list[int]] = [[], []]
+        told: list[list[str]] = [[], []]
+        shooter = games.FIRST
+        while not game.rules.is_terminal(state):
+            assert game.rules.current_player(state) == shooter
+            assert game.legal_moves(state) == sorted(set(range(100)) - set(shots[shooter]))
+            shots[shooter].append(draw.choice(game.legal_moves(state)))
+            game.rules.play(state, shots[shooter][-1])
+            assert game.rules.current_player(state) == 1 - shooter
+            (answer,) = game.legal_moves(state)
+            told[shooter].append(game.format_move(state, answer))
+            game.rules.play(state, answer)
+            shooter = 1 - shooter
+        last = 1 - shooter
+        for side in range(2):
+            words = naive.answers(fleets[side], shots[side], announce == "yes")
+            names = [f"sunk-{game.ships[int(word[5:])]}" if " " in word else word for word in words]
+            assert names == told[side]
+            assert (len(set().union(*fleets[side]) - set(shots[side])) == 0) == (side == last)
+        assert game.rules.returns(state) == 1 - 2 * last
+
+
+@pytest.mark.parametrize(("placement", "corner"), [("uniform", 0.08000), ("sequential", 0.0741)])
+def test_occupancy_of_dealt_boards(placement: str, corner: float) -> None:
+    """A separate program's numbers, exact for the uniform placement; whose centre cells are taken 0.21360."""
+    game = battleship(f"battleship:task=solo,placement={placement}")
+    number = 200_000 if JIT else 300
+    counts = np.zeros(100, dtype=np.int64)
+    state = game.initial_state()
+    count = specialise([count_ships], game)["count_ships"]
+    count(game.observation(state, games.FIRST), state, new_stream(7), number, counts)
+    shares = counts.reshape(10, 10) / number
+    assert shares.sum() == pytest.approx(17)
+    corners = shares[[0, 0, -1, -1], [0, -1, 0, -1]].mean()
+    assert corners == pytest.approx(corner, abs=5 * np.sqrt(0.02 / number) + 0.00005)
+    if placement == "uniform":
+        assert shares[4:6, 4:6].mean() == pytest.approx(0.21360, abs=5 * np.sqrt(0.17 / number))
+
+
+def count_ships(
+    view: State, state: State, stream: Stream, number: int, counts: npt.NDArray[np.int64]
+) -> None:
+    """Generic: draw fleets and count how often each cell of a 10x10 board is taken."""
+    for _ in range(number):
+        determinize(view, state, stream)
+        for cell in range(100):
+            counts[cell] += (state[rules.CELLS + cell] >> 4) != 0
+
+
+@pytest.mark.skipif(not JIT, reason="takes a billion steps")
+@pytest.mark.parametrize(
+    ("touch", "number"), [("any", 30_093_975_536), ("no_side", 5_797_542_752), ("no_contact", 3_851_502_784)]
+)
+def test_number_of_fleets(touch: str, number: int) -> None:
+    """Separate programs' counts of the standard fleet on 10x10, with the two ships of three told apart."""
+    placements = placements_of(10, (5, 4, 3, 3, 2), touch)
+    clash = (placements.cells[:, None, :] & placements.halos[None, :, :]).any(axis=2)
+    last = clash[:, placements.starts[4] :]
+    bits = np.zeros((len(clash), 3), dtype=np.uint64)
+    for n in range(last.shape[1]):
+        bits[:, n // 64] |= last[:, n].astype(np.uint64) << np.uint64(n % 64)
+    assert count_fleets(clash, bits, placements.starts) == number
+
+
+@cached_njit
+def count_fleets(
+    clash: npt.NDArray[np.bool_], bits: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64]
+) -> int:
+    """Fleets of five ships: ``clash`` of each pair of placements, ``bits`` of each with the last ship's."""
+    total = 0
+    fourth = np.zeros(len(clash), dtype=np.int64)
+    for a in range(starts[0], starts[1]):
+        for b in range(starts[1], starts[2]):
+            if clash[a, b]:
+                continue
+            num_fourth = 0
+            for d in range(starts[3], starts[4]):
+                fourth[num_fourth] = d
+                num_fourth += not (clash[a, d] or clash[b, d])
+            for c in range(starts[2], starts[3]):
+                if clash[a, c] or clash[b, c]:
+                    continue
+                for i in range(num_fourth):
+                    d = fourth[i]
+                    if not clash[c, d]:
+                        total += starts[5] - starts[4]
+                        for word in range(3):
+                            total -= ones(bits[a, word] | bits[b, word] | bits[c, word] | bits[d, word])
+    return total
+
+
+def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
+    game = battleship("battleship:task=solo")
+    number = 1_000_000 if JIT else 2_000
+    lengths, results = sample(game, start(game, 1), number, 3, own=True)
+    shots = lengths / 2
+    assert shots.mean() == pytest.approx(1717 / 18, abs=5 * shots.std() / number**0.5)
+    assert np.median(shots) == 97
+    assert np.allclose(results, 1 - 2 * (shots - 17) / 83)
+    assert game.rules.evaluate is not None
+    assert game.rules.evaluate(start(game, 1)) == pytest.approx(1 - 2 * (1717 / 18 - 17) / 83)
+
+
+def test_position_text_of_a_game_on_paper() -> None:
+    game = battleship("battleship:announce_sunk=yes")
+    state = game.initial_state()
+    game.play_text(
+        state, ["e5", "miss", "b2", "hit", "f6", "hit", "c3", "miss", "f7", "sunk-destroyer", "b3"]
+    )
+    assert game.format_position(state) == (
+        "10/10/10/5x4/5x4/4o5/10/10/10/10 f6f7=destroyer | 10/10/10/10/10/10/10/1?o7/1x8/10"
+    )
+    texts = [game.format_move(state, move) for move in game.legal_moves(state)]
+    assert texts == ["miss", "hit", "sunk-destroyer"]
+    game.observation(state, games.FIRST)
+
+
+def test_what_no_fleet_can_answer_is_refused_when_it_is_searched() -> None:
+    game = battleship("battleship:announce_sunk=yes")
+    state = game.initial_state()
+    game.play_text(state, ["a1", "hit", "a1", "miss", "c3", "sunk-destroyer", "a2", "miss"])
+    with pytest.raises(InvalidInput) as caught:
+        game.observation(state, games.FIRST)
+    assert caught.value.field == "position"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4/4/4/4 | 4/4/4/4 x",
+        "4/4/4/4",
+        "4/4/4/5 | 4/4/4/4",
+        "4/4/4/3 | 4/4/4/4",
+        "4/4/4/4 | 4/4/4/o3",
+        "oo2/4/4/4 | 4/4/4/4",
+        "??2/4/4/4 | 4/4/4/4",
+        "?3/4/4/4 | ?3/4/4/4",
+        "4/4/4/?3 | 4/4/4/o3",
+        "oooo/oooo/oooo/4 | oooo/oooo/oooo/4",
+        "xxxx/xxxx/4/4 | oooo/oooo/4/4",
+        "xxxx/xxx1/4/4 | xxxx/xxx1/4/4",
+        "xxxx/xxx1/4/4 | oooo/oooo/4/4",
+        "4/4/4/4 a1=3a | 4/4/4/4",
+        "4/4/4/xx2 a1b1=2a | 4/4/4/oo2",
+        "4/4/4/4 fleet=a1c1,a2b2,a3b3 | 4/4/4/4",
+        "4/4/4/4 fleet=a1c1,a2b2 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
+        "4/4/4/4 fleet=a1c1,a2c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
+        "4/4/4/4 fleet=a1c1,c1c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
+        "4/4/4/o3 fleet=a1c1,a2b2,a3b3 | 4/4/4/o3 fleet=b1d1,a2b2,a3b3",
+        "4/4/4/3x fleet=a1c1,a2b2,a3b3 | 4/4/4/3o fleet=a1c1,a2b2,a3b3",
+    ],
+)
+def test_impossible_positions_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="position"):
+        games.load("battleship:size=4,fleet=3-2-2").parse_position(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4/4/4/xx2 a1=2a",
+        "4/4/4/xx2 a1b1=9z",
+        "4/4/4/xx2 a1a1=2a",
+        "4/4/4/xx2 a1c1=2a",
+        "4/4/4/xx2 a1b1=2a a1b1=2b",
+        "4/4/4/xxx1 a1b1=3a",
+        "4/4/4/xx2 a1b1",
+        "4/4/4/xx2 a1b1=2a fleet=a4c4,a2b2,a1b1",
+        "4/4/4/xx2 fleet=a4c4,a2b2,a1b1",
+        "4/4/x3/xx2 a2a1b1=2a fleet=a4c4,a1a2,b1b2",
+    ],
+)
+def test_impossible_announcements_are_refused(text: str) -> None:
+    """At once, or, where only no fleet fits, when it is searched."""
+    game = games.load(f"{SMALL},announce_sunk=yes")
+    with pytest.raises(InvalidInput, match="position"):
+        game.observation(game.parse_position(text), games.FIRST)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "fleet=7",
+        "fleet=5-",
+        "fleet=x",
+        "size=4",
+        "size=13",
+        "fleet=5-5-5-5-5-5-5-5",
+        "task=duel",
+        "touch=some",
+        "announce_sunk=true",
+        "placement=random",
+        "size=4,fleet=4-4-4-4-1",
+        "size=5,fleet=5-5-5,touch=no_contact,task=solo,x=1",
+    ],
+)
+def test_options_are_refused(options: str) -> None:
+    with pytest.raises(InvalidInput, match="game option"):
+        games.load(f"battleship:{options}")
+
+
+def test_a_fleet_that_only_just_fits_is_accepted_and_one_that_does_not_is_refused() -> None:
+    assert games.load("battleship:size=4,fleet=3-3-3-3-1-1-1").options["fleet"] == "3-3-3-3-1-1-1"
+    with pytest.raises(InvalidInput, match="fleet"):
+        games.load("battleship:size=4,fleet=2-2-2-2-2,touch=no_contact")
+
+
+def test_the_board_shows_hits_and_no_ship() -> None:
+    game = games.load("battleship:size=4,fleet=3-2-2")
+    state = game.parse_position("4/4/4/3x fleet=b1d1,a2b2,a3b3 | 4/4/4/2o1 fleet=d1d3,a2b2,a3b3")
+    rows = game.board(state).rows
+    assert ["".join(cell.text for cell in row) for row in rows] == [
+        ".... ....",
+        ".... ....",
+        ".... ....",
+        "...x ..o.",
+    ]
