@@ -63,4 +63,6 @@ def name_of(game: Game) -> str | None:
         return "tic_tac_toe"
     if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":
         return f"gomoku(size={game.options['size']})"
+    if game.spec == "morris:variant=nine,fly=yes,repetition=none,cap=200":
+        return "nine_mens_morris"
     return None

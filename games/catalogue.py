@@ -10,6 +10,7 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
+from games.morris import Morris
 from games.spec import OPENSPIEL, Spec, is_path, parse_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
@@ -17,6 +18,7 @@ from games.tictactoe import TicTacToe
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
+    "morris": Morris.from_spec,
     "thud": Thud.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }

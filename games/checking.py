@@ -8,21 +8,19 @@ after every ply. What is found is told once for each kind, with the first place 
 from __future__ import annotations
 
 import random
-import traceback
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numba.core.errors import NumbaError
 
+from games.checking_further import further_findings
 from games.defaults import default_playout
 from games.drawing import draw
 from games.errors import InvalidInput
+from games.findings import Finding, Found, Stop, ask, deal, plain_rules
 from games.game import FIRST, SECOND, Game, State
-from games.jit import source_of
 from games.rng import new_stream
 from games.rules import Rules
 from games.specialise import is_compiled, specialise
@@ -34,70 +32,23 @@ MAX_MOVES = 4_095
 MAX_MOVE_CODE = 65_534
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Something that a game does wrong."""
-
-    rule: str
-    """The function or attribute that is at fault."""
-    text: str
-    """What is wrong, and where it shows first."""
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.text}"
-
-
-class _Stop(Exception):
-    """Something is so wrong that nothing more can be looked at."""
-
-
 def check(game: Game, games: int = GAMES, seed: int = 0) -> list[Finding]:
     """What the game does wrong; nothing if it keeps to the contract. Takes seconds, and compiles."""
     found: dict[tuple[str, str], Finding] = {}
     try:
-        for kind, finding in _findings(game, games, seed):
-            found.setdefault((finding.rule, kind), finding)
-    except _Stop as stop:
+        for look in (_findings, further_findings):
+            for kind, finding in look(game, games, seed):
+                found.setdefault((finding.rule, kind), finding)
+            if found:
+                # What comes later takes for granted that all this is right.
+                break
+    except Stop as stop:
         finding = stop.args[0]
         found.setdefault((finding.rule, "stop"), finding)
     return list(found.values())
 
 
-def deal(game: Game, seed: int) -> State:
-    """The start position; in a game with hidden information one that was dealt."""
-    start = game.initial_state()
-    if not game.hidden_information:
-        return start
-    state = game.initial_state()
-    determinize = game.calls.determinize
-    assert determinize is not None
-    with np.errstate(over="ignore"):
-        determinize(game.observation(start, int(game.calls.current_player(start))), state, new_stream(seed))
-    return state
-
-
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function without any compiled code, all the way down."""
-    source = source_of(function)
-    if not isinstance(source, FunctionType):
-        return source
-    names = source.__code__.co_names
-    used = {name: source.__globals__[name] for name in names if name in source.__globals__}
-    twins = {name: plain(value) for name, value in used.items() if hasattr(value, "py_func")}
-    return FunctionType(
-        source.__code__, {**source.__globals__, **twins}, source.__name__, source.__defaults__
-    )
-
-
-def plain_rules(rules: Rules) -> Rules:
-    """The rules without any compiled code."""
-    return Rules(*(None if rule is None else plain(rule) for rule in rules))  # type: ignore[arg-type]
-
-
-_Found = tuple[str, Finding]
-
-
-def _findings(game: Game, games: int, seed: int) -> Iterator[_Found]:
+def _findings(game: Game, games: int, seed: int) -> Iterator[Found]:
     yield from _attributes(game)
     _compile(game)
     for number in range(games):
@@ -105,20 +56,20 @@ def _findings(game: Game, games: int, seed: int) -> Iterator[_Found]:
     yield from _own_playout(game, seed)
 
 
-def _attributes(game: Game) -> Iterator[_Found]:
-    state = _call(game, "initial_state", game.initial_state)
+def _attributes(game: Game) -> Iterator[Found]:
+    state = ask(game, "initial_state", game.initial_state)
     if not isinstance(state, np.ndarray) or state.ndim != 1:
-        raise _Stop(Finding("initial_state", f"gave {type(state).__name__}; expected a 1-D NumPy array"))
+        raise Stop(Finding("initial_state", f"gave {type(state).__name__}; expected a 1-D NumPy array"))
     if np.shares_memory(state, game.initial_state()):
         yield "same", Finding("initial_state", "gave the same array twice; expected a new one each time")
     if not 1 <= game.max_moves <= MAX_MOVES:
-        raise _Stop(Finding("max_moves", f"is {game.max_moves}; expected 1 to {MAX_MOVES}"))
+        raise Stop(Finding("max_moves", f"is {game.max_moves}; expected 1 to {MAX_MOVES}"))
     if game.max_plies < 1:
-        raise _Stop(Finding("max_plies", f"is {game.max_plies}; expected at least 1"))
+        raise Stop(Finding("max_plies", f"is {game.max_plies}; expected at least 1"))
     compiled = [hasattr(rule, "py_func") for rule in game.rules if rule is not None]
     if any(compiled) and not all(compiled):
         names = [name for name, rule in game.rules._asdict().items() if rule and not hasattr(rule, "py_func")]
-        raise _Stop(Finding("rules", f"{', '.join(names)} without @njit; expected all compiled, or none"))
+        raise Stop(Finding("rules", f"{', '.join(names)} without @njit; expected all compiled, or none"))
 
 
 def _compile(game: Game) -> None:
@@ -141,7 +92,7 @@ def _compile(game: Game) -> None:
         try:
             rule.compile(tuple(_type_of(value) for value in arguments.get(name, (state,))))
         except NumbaError as error:
-            raise _Stop(Finding(name, f"does not compile: {_of_numba(error)}")) from None
+            raise Stop(Finding(name, f"does not compile: {_of_numba(error)}")) from None
 
 
 def _type_of(value: Any) -> Any:
@@ -160,31 +111,14 @@ def _of_numba(error: NumbaError) -> str:
     return f"{reason} (line {rest.partition(':')[0]} of {Path(name.strip(chr(34))).name})" if rest else reason
 
 
-def _call(
-    game: Game, rule: str, function: Callable[..., Any], *arguments: Any, ply: int | None = None
-) -> Any:
-    """Call it; an exception stops the check, with the line of the game's file that raised it."""
-    try:
-        return function(*arguments)
-    except Exception as error:
-        where = "" if ply is None else f" at ply {ply}"
-        own = [
-            f"line {frame.lineno}"
-            for frame in traceback.extract_tb(error.__traceback__)
-            if game.source and Path(frame.filename).name == Path(game.source).name
-        ]
-        line = f" ({own[-1]})" if own else ""
-        raise _Stop(Finding(rule, f"raised {type(error).__name__}: {error}{where}{line}")) from None
-
-
-def _one_game(game: Game, seed: int) -> Iterator[_Found]:
+def _one_game(game: Game, seed: int) -> Iterator[Found]:
     """A random game, looked at before every ply."""
     rules, draw_from = plain_rules(game.rules), random.Random(seed)
     state = deal(game, seed)
     twin = state.copy()
     with np.errstate(over="ignore"):
         for ply in range(game.max_plies + 1):
-            over = _call(game, "is_terminal", rules.is_terminal, state, ply=ply)
+            over = ask(game, "is_terminal", rules.is_terminal, state, ply=ply)
             if bool(game.calls.is_terminal(twin)) != bool(over):
                 yield (
                     "compiled",
@@ -198,7 +132,7 @@ def _one_game(game: Game, seed: int) -> Iterator[_Found]:
                 break
             yield from _text(game, state, moves, ply)
             move = draw_from.choice(moves)
-            _call(game, "play", rules.play, state, move, ply=ply)
+            ask(game, "play", rules.play, state, move, ply=ply)
             game.calls.play(twin, move)
             if not np.array_equal(state, twin):
                 yield "compiled", Finding("play", f"does one thing compiled, another plain, at ply {ply}")
@@ -207,21 +141,21 @@ def _one_game(game: Game, seed: int) -> Iterator[_Found]:
     yield "long", Finding("max_plies", text)
 
 
-def _moves(game: Game, rules: Rules, state: State, ply: int) -> Generator[_Found, None, list[int]]:
+def _moves(game: Game, rules: Rules, state: State, ply: int) -> Generator[Found, None, list[int]]:
     """Look at the mover and the legal moves; the answer is the list of them."""
     before = state.copy()
-    mover = _call(game, "current_player", rules.current_player, state, ply=ply)
+    mover = ask(game, "current_player", rules.current_player, state, ply=ply)
     if mover not in (FIRST, SECOND):
-        raise _Stop(Finding("current_player", f"gave {mover} at ply {ply}; expected 0 or 1"))
+        raise Stop(Finding("current_player", f"gave {mover} at ply {ply}; expected 0 or 1"))
     # Room to spare, so that a list that is too long is told as that.
     buffer = np.zeros(65_536, dtype=np.uint16)
-    count = int(_call(game, "legal_moves", rules.legal_moves, state, buffer, ply=ply))
+    count = int(ask(game, "legal_moves", rules.legal_moves, state, buffer, ply=ply))
     moves = [int(move) for move in buffer[:count]]
     if count < 1:
         text = f"gave no move at ply {ply}, but is_terminal says that the game goes on"
-        raise _Stop(Finding("legal_moves", text))
+        raise Stop(Finding("legal_moves", text))
     if count > game.max_moves:
-        raise _Stop(Finding("max_moves", f"is {game.max_moves}, but {count} moves are legal at ply {ply}"))
+        raise Stop(Finding("max_moves", f"is {game.max_moves}, but {count} moves are legal at ply {ply}"))
     if len(set(moves)) < count:
         twice = next(move for move in moves if moves.count(move) > 1)
         yield "twice", Finding("legal_moves", f"gave move {twice} twice at ply {ply}")
@@ -240,23 +174,23 @@ def _moves(game: Game, rules: Rules, state: State, ply: int) -> Generator[_Found
     return moves
 
 
-def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[_Found]:
+def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[Found]:
     """Moves and positions as text, there and back; the drawn board."""
     before = state.copy()
-    texts = [_call(game, "format_move", game.format_move, state, move, ply=ply) for move in moves]
+    texts = [ask(game, "format_move", game.format_move, state, move, ply=ply) for move in moves]
     for text in texts:
         if not isinstance(text, str) or not text or len(text.split()) != 1:
-            raise _Stop(Finding("format_move", f"gave {text!r} at ply {ply}; expected text without blanks"))
+            raise Stop(Finding("format_move", f"gave {text!r} at ply {ply}; expected text without blanks"))
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
         yield "twice", Finding("format_move", f"gave {twice!r} for two legal moves at ply {ply}")
     else:
         for move, text in zip(moves, texts, strict=True):
-            if (read := _call(game, "parse_move", game.parse_move, state, text, ply=ply)) != move:
+            if (read := ask(game, "parse_move", game.parse_move, state, text, ply=ply)) != move:
                 yield "back", Finding("parse_move", f"read {text!r} as {read}, not as {move}, at ply {ply}")
                 break
-    position = _call(game, "format_position", game.format_position, state, ply=ply)
-    again = _call(game, "parse_position", game.parse_position, position, ply=ply)
+    position = ask(game, "format_position", game.format_position, state, ply=ply)
+    again = ask(game, "parse_position", game.parse_position, position, ply=ply)
     if game.format_position(again) != position:
         yield "back", Finding("parse_position", f"{position!r} reads back as another position at ply {ply}")
     elif sorted(moves) != game.legal_moves(again):
@@ -264,15 +198,15 @@ def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[_Fou
             "moves",
             Finding("parse_position", f"{position!r} reads back with other legal moves at ply {ply}"),
         )
-    board = _call(game, "board", game.board, state, ply=ply)
-    _call(game, "board", lambda: draw(board, colour=False), ply=ply)
+    board = ask(game, "board", game.board, state, ply=ply)
+    ask(game, "board", lambda: draw(board, colour=False), ply=ply)
     if not np.array_equal(state, before):
         yield "state", Finding("format_move", f"(or format_position, board) changed the state at ply {ply}")
         state[:] = before
 
 
-def _end(game: Game, rules: Rules, state: State, ply: int) -> Iterator[_Found]:
-    value = _call(game, "returns", rules.returns, state, ply=ply)
+def _end(game: Game, rules: Rules, state: State, ply: int) -> Iterator[Found]:
+    value = ask(game, "returns", rules.returns, state, ply=ply)
     if not -1.0 <= value <= 1.0:
         yield "range", Finding("returns", f"gave {value} after {ply} plies; expected a number in [-1, 1]")
     try:
@@ -291,19 +225,22 @@ def _play_all(start: Any, state: Any, moves: Any, stream: Any, lengths: Any, res
         results[i] = returns(state)
 
 
-def _own_playout(game: Game, seed: int) -> Iterator[_Found]:
+def _own_playout(game: Game, seed: int) -> Iterator[Found]:
     """A game's own playout must play as random legal moves do."""
     if game.rules.playout is None:
         return
     number = PLAYOUTS if is_compiled(game.rules) else 50
-    extra = {"playout": specialise([default_playout], game)["default_playout"]}
+    twin = game.playout_game
+    extra = {"playout": specialise([default_playout], twin)["default_playout"]}
     kinds: list[tuple[Any, Any]] = []
-    start, moves = deal(game, seed), np.zeros(game.max_moves, dtype=np.uint16)
-    for bound in (None, extra):
-        run = specialise([_play_all], game, bound)["_play_all"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    for played, bound in ((game, None), (twin, extra)):
+        start = deal(played, seed)
+        run = specialise([_play_all], played, bound)["_play_all"]
         lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
         with np.errstate(over="ignore"):
-            run(start, start.copy(), moves, new_stream(seed, len(kinds)), lengths, results)
+            stream = new_stream(seed, len(kinds))
+            ask(game, "playout", run, start, start.copy(), moves, stream, lengths, results)
         kinds.append((lengths, results))
     for what, ours, theirs in zip(("length", "result"), *kinds, strict=True):
         error = float(np.sqrt((ours.var() + theirs.var()) / number))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from games.rng import Stream, below
 from games.rules import Moves, State
 from games.unbound import is_terminal, legal_moves, play, random_move
@@ -22,7 +24,7 @@ def default_playout(state: State, moves: Moves, stream: Stream) -> int:
     """
     plies = 0
     while not is_terminal(state):
-        play(state, random_move(state, moves, stream))
+        play(state, np.int64(random_move(state, moves, stream)))
         plies += 1
     return plies
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from games.calls import calls_of
 from games.errors import InvalidInput
+from games.notation import column_name, format_cell, row_name
 from games.rules import FIRST, SECOND, Moves, Rules, State
 from games.spec import Spec, options_of
 
@@ -64,7 +65,11 @@ class Game(ABC):
     max_plies: int
     """The most plies that any game takes."""
     nominal_simulations_per_s: float = 50_000.0
-    """About how many simulations a second one core makes from the start: sizes jobs, never results."""
+    """About how many simulations a second one core makes from the start. It decides into which jobs a
+    search is cut, and so has a say in its answer: a constant, never measured."""
+    rows: int = 0
+    columns: int = 0
+    """The grid that `board` draws with `cell`, and whose cells name the moves; 0: there is none."""
     source: str | None = None
     """What stands before the options in the spec, where that is not the name: the path of a file."""
 
@@ -86,6 +91,11 @@ class Game(ABC):
         return calls_of(self)
 
     @property
+    def playout_game(self) -> Game:
+        """The game whose random moves ``rules.playout`` plays: itself, unless playouts leave out a rule."""
+        return self
+
+    @property
     def hidden_information(self) -> bool:
         """Whether there is anything that a player does not see."""
         return self.rules.determinize is not None
@@ -95,8 +105,12 @@ class Game(ABC):
         """A new array with the start position."""
 
     def format_move(self, state: State, move: int) -> str:
-        """The move in the game's notation, without blanks; ``state`` is the position before it."""
-        return str(move)
+        """The move in the game's notation, without blanks; ``state`` is the position before it.
+
+        As it stands: the cell with that number, row by row from ``a1``, if there is a grid; else the number.
+        """
+        cell = self._cell_of(move)
+        return str(move) if cell is None else format_cell(*cell)
 
     def parse_move(self, state: State, text: str) -> int:
         """The legal move that ``text`` means; raises InvalidInput with the field ``moves``."""
@@ -127,7 +141,9 @@ class Game(ABC):
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The position as a grid of cells."""
+        """The position as a grid of cells; as it stands of `cell`, or else the state's values."""
+        if self.rows and self.columns:
+            return self._grid(state, None if last_move is None else self.cells_of(last_move))
         values = [str(value) for value in state.tolist()]
         rows = [values[start : start + VALUES_A_ROW] for start in range(0, len(values), VALUES_A_ROW)]
         return Board(
@@ -135,6 +151,11 @@ class Game(ABC):
             [str(VALUES_A_ROW * number) for number in range(len(rows))],
             [str(number) for number in range(min(len(values), VALUES_A_ROW))],
         )
+
+    def cell(self, state: State, row: int, column: int) -> int | str | Cell | None:
+        """What `board` shows in a cell of the grid, row 0 at the bottom: FIRST or SECOND for a player's
+        piece, None for nothing, or a text, or a Cell."""
+        raise NotImplementedError(f"{type(self).__name__} has rows and columns, but no cell()")
 
     def observation(self, state: State, observer: int) -> State:
         """What ``observer`` (FIRST or SECOND) knows in this position, for ``Rules.determinize``.
@@ -146,8 +167,12 @@ class Game(ABC):
         return state.copy()
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
-        """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere."""
-        return None
+        """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere.
+
+        Row 0 is the top one. As it stands the cell whose name `format_move` gives.
+        """
+        cell = None if type(self).format_move is not Game.format_move else self._cell_of(move)
+        return None if cell is None else (self.rows - 1 - cell[0], cell[1])
 
     def canonical(self, state: State) -> State:
         """The same position as an array that does not depend on the moves that led to it."""
@@ -174,3 +199,26 @@ class Game(ABC):
             self.calls.play(state, move)
             played.append(move)
         return played
+
+    def _cell_of(self, move: int) -> tuple[int, int] | None:
+        """The (row, column), row 0 at the bottom, that has the move's number; letters end at 26 columns."""
+        if move >= self.rows * self.columns or self.columns > 26:
+            return None
+        return divmod(move, self.columns)
+
+    def _grid(self, state: State, last: tuple[int, int] | None) -> Board:
+        below = range(self.rows - 1, -1, -1)
+        rows = [
+            [_drawn(self.cell(state, row, column), (top, column) == last) for column in range(self.columns)]
+            for top, row in enumerate(below)
+        ]
+        names = [column_name(column) if self.columns <= 26 else "" for column in range(self.columns)]
+        return Board(rows, [row_name(row) for row in below], names)
+
+
+def _drawn(value: int | str | Cell | None, last: bool) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if value is None or isinstance(value, str):
+        return Cell("." if value is None else value, None, last)
+    return Cell("XO"[value], int(value), last)

@@ -64,6 +64,6 @@ def count_sequences(
             for i in range(states.shape[1]):
                 states[ply + 1, i] = states[ply, i]
             ply += 1
-            play(states[ply], moves[ply - 1, left[ply - 1]])
+            play(states[ply], np.int64(moves[ply - 1, left[ply - 1]]))
             left[ply] = 0 if is_terminal(states[ply]) else legal_moves(states[ply], moves[ply])
     return total

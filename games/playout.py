@@ -18,7 +18,7 @@ def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> i
     """
     plies = 0
     while plies < max_plies and not is_terminal(state):
-        play(state, random_move(state, moves, stream))
+        play(state, np.int64(random_move(state, moves, stream)))
         plies += 1
     return plies
 

@@ -114,8 +114,11 @@ class PythonGame(Game):
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The lines of ``str(position)``."""
-        lines = str(self.position(state)).splitlines() or [""]
+        """The lines of ``str(position)``; the moves so far if the class has no such text of its own."""
+        position = self.position(state)
+        kind: Any = type(position)
+        own = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+        lines = (str(position) if own else self.format_position(state)).splitlines() or [""]
         width = max(len(line) for line in lines)
         return Board(
             [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width

@@ -252,7 +252,7 @@ def list_successors(
         for m in range(count):
             for k in range(len(state)):
                 child[k] = state[k]
-            play(child, moves[m])
+            play(child, np.int64(moves[m]))
             successors[total] = pack(child)
             total += 1
     return total

@@ -3,9 +3,9 @@
     python -m tests.three_mens_strength                       # three men's morris, both ways to move
     python -m tests.three_mens_strength --game tictactoe --simulations 300 --simulations 3000
 
-From each unfinished position one sequential search is made, as the request has it by default (C and the
-rest), and its move is looked up in the solution: it keeps the value, or it gives away half a point or a
-whole one. Positions in which no move can go wrong are counted too, and told apart.
+From each unfinished position one sequential search is made, and its move is looked up in the solution: it
+keeps the value, or it gives away half a point or a whole one. Positions in which no move can go wrong are
+counted too, and told apart.
 """
 
 from __future__ import annotations
@@ -30,11 +30,17 @@ from search.tree import capacity_for, clear, new_tree
 
 GAMES = ("morris:variant=three,move=adjacent", "morris:variant=three,move=any")
 BUDGETS = (500, 2_000, 10_000)
+EXPLORATIONS = (0.35, 0.7, 1.0)
+"""C: the default, and more of it, for games with many traps."""
 
 
-def searcher(game: Game, simulations: int, solver: bool, seed: int) -> Callable[[State, int], int]:
+def searcher(
+    game: Game, simulations: int, exploration: float, solver: bool, seed: int
+) -> Callable[[State, int], int]:
     """A function from a position and the number of its random stream to the move of one search."""
-    request = SearchRequest(game=game.spec, simulations=simulations, solver=solver, seed=seed)
+    request = SearchRequest(
+        game=game.spec, simulations=simulations, exploration=exploration, solver=solver, seed=seed
+    )
     knobs = knobs_of(open_search(request).context)
     engine = engine_of(game)
     tree = new_tree(capacity_for(DEFAULT_MEMORY_MB * 2**20, simulations))
@@ -49,10 +55,10 @@ def searcher(game: Game, simulations: int, solver: bool, seed: int) -> Callable[
     return search
 
 
-def report(solution: Solution, simulations: int, solver: bool, seed: int) -> str:
+def report(solution: Solution, simulations: int, exploration: float, solver: bool, seed: int) -> str:
     """One line: how often the value was kept."""
     game = solution.game
-    search = searcher(game, simulations, solver, seed)
+    search = searcher(game, simulations, exploration, solver, seed)
     begin = time.perf_counter()
     positions, risky, kept = 0, 0, 0
     lost_points: list[tuple[float, str, str]] = []
@@ -72,10 +78,11 @@ def report(solution: Solution, simulations: int, solver: bool, seed: int) -> str
             lost_points.append((lost, game.format_position(state), game.format_move(state, move)))
     worst = max(lost_points, default=None)
     example = f"; worst: {worst[0]:g} point by {worst[2]} in {worst[1]}" if worst else ""
+    budget = f"{simulations:,} simulations, C {exploration:g}, solver {'on' if solver else 'off'}"
     return (
-        f"{game.spec}, {simulations:,} simulations, solver {'on' if solver else 'off'}: kept in {kept} of "
-        f"{positions} = {kept / positions:.3%}; of {risky} where a move can go wrong "
-        f"{1 - len(lost_points) / max(1, risky):.3%}{example} ({time.perf_counter() - begin:.0f} s)"
+        f"{game.spec}, {budget}: kept in {kept} of {positions} = {kept / positions:.3%}; "
+        f"of {risky} where a move can go wrong {1 - len(lost_points) / max(1, risky):.3%}{example} "
+        f"({time.perf_counter() - begin:.0f} s)"
     )
 
 
@@ -85,14 +92,18 @@ def main() -> None:
     )
     parser.add_argument("--game", action="append", help="a game that can be solved")
     parser.add_argument("--simulations", type=int, action="append", help="of each search")
+    parser.add_argument(
+        "--exploration", type=float, action="append", help="C, on the scale of rewards in [0, 1]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     for spec in given.game or GAMES:
         game = games.load(spec)
         solution = solve(game, game.initial_state())
         for simulations in given.simulations or BUDGETS:
-            for solver in (False, True):
-                print(report(solution, simulations, solver, given.seed), flush=True)
+            for exploration in given.exploration or EXPLORATIONS:
+                for solver in (False, True):
+                    print(report(solution, simulations, exploration, solver, given.seed), flush=True)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
 
 
 def _perft(game: Game, seed: int) -> list[int]:
-    from games.checking import deal
+    from games.findings import deal
     from games.perft import perft
 
     counts: list[int] = []
@@ -106,7 +106,7 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
     """A random game: its moves as text, the last position, the last move."""
     import random
 
-    from games.checking import deal
+    from games.findings import deal
 
     draw_from, state, texts, last = random.Random(seed), deal(game, seed), [], None
     while moves := game.legal_moves(state):

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from games.game import Game
 
 
+HINTS = (
+    "Options follow the name: gomoku:size=15,overline=not",
+    "Also: the path of a file of your own, ./mygame.py (games/README.md), and openspiel:NAME.",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("games")(list_games)
@@ -30,12 +36,21 @@ def register(app: typer.Typer) -> None:
     app.command("perft")(perft)
 
 
-def list_games(json_output: JsonOption = False, no_color: NoColorOption = False) -> None:
+def list_games(
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="GAME", help="Games to describe, or files; all known by name if none is given."
+        ),
+    ] = None,
+    json_output: JsonOption = False,
+    no_color: NoColorOption = False,
+) -> None:
     """The games, their options and what these accept, and how a move looks."""
     import games
     from cluster.terminal import print_json, stdout_console
 
-    rows = [_describe(games.load(name)) for name in games.names()]
+    rows = [_describe(game) for game in map(games.load, wanted)] if wanted else _describe_all()
     if json_output:
         print_json(rows)
         return
@@ -58,7 +73,8 @@ def list_games(json_output: JsonOption = False, no_color: NoColorOption = False)
         table.add_section()
     console = stdout_console(colour_wanted(no_color))
     console.print(table)
-    console.print("Options follow the name: gomoku:size=15,overline=not", markup=False)
+    for line in HINTS:
+        console.print(line, markup=False, highlight=False)
 
 
 def show(
@@ -154,6 +170,20 @@ def _position_json(shown: Position) -> dict[str, Any]:
         "over": shown.over,
         "returns": None if outcome is None else [outcome, -outcome],
     }
+
+
+def _describe_all() -> list[dict[str, Any]]:
+    """Of all games with a name; a package whose game cannot be loaded is told on standard error."""
+    import games
+    from games.errors import InvalidInput
+
+    rows = []
+    for name in games.names():
+        try:
+            rows.append(_describe(games.load(name)))
+        except InvalidInput as error:
+            print(f"banyan: warning: {name} is left out: {' '.join(str(error).split())}", file=sys.stderr)
+    return rows
 
 
 def _describe(game: Game) -> dict[str, Any]:

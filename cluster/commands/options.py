@@ -9,7 +9,11 @@ import typer
 POSITION, BUDGET, ALGORITHM, PLACE, OUTPUT = "Position", "Budget", "Algorithm", "Where it runs", "Output"
 
 GameArgument = Annotated[
-    str, typer.Argument(metavar="GAME", help="A game, such as gomoku or gomoku:size=15 (see banyan games).")
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="A game, such as gomoku or gomoku:size=15 (see banyan games), or a file: ./mygame.py.",
+    ),
 ]
 MovesOption = Annotated[
     str | None,

@@ -25,7 +25,9 @@ def register(app: typer.Typer) -> None:
 
 
 def speedup(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="A game and its options: name:key=value,...")],
+    game: Annotated[
+        str, typer.Argument(metavar="GAME", help="A game or a file, and its options: name:key=value,...")
+    ],
     workers: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of workers to measure.")] = "1,2",
     strategies: Annotated[
         str, typer.Option(metavar="S,S,...", help="Strategies to measure: root, tree, leaf.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from cluster.coordinator import Coordinator
 from cluster.executors import make_executor
 from cluster.inline_executor import InlineExecutor
 from cluster.session import Session
+from games import catalogue, own
 from search.opening import open_search
 from search.request import SearchRequest
 from tests.cluster.command import here
@@ -91,3 +93,83 @@ def test_workers_without_the_file_give_the_same_digest(
         executor.close()
     assert digests[0] == digests[1]
     assert digests[2] == digests[3]
+
+
+COMPILED_NIM = """
+import numpy as np
+from games import Game, Rules, njit
+
+@njit
+def current_player(state):
+    return state[1]
+
+@njit
+def legal_moves(state, moves):
+    count = min(3, state[0])
+    for k in range(count):
+        moves[k] = k + 1
+    return count
+
+@njit
+def play(state, move):
+    state[0] -= move
+    state[1] = 1 - state[1]
+
+@njit
+def is_terminal(state):
+    return state[0] == 0
+
+@njit
+def returns(state):
+    return 1.0 if state[1] == 1 else -1.0
+
+class Nim(Game):
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns)
+    max_moves, max_plies = 3, 10
+    nominal_simulations_per_s = 200.0
+
+    def initial_state(self):
+        return np.array([10, 0])
+"""
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+def test_plain_python_and_compiled_rules_of_one_game_give_one_digest(strategy: str, tmp_path: Path) -> None:
+    """Objects that are copied about, and arrays: the same search, simulation by simulation."""
+    digests = set()
+    for name, text in (("plain", NIM), ("compiled", COMPILED_NIM)):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        opened = open_search(
+            SearchRequest(game=str(path), strategy=strategy, simulations=300, lanes=3, seed=2)
+        )
+        executor = InlineExecutor()
+        executor.open(opened.context)
+        digests.add(Session(Coordinator(opened, 1), executor).run().digest)
+    assert len(digests) == 1
+
+
+def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "nim.py"
+    path.write_text(NIM)
+    opened = open_search(SearchRequest(game=str(path), strategy="leaf", simulations=304))
+    assert opened.plan is not None
+    assert {opened.plan.size(job) for job in range(opened.plan.jobs)} == {1}
+
+
+def test_games_describes_a_file_and_leaves_out_a_package_that_is_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "nim.py"
+    path.write_text(NIM)
+    _, out, _ = here(capsys, "games", str(path), "--json")
+    (row,) = json.loads(out)
+    assert (row["name"], row["options"][0]["name"], row["options"][0]["default"]) == ("nim", "stones", 10)
+    monkeypatch.setattr(own, "installed", lambda: {"broken": EntryPoint("broken", "no_such:Game", own.GROUP)})
+    catalogue._load.cache_clear()
+    status, out, err = here(capsys, "games", "--json")
+    catalogue._load.cache_clear()
+    assert status == 0
+    assert "tictactoe" in {row["name"] for row in json.loads(out)}
+    assert "broken is left out" in err
+    assert len(err.splitlines()) == 1

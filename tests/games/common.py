@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from types import FunctionType
-from typing import Any
+from collections.abc import Iterator
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
 import games
-from games import Game, Rules
+from games import Game
 from games.defaults import default_playout
+from games.findings import plain as plain
+from games.findings import plain_rules as plain_rules
 from games.game import State
-from games.jit import source_of
 from games.rng import Stream, new_stream
 from games.specialise import specialise
 from games.unbound import playout, returns
@@ -32,6 +31,15 @@ SPECS = [
     "gomoku:candidates=2",
     "gomoku:size=15,candidates=1",
     "gomoku:size=7,candidates=4,overline=not",
+    "morris",
+    "morris:repetition=none",
+    "morris:variant=three",
+    "morris:variant=three,move=any,diagonal_moves=yes,win_lines=6,repetition=none",
+    "morris:variant=six,repetition=none,cap=60",
+    "morris:variant=six,fly=yes,repetition=threefold",
+    "morris:variant=lasker",
+    "morris:variant=lasker,repetition=none",
+    "morris:variant=twelve,repetition=none",
     "grundy",
     "grundy:pile=99",
     "thud:turns=150",
@@ -61,23 +69,6 @@ def random_position(game: Game, seed: int, plies: int) -> State:
     for position, _, _ in random_game(game, seed, plies + 1):
         state = position
     return state
-
-
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function without any compiled code, all the way down."""
-    source = source_of(function)
-    assert isinstance(source, FunctionType)
-    names = source.__code__.co_names
-    used = {name: source.__globals__[name] for name in names if name in source.__globals__}
-    twins = {name: plain(value) for name, value in used.items() if hasattr(value, "py_func")}
-    return FunctionType(
-        source.__code__, {**source.__globals__, **twins}, source.__name__, source.__defaults__
-    )
-
-
-def plain_rules(rules: Rules) -> Rules:
-    """The rules without any compiled code."""
-    return Rules(*(None if rule is None else plain(rule) for rule in rules))  # type: ignore[arg-type]
 
 
 def run_playouts(

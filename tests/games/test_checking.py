@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import games
 from games.checking import check
 from tests.games.common import JIT, SPECS
 from tests.games.own_game import write
+from tests.games.test_own_games import NIM
 
 compiled_only = pytest.mark.skipif(not JIT, reason="nothing is compiled, so nothing fails to compile")
 
@@ -77,3 +79,100 @@ def test_a_playout_that_does_not_play_as_random_moves_do_is_found(tmp_path: Path
     )
     path.write_text(text)
     assert {finding.rule for finding in check(games.load(str(path)), games=2)} == {"playout"}
+
+
+def spoil(folder: Path, *changes: tuple[str, str]) -> games.Game:
+    """Connect Four with some text of its file replaced."""
+    path = Path(write(folder))
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return games.load(str(path))
+
+
+OPTIONAL = """from games.rng import below
+
+@njit
+def random_move(state, moves, stream):
+    count = legal_moves(state, moves)
+    return moves[min(below(stream, count + 1), count - 1)]
+
+@njit
+def evaluate(state):
+    return 0.5 * state[PLIES]
+
+@njit
+def playout(state, moves, stream):
+    return 0
+
+class ConnectFour"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "rule", "words"),
+    [
+        ("random_move=random_move", "random_move", "g .* times at ply 0; expected 200"),
+        ("evaluate=evaluate", "evaluate", r"gave 1\.5 at ply 3; expected a number in \[-1, 1\]"),
+        ("playout=playout", "playout", "mean length 0"),
+    ],
+)
+def test_what_is_wrong_with_an_optional_rule_is_named(
+    rules: str, rule: str, words: str, tmp_path: Path
+) -> None:
+    changed = (("class ConnectFour", OPTIONAL), ("is_terminal, returns)", f"is_terminal, returns, {rules})"))
+    findings = check(spoil(tmp_path, *changed), games=4)
+    assert {finding.rule for finding in findings} == {rule}
+    assert re.search(words, findings[0].text), findings
+
+
+METHOD = "    def format_move("
+
+
+@pytest.mark.parametrize(
+    ("method", "rule", "words"),
+    [
+        (
+            (
+                "    def parse_position(self, text):\n        state = super().parse_position(text)\n"
+                "        state[WINNER] = 0\n        return state\n\n"
+            ),
+            "parse_position",
+            "where the game is over, reads back otherwise",
+        ),
+        (
+            (
+                "    def parse_position(self, text):\n"
+                "        return super().parse_position(text) if text else self.initial_state()\n\n"
+            ),
+            "parse_position",
+            "takes '' for a position",
+        ),
+        (
+            (
+                "    count = 0\n\n    def canonical(self, state):\n        self.count += 1\n"
+                "        state = state.copy()\n        state[0] = self.count % 2\n        return state\n\n"
+            ),
+            "parse_position",
+            "yet another array",
+        ),
+    ],
+)
+def test_a_position_that_does_not_go_on_as_it_did_is_found(
+    method: str, rule: str, words: str, tmp_path: Path
+) -> None:
+    findings = check(spoil(tmp_path, (METHOD, method + METHOD)), games=4)
+    assert {finding.rule for finding in findings} == {rule}
+    assert any(words in finding.text for finding in findings), findings
+
+
+def test_chance_of_a_game_of_its_own_is_found(tmp_path: Path) -> None:
+    """Positions in plain Python can do what compiled code cannot: remember."""
+    path = tmp_path / "nim.py"
+    remembers = NIM.replace(
+        "    def play(self, move):", "    plays = 0\n    def play(self, move):\n        Heap.plays += 1"
+    )
+    path.write_text(remembers.replace("if self.mover == 1 else", "if Heap.plays % 2 else"))
+    findings = check(games.load(str(path)), games=4)
+    assert any("the second time" in finding.text for finding in findings), findings

@@ -132,6 +132,8 @@ def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
 
 @GAMES
 def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
+    if game.spec.startswith("morris:variant=lasker") and "repetition=none" not in game.spec:
+        pytest.skip("stones move before all are placed, and the game remembers every position")
     num_orders = 0
     for seed in range(10):
         first, second, third, fourth, fifth = (move for _, _, move in random_game(game, seed, max_plies=5))
@@ -162,6 +164,7 @@ def _play_if_legal(game: Game, state: State, move: int) -> bool:
 def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
     for state, _, move in random_game(game, seed=2):
         mover = game.rules.current_player(state)
+        before = state.copy()
         game.rules.play(state, move)
         board = game.board(state, move)
         cell = game.cells_of(move)
@@ -170,10 +173,11 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
             continue
         row, column = cell
         assert board.rows[row][column].last
-        assert board.rows[row][column].owner == mover
+        # A stone that was removed is nobody's any more.
+        assert board.rows[row][column].owner in (mover, None)
         assert sum(each.last for cells in board.rows for each in cells) == 1
         label = board.column_labels[column] + board.row_labels[row]
-        assert label in re.split("[-x]", game.format_move(state, move))
+        assert label in re.split("[-x]", game.format_move(before, move))
     assert len(draw(board, colour=False).splitlines()) == len(board.rows) + 1
 
 
@@ -240,7 +244,9 @@ def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> No
     start = random_position(game, 23, plies)
     number = 20_000 if JIT else 200 if game.max_moves < 100 else 40
     lengths, results = sample(game, start, number, 29, own=True)
-    default_lengths, default_results = sample(game, start, number, 31, own=False)
+    twin = game.playout_game
+    twin_start = twin.parse_position(game.format_position(start))
+    default_lengths, default_results = sample(twin, twin_start, number, 31, own=False)
     assert lengths.min() >= 1
     assert lengths.max() <= game.max_plies
     assert np.abs(results).max() <= 1.0

@@ -19,10 +19,11 @@ pyspiel = pytest.importorskip("pyspiel")
         ("gomoku", "gomoku(size=12)"),
         ("gomoku", "mnk(m=12,n=12,k=5)"),
         ("gomoku:size=7", "mnk(m=7,n=7,k=5)"),
+        ("morris:repetition=none", "nine_mens_morris"),
     ],
 )
 def test_random_games_agree(spec: str, theirs: str) -> None:
-    """Both number cells row by row; that their rows begin at the other edge changes no rule."""
+    """Both number cells row by row; that gomoku's rows begin at the other edge changes no rule."""
     game, other = games.load(spec), pyspiel.load_game(theirs)
     for seed in range(100 if JIT else 5):
         draw = random.Random(seed)

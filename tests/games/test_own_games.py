@@ -11,12 +11,14 @@ import pytest
 
 import games
 from games import InvalidInput, catalogue, own
+from games.checking import check
+from games.drawing import draw
 from games.perft import perft
 from games.rng import new_stream
 from tests.games.common import JIT
 from tests.games.own_game import connect_four, write
 
-PUBLISHED_PERFT = (7, 49, 343, 2_401, 16_807, 117_649, 823_536)
+PUBLISHED_PERFT = (7, 49, 343, 2_401, 16_807, 117_649, 823_536, 5_673_234)
 
 NIM = """
 from games import PythonGame
@@ -56,7 +58,7 @@ def test_connect_four_takes_under_60_lines() -> None:
 
 def test_connect_four_has_the_published_counts(tmp_path: Path) -> None:
     game = games.load(write(tmp_path))
-    for depth, count in enumerate(PUBLISHED_PERFT[: 7 if JIT else 4], start=1):
+    for depth, count in enumerate(PUBLISHED_PERFT[: 8 if JIT else 4], start=1):
         assert perft(game, game.initial_state(), depth) == count
 
 
@@ -196,3 +198,73 @@ def test_openspiel_parameters_and_move_texts_read_back() -> None:
 def test_other_openspiel_games_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="game"):
         games.load(f"openspiel:{name}")
+
+
+def test_rules_may_reckon_with_a_move_when_nothing_is_compiled(tmp_path: Path) -> None:
+    """`play` gets a whole number that can be negated: 0 minus 1 is no number of the moves' own type."""
+    path = Path(write(tmp_path))
+    path.write_text(path.read_text().replace(", njit\n", "\n\n\ndef njit(rule):\n    return rule\n", 1))
+    game = games.load(str(path))
+    assert not hasattr(game.rules.play, "py_func")
+    assert perft(game, game.initial_state(), 3) == 343
+
+
+GRID = """
+import numpy as np
+from games import Game, Rules, njit
+
+@njit
+def current_player(state):
+    return state[12] & 1
+
+@njit
+def legal_moves(state, moves):
+    count = 0
+    for cell in range(12):
+        if state[cell] == 0:
+            moves[count] = cell
+            count += 1
+    return count
+
+@njit
+def play(state, move):
+    state[move] = 1 + (state[12] & 1)
+    state[12] += 1
+
+@njit
+def is_terminal(state):
+    return state[12] == 12
+
+@njit
+def returns(state):
+    return 0.0
+
+class Fill(Game):
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns)
+    max_moves = max_plies = 12
+    rows, columns = 3, 4
+
+    def initial_state(self):
+        return np.zeros(13, dtype=np.int8)
+
+    def cell(self, state, row, column):
+        return (None, 0, 1)[state[row * 4 + column]]
+"""
+
+
+def test_a_game_that_gives_a_grid_has_cells_for_moves_and_a_board(tmp_path: Path) -> None:
+    (tmp_path / "fill.py").write_text(GRID)
+    game = games.load(str(tmp_path / "fill.py"))
+    state = game.initial_state()
+    moves = game.play_text(state, ["a1", "d3", "b2"])
+    assert moves == [0, 11, 5]
+    drawn = draw(game.board(state, moves[-1]), colour=False)
+    assert drawn.splitlines() == ["3  .  .  .  O", "2  . [X] .  .", "1  X  .  .  .", "   a  b  c  d"]
+    assert game.cells_of(11) == (0, 3)
+    assert check(game, games=2) == []
+
+
+def test_positions_without_a_text_of_their_own_are_drawn_as_their_moves(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM.replace("def __str__", "def other"))
+    game = games.load(str(tmp_path / "nim.py"))
+    assert draw(game.board(game.initial_state()), colour=False).split() == list("start")

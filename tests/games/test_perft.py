@@ -33,6 +33,14 @@ SUITES = [
     # A separate program's count over multisets, and over those of tests/games/naive.py.
     Suite("grundy", "", [9, 77, 586, 3_920, 22_661, 112_088, 468_809]),
     Suite("grundy:pile=50", "", [24, 564, 12_708, 273_480]),
+    # Equal to OpenSpiel's nine_mens_morris; the longer counts are in `make perft`.
+    Suite("morris", "", [24, 552, 12_144, 255_024, 5_100_480]),
+    # Separate programs' counts.
+    Suite("morris:variant=six", "", [16, 240, 3_360, 43_680, 524_160, 5_698_368]),
+    Suite("morris:variant=lasker", "", [24, 552, 13_552, 319_176, 7_871_032]),
+    Suite("morris:variant=twelve", "", [24, 552, 12_144, 255_024, 5_100_480]),
+    Suite("morris:variant=three,move=any", "", [9, 72, 504, 3_024, 15_120, 54_720, 444_528]),
+    Suite("morris:variant=three", "", [9, 72, 504, 3_024, 15_120, 54_720, 148_896]),
     # Official: published with a fork of OpenSpiel, made by yet another engine; seed: a separate program.
     Suite("thud", "", [656, 22_624, 14_142_624] if JIT else [656, 22_624]),
     Suite("thud:first=trolls", "", [32, 20_360] if JIT else [32]),

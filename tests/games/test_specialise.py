@@ -19,6 +19,7 @@ import pytest
 import games
 from games.defaults import default_playout
 from games.game import Moves, State
+from games.jit import source_of
 from games.perft import count_sequences, perft
 from games.rng import Stream, new_stream
 from games.specialise import fingerprint, is_compiled, specialise
@@ -104,7 +105,7 @@ def test_a_module_of_another_name_changes_the_fingerprint(
     """A cached kernel imports the modules that it was made from when it is loaded."""
     before = _import(tmp_path, HELPER, RULES, monkeypatch)
     first = fingerprint(before.is_terminal)
-    before.is_terminal.py_func.__module__ = "moved"
+    source_of(before.is_terminal).__module__ = "moved"
     assert fingerprint(before.is_terminal) != first
 
 
@@ -203,6 +204,7 @@ def test_a_game_without_a_playout_gets_the_default_one() -> None:
 SCRIPT = """
 import json, games
 from games.game import Moves, State
+from games.jit import source_of
 from games.perft import count_sequences, perft
 from games.specialise import specialise
 

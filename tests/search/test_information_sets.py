@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-import games
 from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
@@ -31,9 +30,9 @@ GAME = HiddenNim()
 def hidden_nim_by_name(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`games.load("hidden-nim")` gives the game of these tests."""
     monkeypatch.setitem(catalogue._FACTORIES, GAME.name, lambda spec: GAME)
-    games.load.cache_clear()
+    catalogue._load.cache_clear()
     yield
-    games.load.cache_clear()
+    catalogue._load.cache_clear()
 
 
 def nodes_of(tree: Tree, node: int = ROOT) -> Node:

@@ -1,0 +1,205 @@
+"""What `games.checking` looks at once the rules hold by themselves: that nothing but state, move and random
+stream has a say, that the optional rules are what they stand for, and that a finished game stays so.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.findings import Finding, Found, ask, deal, plain_rules
+from games.game import Game, Moves, State
+from games.rng import Stream, new_stream
+from games.rules import Rules
+from games.specialise import is_compiled, specialise
+from games.unbound import is_terminal, playout, random_move
+
+SIGMAS = 6.0
+"""Chance alone goes beyond this once in half a billion."""
+DRAWS_A_MOVE = 200
+LATER = (0, 7, 30)
+"""Plies after which a random game is stopped to look at its position."""
+
+
+def further_findings(game: Game, games: int, seed: int) -> Iterator[Found]:
+    """What is wrong with a game whose rules pass all other looks; modifies nothing."""
+    with np.errstate(over="ignore"):
+        for number in range(max(1, games // 4)):
+            yield from _answers(game, seed + number)
+            yield from _end(game, seed + number)
+        for plies in LATER:
+            state = _position(game, seed, plies)
+            yield from _repeats(game, state, plies, seed)
+            yield from _read_back(game, state, plies)
+            if game.rules.random_move is not None:
+                yield from _random_move(game, state, plies, seed)
+            if game.rules.playout is not None:
+                yield from _playout(game, state, plies, seed)
+
+
+def play_out(state: State, moves: Moves, stream: Stream) -> int:
+    """Generic: one playout; its plies, or -1 if it stopped before the end."""
+    plies = playout(state, moves, stream)
+    return plies if is_terminal(state) else -1
+
+
+def draw_moves(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
+    """Generic: fill ``drawn`` with random moves."""
+    for i in range(len(drawn)):
+        drawn[i] = random_move(state, moves, stream)
+
+
+def _position(game: Game, seed: int, plies: int) -> State:
+    """A position of a random game after so many plies, or its last one that is not finished."""
+    draw, state = random.Random(seed), deal(game, seed)
+    for _ in range(plies):
+        after = state.copy()
+        game.calls.play(after, draw.choice(game.legal_moves(state)))
+        if game.calls.is_terminal(after):
+            break
+        state = after
+    return state
+
+
+def _finished(game: Game, state: State, seed: int) -> State:
+    draw = random.Random(seed)
+    while moves := game.legal_moves(state):
+        game.calls.play(state, draw.choice(moves))
+    return state
+
+
+def _answers(game: Game, seed: int) -> Iterator[Found]:
+    """The small rules, compiled and plain; what is known of an unfinished position."""
+    twin, draw, state = plain_rules(game.rules), random.Random(seed), deal(game, seed)
+    for ply in range(game.max_plies + 1):
+        if game.calls.is_terminal(state):
+            yield from _alike(game, twin, "returns", state, ply)
+            return
+        yield from _alike(game, twin, "current_player", state, ply)
+        if game.rules.evaluate is not None:
+            yield from _alike(game, twin, "evaluate", state, ply)
+            before = state.copy()
+            value = float(twin.evaluate(state)) if twin.evaluate is not None else 0.0
+            if not -1.0 <= value <= 1.0:
+                yield "range", Finding("evaluate", f"gave {value} at ply {ply}; expected a number in [-1, 1]")
+            if not np.array_equal(before, state):
+                yield "state", Finding("evaluate", f"changed the state at ply {ply}")
+                return
+        game.calls.play(state, draw.choice(game.legal_moves(state)))
+
+
+def _alike(game: Game, twin: Rules, rule: str, state: State, ply: int) -> Iterator[Found]:
+    plain = ask(game, rule, getattr(twin, rule), state, ply=ply)
+    compiled = getattr(game.calls, rule)(state)
+    if plain != compiled and not (plain != plain and compiled != compiled):
+        yield "compiled", Finding(rule, f"gives {compiled} compiled, but {plain} plain, at ply {ply}")
+
+
+def _end(game: Game, seed: int) -> Iterator[Found]:
+    """A finished game: its position reads back, no move is listed or played."""
+    state = _finished(game, deal(game, seed), seed)
+    before = state.copy()
+    value = game.calls.returns(state)
+    text = ask(game, "format_position", game.format_position, state)
+    again = ask(game, "parse_position", game.parse_position, text)
+    if not game.calls.is_terminal(again) or game.calls.returns(again) != value:
+        yield "over", Finding("parse_position", f"{text!r}, where the game is over, reads back otherwise")
+    ask(game, "board", game.board, state)
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    run = specialise([play_out], game)["play_out"]
+    if ask(game, "playout", run, state, moves, new_stream(seed)) != 0:
+        yield "over", Finding("playout", f"plays on after the end of the game ({text!r})")
+    if not np.array_equal(before, state):
+        yield "over", Finding("returns", "(or playout, board) changed the state of a finished game")
+    for nonsense in ("", "?!"):
+        try:
+            game.parse_position(nonsense)
+        except InvalidInput:
+            continue
+        yield "nonsense", Finding("parse_position", f"takes {nonsense!r} for a position")
+
+
+def _repeats(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """The same again gives the same."""
+    run = specialise([play_out], game)["play_out"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    answers = []
+    for _ in range(2):
+        after, stream = state.copy(), new_stream(seed, plies)
+        length = ask(game, "playout", run, after, moves, stream, ply=plies)
+        answers.append((length, float(game.calls.returns(after)) if length >= 0 else 0.0, tuple(stream)))
+    if answers[0] != answers[1]:
+        text = f"went another way the second time, from ply {plies}; draw from the random stream alone"
+        yield "again", Finding("playout" if game.rules.playout else "play", text)
+    for move in game.legal_moves(state)[:: max(1, game.max_moves // 8)]:
+        ends = [state.copy(), state.copy()]
+        for end in ends:
+            game.calls.play(end, move)
+        if not np.array_equal(ends[0], ends[1]):
+            name = game.format_move(state, move)
+            yield "again", Finding("play", f"({name}) led to another state the second time, at ply {plies}")
+
+
+def _read_back(game: Game, state: State, plies: int) -> Iterator[Found]:
+    """A position that was read from its text goes on like the one that was played."""
+    state, twin = state.copy(), game.canonical(state)
+    text = f"{game.format_position(state)!r} reads back as a position that "
+    if not np.array_equal(game.canonical(twin), twin):
+        yield "twice", Finding("parse_position", text + "reads back as yet another array")
+    while not game.calls.is_terminal(state):
+        legal = game.legal_moves(state)
+        if game.legal_moves(twin) != legal or game.calls.current_player(twin) != game.calls.current_player(
+            state
+        ):
+            yield "on", Finding("parse_position", text + "soon has other moves or another mover")
+            return
+        game.calls.play(state, legal[-1])
+        game.calls.play(twin, legal[-1])
+    value = game.calls.returns(state)
+    if not game.calls.is_terminal(twin) or (game.calls.returns(twin) != value and value == value):
+        yield "on", Finding("parse_position", text + f"ends otherwise, from ply {plies}")
+
+
+def _random_move(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """A game's own random move must be a uniformly random legal move."""
+    legal, before = game.legal_moves(state), state.copy()
+    number = DRAWS_A_MOVE * len(legal)
+    drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
+    draw = specialise([draw_moves], game)["draw_moves"]
+    ask(game, "random_move", draw, state, moves, new_stream(seed, plies), drawn, ply=plies)
+    if not np.array_equal(before, state):
+        yield "state", Finding("random_move", f"changed the state at ply {plies}")
+        state[:] = before
+    if others := sorted(set(drawn.tolist()) - set(legal)):
+        yield "legal", Finding("random_move", f"gave {others[0]} at ply {plies}, which is not legal")
+    expected = number / len(legal)
+    error = np.sqrt(expected * (1 - 1 / len(legal)))
+    for move in legal:
+        came = int((drawn == move).sum())
+        if abs(came - expected) > SIGMAS * error:
+            text = f"gave {game.format_move(state, move)} {came} times at ply {plies}; expected {expected:g}"
+            yield "uniform", Finding("random_move", f"{text} +- {error:.0f}")
+
+
+def _playout(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """A game's own playout comes to an end, in time, and is the same compiled and plain."""
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    compiled = specialise([play_out], game)["play_out"]
+    after, stream = state.copy(), new_stream(seed)
+    length = ask(game, "playout", compiled, after, moves, stream, ply=plies)
+    if length < 0:
+        yield "end", Finding("playout", f"stopped before the end of the game, from ply {plies}")
+    elif not 1 <= length <= game.max_plies:
+        yield "length", Finding("playout", f"says that it played {length} plies, from ply {plies}")
+    if not is_compiled(game.rules):
+        return
+    rules = plain_rules(game.rules)
+    assert rules.playout is not None
+    twin, other = state.copy(), new_stream(seed)
+    ask(game, "playout", rules.playout, twin, moves, other, ply=plies)
+    if not np.array_equal(after, twin) or not np.array_equal(stream, other):
+        yield "compiled", Finding("playout", f"goes one way compiled, another plain, from ply {plies}")

@@ -1,0 +1,261 @@
+"""The compiled rules of the mill games: one kernel for every board and option.
+
+A state is ``int64[HISTORY + n]``, n = 0 without a repetition rule, else one more than the cap of turns:
+
+=========  ==========================================================================
+options    board (games/morris/boards.py), cap of turns, who may fly, whether a mill wins at
+           once, whether stones move while others are in hand, the repetition rule, whether
+           a full board is a draw
+position   who moves, whether a stone is to be removed, turns so far, over, the first
+           player's return, both players' stones (masks by bit), stones in hand
+HISTORY    the positions since the last placement or removal, each as one number (`key_of`)
+=========  ==========================================================================
+
+Placing and removing have the code of their point (0-23), moving from a to b has 24 + 24 a + b, as
+in OpenSpiel. A removal is a ply of its own by the same player. A turn is a placement or a move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import Int, njit
+from games.morris.boards import BIT_OF, CODE_OF, MILLS, MILLS_OF, NEIGHBOURS, POINTS
+from games.rules import Moves
+
+BOARD, CAP, FLY, MILL_WINS, MOVES_EARLY, REPETITION, FULL_DRAWS = range(7)
+MOVER, REMOVING, TURNS, OVER, RESULT = range(7, 12)
+STONES, HANDS, SEEN = 12, 14, 16
+HISTORY = 17
+NEVER, AT_THREE, ALWAYS = range(3)
+NO_REPETITION, ON_FIRST, ON_THIRD = 0, 1, 2
+MOVE = 24
+"""The code of the first move along the board."""
+
+State = npt.NDArray[np.int64]
+
+_1, _2, _4, _56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_M4, _H = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+
+
+@njit
+def popcount(mask: Int) -> int:
+    """How many bits are set; LLVM knows this form and makes one instruction of it."""
+    x = np.uint64(mask)
+    x = x - ((x >> _1) & _M1)
+    x = (x & _M2) + ((x >> _2) & _M2)
+    x = (x + (x >> _4)) & _M4
+    return np.int64((x * _H) >> _56)  # type: ignore[return-value]
+
+
+@njit
+def current_player(state: State) -> int:
+    """FIRST or SECOND; who closed a mill removes a stone as well."""
+    return int(state[MOVER])
+
+
+@njit
+def _flies(state: State, player: Int) -> bool:
+    """Whether the player, who moves a stone, may move it to any empty point."""
+    if state[FLY] == ALWAYS:
+        return True
+    return bool(
+        state[FLY] == AT_THREE and state[HANDS + player] == 0 and popcount(state[STONES + player]) == 3
+    )
+
+
+@njit
+def in_mills(board: Int, stones: Int) -> int:
+    """The stones of the mask that stand in a mill."""
+    found: Int = 0
+    for number in range(MILLS.shape[1]):
+        mill = MILLS[board, number]
+        if stones & mill == mill:
+            found |= mill
+    return found  # type: ignore[return-value]
+
+
+@njit
+def removable(state: State) -> int:
+    """The mask of the other player's stones that may be removed: those in no mill, else all."""
+    stones = state[STONES + 1 - state[MOVER]]
+    free = stones & ~in_mills(state[BOARD], stones)
+    return free if free != 0 else stones  # type: ignore[no-any-return]
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    """Placements or removals by their points, then moves by where they start and end; returns how many."""
+    board, player = state[BOARD], state[MOVER]
+    own, empty = state[STONES + player], _empty(state)
+    count = 0
+    if state[REMOVING] != 0:
+        places = removable(state)
+    elif state[HANDS + player] > 0:
+        places = empty
+    else:
+        places = 0
+    for bit in range(POINTS[board]):
+        if places >> bit & 1 != 0:
+            moves[count] = CODE_OF[board, bit]
+            count += 1
+    if state[REMOVING] != 0 or (state[HANDS + player] > 0 and state[MOVES_EARLY] == 0):
+        return count
+    flies = _flies(state, player)
+    for bit in range(POINTS[board]):
+        if own >> bit & 1 != 0:
+            targets = empty if flies else empty & NEIGHBOURS[board, bit]
+            for to in range(POINTS[board]):
+                if targets >> to & 1 != 0:
+                    moves[count] = MOVE + 24 * CODE_OF[board, bit] + CODE_OF[board, to]
+                    count += 1
+    return count
+
+
+@njit
+def _empty(state: State) -> int:
+    points = np.int64(1) << POINTS[state[BOARD]]
+    return (points - 1) & ~(state[STONES] | state[STONES + 1])  # type: ignore[no-any-return]
+
+
+@njit
+def play(state: State, move: int) -> None:
+    """Place, move or remove; ``state`` is modified in place."""
+    board, player = state[BOARD], state[MOVER]
+    if state[REMOVING] != 0:
+        state[STONES + 1 - player] ^= np.int64(1) << BIT_OF[board, move]
+        state[REMOVING] = 0
+        state[SEEN] = 0
+        _end_turn(state)
+        return
+    if move < MOVE:
+        to = BIT_OF[board, move]
+        state[HANDS + player] -= 1
+        state[SEEN] = 0
+    else:
+        to = BIT_OF[board, (move - MOVE) % 24]
+        state[STONES + player] ^= np.int64(1) << BIT_OF[board, (move - MOVE) // 24]
+    state[STONES + player] |= np.int64(1) << to
+    state[TURNS] += 1
+    if closes_mill(board, state[STONES + player], to):
+        if state[MILL_WINS] != 0:
+            state[MOVER] = 1 - player
+            state[OVER], state[RESULT] = 1, 1 - 2 * player
+            return
+        if state[STONES + 1 - player] != 0:
+            state[REMOVING] = 1
+            return
+    _end_turn(state)
+
+
+@njit
+def closes_mill(board: Int, stones: Int, bit: Int) -> bool:
+    """Whether the stone at ``bit`` stands in a mill."""
+    closed = False
+    for number in range(MILLS_OF.shape[2]):
+        mill = MILLS_OF[board, bit, number]
+        closed |= stones & mill == mill
+    return closed
+
+
+@njit
+def _end_turn(state: State) -> None:
+    """The other player is to move, unless that ends the game."""
+    state[MOVER] = 1 - state[MOVER]
+    settle(state)
+    if state[OVER] != 0:
+        return
+    if state[TURNS] >= state[CAP]:
+        state[OVER] = 1
+    elif state[REPETITION] != NO_REPETITION:
+        _note_position(state)
+
+
+@njit
+def settle(state: State) -> None:
+    """End the game if the position says so, whatever came before; ``state`` is modified in place."""
+    player = state[MOVER]
+    own = state[STONES + player]
+    lost = False
+    if state[REMOVING] != 0:
+        return
+    if state[MILL_WINS] != 0:
+        lost = in_mills(state[BOARD], state[STONES + 1 - player]) != 0
+    elif popcount(own) + state[HANDS + player] < 3:
+        lost = True
+    if not lost and state[FULL_DRAWS] != 0 and _empty(state) == 0:
+        state[OVER] = 1
+        return
+    if lost or not _can_move(state):
+        state[OVER], state[RESULT] = 1, 2 * player - 1
+
+
+@njit
+def _can_move(state: State) -> bool:
+    player, empty = state[MOVER], _empty(state)
+    if empty == 0:
+        return False
+    if state[HANDS + player] > 0 or _flies(state, player):
+        return True
+    own, reached = state[STONES + player], np.int64(0)
+    for bit in range(POINTS[state[BOARD]]):
+        reached |= NEIGHBOURS[state[BOARD], bit] * (own >> bit & 1)
+    return bool(reached & empty != 0)
+
+
+@njit
+def key_of(state: State) -> int:
+    """The position as one number of 58 bits: stones, who moves, hands, whether a stone is to be removed."""
+    return int(
+        state[STONES]
+        | state[STONES + 1] << 24
+        | state[MOVER] << 48
+        | state[HANDS] << 49
+        | state[HANDS + 1] << 53
+        | state[REMOVING] << 57
+    )
+
+
+@njit
+def _note_position(state: State) -> None:
+    """Add the position to the history; draw if it was there often enough."""
+    key, seen, before = key_of(state), state[SEEN], 0
+    for i in range(seen):
+        before += state[HISTORY + i] == key
+    if before >= state[REPETITION]:
+        state[OVER] = 1
+        return
+    state[HISTORY + seen] = key
+    state[SEEN] = seen + 1
+
+
+@njit
+def is_terminal(state: State) -> bool:
+    """Whether the game is over."""
+    return bool(state[OVER] != 0)
+
+
+@njit
+def returns(state: State) -> float:
+    """1.0: the first player has won, -1.0: the second, 0.0: a draw."""
+    return float(state[RESULT])
+
+
+@njit
+def pack(state: State) -> np.uint64:
+    """The position without turns and history; see `Rules.pack`."""
+    return np.uint64(key_of(state))
+
+
+@njit
+def unpack(number: np.uint64, state: State) -> None:
+    """See `Rules.unpack`."""
+    key = np.int64(number)
+    points = np.int64(0xFFFFFF)
+    state[STONES], state[STONES + 1] = key & points, key >> 24 & points
+    state[MOVER], state[REMOVING] = key >> 48 & 1, key >> 57 & 1
+    state[HANDS], state[HANDS + 1] = key >> 49 & 15, key >> 53 & 15
+    state[TURNS], state[OVER], state[RESULT], state[SEEN] = 0, 0, 0, 0
+    settle(state)

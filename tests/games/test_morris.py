@@ -1,0 +1,165 @@
+"""The mill games against a slow twin, known statistics of random play, and positions made by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.morris.boards import LAYOUTS, NINE, SIX, THREE, TWELVE
+from games.morris.playout import select
+from tests.games.common import JIT, SPECS, sample
+from tests.games.naive_morris import NaiveMorris
+
+MORRIS = [spec for spec in SPECS if spec.startswith("morris")]
+
+
+@pytest.mark.parametrize("spec", MORRIS)
+def test_random_games_are_the_slow_twins(spec: str) -> None:
+    game = games.load(spec)
+    for seed in range(30 if JIT else 2):
+        draw = random.Random(seed)
+        state, twin = game.initial_state(), NaiveMorris(dict(game.options))
+        while twin.result is None:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == twin.mover
+            moves = game.legal_moves(state)
+            texts = {game.format_move(state, move): move for move in moves}
+            assert texts.keys() == twin.moves().keys()
+            text = draw.choice(sorted(texts))
+            game.rules.play(state, texts[text])
+            twin.play(text)
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == twin.result
+
+
+@pytest.mark.parametrize(
+    ("board", "points", "mills", "edges"),
+    [(THREE, 9, 8, 12), (SIX, 16, 8, 20), (NINE, 24, 16, 32), (TWELVE, 24, 20, 40)],
+)
+def test_boards_have_as_many_points_mills_and_edges_as_they_should(
+    board: int, points: int, mills: int, edges: int
+) -> None:
+    layout = LAYOUTS[board]
+    assert (len(layout.cells), len(set(layout.mills)), len(set(layout.edges))) == (points, mills, edges)
+
+
+@pytest.mark.skipif(not JIT, reason="40,000 games take too long uncompiled")
+@pytest.mark.parametrize(
+    ("spec", "own", "drawn"),
+    [
+        # Shares of draws of separate programs, to the percent: by the cap, and by the first repetition.
+        ("morris:repetition=none", True, 0.30),
+        ("morris:variant=six,repetition=none", True, 0.25),
+        ("morris:cap=1000", False, 0.66),
+        ("morris:variant=six,cap=1000", False, 0.86),
+    ],
+)
+def test_random_play_draws_as_often_as_is_known(spec: str, own: bool, drawn: float) -> None:
+    game = games.load(spec)
+    _, results = sample(game, game.initial_state(), 40_000, 3, own=own)
+    assert (results == 0).mean() == pytest.approx(drawn, abs=0.012)
+
+
+@pytest.mark.parametrize("mask", [1, 0x800000, 0xFFFFFF, 0x00FF00, 0xA5C3F1, 0x010101])
+def test_select_finds_every_set_bit(mask: int) -> None:
+    bits = [bit for bit in range(24) if mask >> bit & 1]
+    assert [select(np.int64(mask), np.int64(n)) for n in range(len(bits))] == bits
+
+
+def play(spec: str, moves: str) -> tuple[games.Game, games.State]:
+    game = games.load(spec)
+    state = game.initial_state()
+    game.play_text(state, moves.split())
+    return game, state
+
+
+def moves_of(game: games.Game, state: games.State) -> set[str]:
+    return {game.format_move(state, move) for move in game.legal_moves(state)}
+
+
+def test_a_mill_spares_mills_unless_all_stones_are_in_one() -> None:
+    game, state = play("morris", "a1 g1 d1 g4 b2 g7 xb2")[0:2]
+    assert game.rules.current_player(state) == games.FIRST
+    game.play_text(state, ["b4", "f2", "f6", "b6", "a4", "b2", "a7"])
+    # Black's mill on the g file is safe, the other three stones are not.
+    assert moves_of(game, state) == {"xf2", "xb6", "xb2"}
+    assert game.rules.current_player(state) == games.FIRST
+    all_in_mills = game.parse_position("www/.../.../....../.../.../bbb wx 0 0 30")
+    assert moves_of(game, all_in_mills) == {"xa1", "xd1", "xg1"}
+
+
+def test_two_mills_at_once_remove_one_stone() -> None:
+    game = games.load("morris")
+    # The last stone of a7-d7-g7 and of g7-g4-g1.
+    state = game.parse_position("ww./.../.../..b..w/.../b../.bw w 1 1 16")
+    game.play_text(state, ["g7", "xc4", "b6"])
+    assert game.rules.current_player(state) == games.FIRST
+    assert game.format_position(state) == "www/b../.../.....w/.../b../.bw w 0 0 18"
+
+
+@pytest.mark.parametrize(("repetition", "rounds"), [("first", 1), ("threefold", 2), ("none", 40)])
+def test_repetition_draws(repetition: str, rounds: int) -> None:
+    game = games.load(f"morris:repetition={repetition}")
+    state = game.parse_position("w../..w/.w./.b..../w.b/.b./..b w 0 0 18")
+    for _ in range(rounds):
+        assert not game.rules.is_terminal(state)
+        game.play_text(state, ["a7-a4", "g1-g4", "a4-a7", "g4-g1"])
+    assert game.rules.is_terminal(state) == (repetition != "none")
+    assert game.rules.returns(state) == 0.0
+    assert game.format_position(state).endswith("drawn") == (repetition != "none")
+
+
+def test_a_player_with_three_stones_flies_where_that_is_allowed() -> None:
+    position = "w../.../.w./.b..../w.b/.b./..b w 0 0 30"
+    flying, walking = games.load("morris"), games.load("morris:fly=no")
+    state = flying.parse_position(position)
+    assert len(flying.legal_moves(state)) == 3 * 17
+    assert "a7-g4" in moves_of(flying, state)
+    assert "a7-g4" not in moves_of(walking, walking.parse_position(position))
+
+
+def test_who_cannot_move_loses() -> None:
+    game = games.load("morris")
+    blocked = game.parse_position("wbw/.../.../b....b/.../.../wbw w 0 0 30")
+    assert game.rules.is_terminal(blocked)
+    assert game.rules.returns(blocked) == -1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "w 9 9 0",
+        ".../.../.../......./.../.../... w 9 9 0",
+        ".../.../.../....../.../.../... w 9 9",
+        ".../.../.../....../.../.../... z 9 9 0",
+        ".../.../.../....../.../.../... w 10 9 0",
+        ".../.../.../....../.../.../... w 9 9 201",
+        ".../.../.../....../.../.../..w wx 9 9 0",
+        "x../.../.../....../.../.../... w 9 9 0",
+    ],
+)
+def test_positions_that_cannot_be_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        games.load("morris").parse_position(text)
+    assert caught.value.field == "position"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "morris:variant=five",
+        "morris:variant=three,fly=yes",
+        "morris:move=any",
+        "morris:variant=three,win_lines=7",
+        "morris:cap=0",
+        "morris:repetition=always",
+    ],
+)
+def test_options_that_do_not_apply_are_refused(spec: str) -> None:
+    with pytest.raises(InvalidInput, match="game option"):
+        games.load(spec)
