@@ -33,6 +33,8 @@ perft: $(VENV)/installed
 	$(BIN)/banyan perft tictactoe 9
 	$(BIN)/banyan perft gomoku 4
 	$(BIN)/banyan perft morris 6
+	$(BIN)/banyan perft thud 3
+	$(BIN)/banyan perft thud:ruleset=seed 3
 	$(BIN)/python -m tests.solve_six_mens
 
 strength: $(VENV)/installed

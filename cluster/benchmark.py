@@ -16,8 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from games.game import Game
+from games.playout import play_cut, play_random
 from games.rng import new_stream
-from games.specialise import is_compiled
+from games.specialise import is_compiled, specialise
 from search.engine import engine_of
 from search.job import Context
 from search.knobs import knobs_of
@@ -76,6 +77,28 @@ class Playouts:
 
 
 @dataclass
+class CutPlayouts:
+    """Random games that are cut after so many plies, and valued as they stand."""
+
+    plies: int
+    rates: Rates = field(default_factory=Rates)
+    num_playouts: int = 0
+    num_moves: int = 0
+    values: Any = field(default_factory=lambda: np.zeros(1))
+    """Their sum, float64[1]."""
+
+    def row(self) -> dict[str, Any]:
+        """One entry of ``cuts`` in a row of `benchmark --json`."""
+        return {
+            "plies": self.plies,
+            "playouts_per_s": self.rates.median,
+            "mean_length": self.num_moves / self.num_playouts,
+            "mean_value": float(self.values[0]) / self.num_playouts,
+            "spread": {"playouts_per_s": self.rates.spread},
+        }
+
+
+@dataclass
 class Searches:
     """Searches of a number of simulations each, and the rival's with as many."""
 
@@ -99,6 +122,7 @@ class GameBenchmark:
     repeats: int
     playouts: Playouts
     searches: list[Searches]
+    cuts: list[CutPlayouts]
 
     def rows(self, rival: Rival | None = None) -> list[dict[str, Any]]:
         """One row of `benchmark --json` for each number of simulations."""
@@ -124,6 +148,7 @@ class GameBenchmark:
                 "moves_per_s": played.moves.spread,
                 "simulations_per_s": searches.rates.spread,
             },
+            "cuts": [cut.row() for cut in self.cuts],
         }
         if rival is not None and searches.rival.per_s:
             ratios = searches.ratios
@@ -144,12 +169,16 @@ def benchmark(
     seconds: float,
     repeats: int,
     seed: int,
+    cuts: Sequence[int] = (),
     rival: Rival | None = None,
     clock: Clock = time.perf_counter,
     report: Report = lambda _line: None,
 ) -> list[GameBenchmark]:
-    """Measure all games, each measurement for about ``seconds``; ``report`` is told of each repeat."""
-    benches = [_Bench(game, simulations, seed, rival) for game in games]
+    """Measure all games, each measurement for about ``seconds``; ``report`` is told of each repeat.
+
+    ``cuts``: playouts that end after so many plies are measured too, for each of these numbers.
+    """
+    benches = [_Bench(game, simulations, seed, rival, cuts) for game in games]
     for bench in benches:
         report(f"{bench.measured.game.spec}: warming up")
         bench.warm_up()
@@ -172,8 +201,18 @@ def timed(work: Callable[[], int], seconds: float, clock: Clock) -> tuple[int, f
 class _Bench:
     """Measures one game, and adds to what was measured before."""
 
-    def __init__(self, game: Game, simulations: Sequence[int], seed: int, rival: Rival | None) -> None:
-        self.measured = GameBenchmark(game, seed, 0, Playouts(), [Searches(n) for n in simulations])
+    def __init__(
+        self,
+        game: Game,
+        simulations: Sequence[int],
+        seed: int,
+        rival: Rival | None,
+        cuts: Sequence[int] = (),
+    ) -> None:
+        self.measured = GameBenchmark(
+            game, seed, 0, Playouts(), [Searches(n) for n in simulations], [CutPlayouts(n) for n in cuts]
+        )
+        self._play_cut = specialise([play_random, play_cut], game)["play_cut"]
         self._engine = engine_of(game, "ismcts" if game.hidden_information else "")
         self._work = self._engine.new_workspace()
         start = game.initial_state()
@@ -190,6 +229,8 @@ class _Bench:
         stream = new_stream(self.measured.seed)
         with np.errstate(over="ignore"):
             self._play(stream, [0, 0, 0], 1)
+            for cut in self.measured.cuts:
+                self._cut(CutPlayouts(cut.plies), stream, 1)
             for searches in self.measured.searches:
                 self._search(searches.simulations, stream)
         for searcher in self._rivals:
@@ -202,6 +243,9 @@ class _Bench:
         stream = new_stream(measured.seed, repeat)
         with np.errstate(over="ignore"):
             self._measure_playouts(stream, seconds, clock)
+            for cut in measured.cuts:
+                done, elapsed_s = timed(lambda cut=cut: self._cut(cut, stream, self._chunk), seconds, clock)  # type: ignore[misc]
+                cut.rates.per_s.append(done / elapsed_s)
             for searches, searcher in zip(measured.searches, self._rivals, strict=True):
                 n = searches.simulations
                 done, elapsed_s = timed(lambda n=n: self._search(n, stream), seconds, clock)  # type: ignore[misc]
@@ -240,6 +284,15 @@ class _Bench:
         for i in range(3):
             results[i] += int(counts[i])
         return moves
+
+    def _cut(self, cut: CutPlayouts, stream: Any, playouts: int) -> int:
+        """Play, and add to what the cut has counted; the playouts that were made."""
+        work = self._work
+        cut.num_moves += self._play_cut(
+            self._root, playouts, cut.plies, cut.values, work.state, work.moves, stream
+        )
+        cut.num_playouts += playouts
+        return playouts
 
     def _search(self, simulations: int, stream: Any) -> int:
         clear(self._tree)

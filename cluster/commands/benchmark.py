@@ -34,6 +34,10 @@ def benchmark(
         list[int] | None,
         typer.Option(metavar="N", help="Simulations of each search (10000); several times for several rows."),
     ] = None,
+    cut: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Also playouts cut after N plies; several times for several of them."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
     against: Annotated[
         str | None,
@@ -55,7 +59,8 @@ def benchmark(
 
     wanted = [rules.load(name) for name in games or rules.names()]
     sizes = simulations or [DEFAULT_SIMULATIONS]
-    _check(seconds, repeats, sizes, seed)
+    cuts = cut or []
+    _check(seconds, repeats, sizes, cuts, seed)
     rival = _rival(against)
 
     def report(line: str) -> None:
@@ -68,6 +73,7 @@ def benchmark(
         seconds=seconds,
         repeats=repeats,
         seed=seed,
+        cuts=cuts,
         rival=rival,
         report=report,
     )
@@ -89,7 +95,7 @@ def benchmark(
         )
 
 
-def _check(seconds: float, repeats: int, sizes: list[int], seed: int) -> None:
+def _check(seconds: float, repeats: int, sizes: list[int], cuts: list[int], seed: int) -> None:
     from games.errors import InvalidInput
 
     if not 0 < seconds <= 3600:
@@ -99,6 +105,9 @@ def _check(seconds: float, repeats: int, sizes: list[int], seed: int) -> None:
     for size in sizes:
         if not 1 <= size <= MAX_SIMULATIONS:
             raise InvalidInput("simulations", size, f"a whole number from 1 to {MAX_SIMULATIONS}")
+    for cut in cuts:
+        if not 0 <= cut <= MAX_SIMULATIONS:
+            raise InvalidInput("cut", cut, f"a whole number from 0 to {MAX_SIMULATIONS}")
     if not 0 <= seed < 2**31:
         # As large as OpenSpiel takes it.
         raise InvalidInput("seed", seed, f"a whole number from 0 to {2**31 - 1}")
@@ -134,6 +143,9 @@ def _table(rows: list[dict[str, Any]], rival: Rival | None) -> Table:
             table.add_row(f"[bold]{shown}[/bold]")
             _add_rate(table, "random playouts", row, "playouts_per_s", _results(row["results"]))
             _add_rate(table, "random moves", row, "moves_per_s", f"{row['mean_length']:.1f} in each playout")
+            for cut in row["cuts"]:
+                remark = f"{cut['mean_length']:.1f} in each playout, worth {cut['mean_value']:+.3f}"
+                _add_rate(table, f"cut after {cut['plies']}", cut, "playouts_per_s", remark)
         _add_rate(table, "simulations", row, "simulations_per_s", f"{row['simulations']:,} in each search")
         against = row.get("against")
         if rival is not None and against is None:

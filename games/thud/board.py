@@ -74,27 +74,27 @@ def line_of(cell: int, kind: int) -> tuple[int, int]:
 @njit
 def flip(state: State, cell: int) -> None:
     """The cell becomes blocked in its four lines, or free again."""
-    row, column = cell >> 4, cell & 15
+    row, column = (cell >> 4) & 15, cell & 15
     bit = 1 << column
     state[LINES + row] ^= bit
     state[LINES + 16 + column] ^= 1 << row
-    state[LINES + 48 + row - column] ^= bit
+    state[LINES + ((48 + row - column) & 63)] ^= bit
     state[LINES + 64 + row + column] ^= bit
 
 
 @njit
 def near(state: State, cell: int) -> int:
     """Nonzero if a dwarf stands on the cell or beside it."""
-    row, column = cell >> 4, cell & 15
-    rows = state[NEAR + row - 1] | state[NEAR + row] | state[NEAR + row + 1]
+    row, column = (cell >> 4) & 15, cell & 15
+    rows = state[NEAR - 1 + row] | state[NEAR + row] | state[NEAR + 1 + row]
     return int(rows & (7 << (column - 1)))
 
 
 @njit
 def is_shut_in(state: State, cell: int) -> bool:
     """Whether there is no empty cell beside this one."""
-    row, column = cell >> 4, cell & 15
-    rows = state[LINES + row - 1] & state[LINES + row] & state[LINES + row + 1]
+    row, column = (cell >> 4) & 15, cell & 15
+    rows = state[LINES - 1 + row] & state[LINES + row] & state[LINES + 1 + row]
     return bool((rows >> (column - 1)) & 7 == 7)
 
 
@@ -130,13 +130,13 @@ def take_troll(state: State, cell: int) -> None:
 @njit
 def shift(state: State, source: int, target: int) -> None:
     """Move the piece on ``source`` to the empty ``target``."""
-    piece = state[BOARD + source]
-    state[BOARD + source] = EMPTY
-    state[BOARD + target] = piece
-    state[DWARF + piece - 1] = target
+    piece = state[BOARD + (source & 255)]
+    state[BOARD + (source & 255)] = EMPTY
+    state[BOARD + (target & 255)] = piece
+    state[DWARF - 1 + (piece & 63)] = target
     if piece < FIRST_TROLL:
-        state[NEAR + (source >> 4)] ^= 1 << (source & 15)
-        state[NEAR + (target >> 4)] ^= 1 << (target & 15)
+        state[NEAR + ((source >> 4) & 15)] ^= 1 << (source & 15)
+        state[NEAR + ((target >> 4) & 15)] ^= 1 << (target & 15)
     flip(state, source)
     flip(state, target)
 

@@ -6,9 +6,12 @@ exactly once, uniformly, until one is legal. So each legal move has the same cha
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import product
 
-from games.jit import Int, njit
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import Int, njit, source_of
 from games.rng import Stream, next_uint64
 from games.rules import FIRST, Moves
 from games.thud.board import (
@@ -53,7 +56,17 @@ def _first_bits() -> list[int]:
     return first
 
 
-_FIRST_BIT = np.array(_first_bits(), dtype=np.int32)
+def _places() -> npt.NDArray[np.int32]:
+    """For each (cell, kind of line): the line, its bit there (<< 8), and the line's first bit (<< 16)."""
+    first = _first_bits()
+    places = np.zeros(4 * 256, dtype=np.int32)
+    for cell, kind in product(CELLS, range(4)):
+        line, bit = source_of(line_of)(cell, kind)
+        places[4 * cell + kind] = line | bit << 8 | first[line] << 16
+    return places
+
+
+_PLACES = _places()
 
 
 @njit
@@ -128,14 +141,13 @@ def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
 def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) -> bool:
     """Whether a troll that lands on ``target`` may take what the variant says."""
     rule = state[CAPTURE]
-    takes = near(state, target) != 0
     must_take = is_shove and bool(state[SHOVE_CAPTURES] != 0)
     if rule == ALL_FORCED:
-        return variant == 1 and (takes or not must_take)
+        return bool(variant == 1 and (not must_take or near(state, target) != 0))
     if variant == 0:
         return not must_take
     if rule == ALL_OR_NONE:
-        return variant == 1 and takes
+        return bool(variant == 1 and near(state, target) != 0)
     piece = state[BOARD + target + AROUND[(variant - 1) & 7]]
     return bool(EMPTY < piece < FIRST_TROLL)
 
@@ -173,22 +185,21 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
     while True:
         bits = next_uint64(stream)
         source = state[DWARF + np.int64(((bits >> _S32) * count) >> _S32)]
-        slot = np.int64(((bits & _LOW_32) * np.uint64(PROPOSALS)) >> _S32)
-        kind = _KIND[slot]
-        line, own = line_of(source, kind)
-        bit = _FIRST_BIT[line] + _OFFSET[slot]
-        if bit >= own:
-            # The dwarf's own cell is left out.
-            bit += 1
-            path = (2 << bit) - (2 << own)
-        else:
-            path = (1 << own) - (1 << bit)
-        blocked = state[LINES + line] & path
+        slot = ((bits & _LOW_32) * np.uint64(PROPOSALS)) >> _S32
+        kind = np.int64(_KIND[slot])
+        place = np.int64(_PLACES[4 * (np.int64(source) & 255) + (kind & 3)])
+        own = (place >> 8) & 15
+        bit = (place >> 16) + np.int64(_OFFSET[slot])
+        # The dwarf's own cell is left out; beyond it, all is one further on.
+        beyond = np.int64(bit >= own)
+        bit += beyond
+        path = (1 << (max(bit, own) + beyond)) - (1 << (min(bit, own) + beyond))
+        blocked = np.int64(state[LINES + (place & 127)]) & path
         if blocked == 0:
             return source, source + STEPS[kind] * (bit - own)
         if blocked == 1 << bit:
             target = source + STEPS[kind] * (bit - own)
-            if state[BOARD + target] >= FIRST_TROLL:
+            if state[BOARD + (target & 511)] >= FIRST_TROLL:
                 step = STEPS[kind] if bit > own else -STEPS[kind]
                 if dwarfs_behind(state, source, step) >= abs(bit - own):
                     return source, target
@@ -213,8 +224,13 @@ def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
         if num_variants > 1:
             slot = number // num_variants
             variant = number - slot * num_variants
-        target = source + AROUND[slot] if slot < 8 else shoved_to(state, source, state[TROLL + slot - 8])
-        if state[BOARD + target] == EMPTY and variant_is_legal(state, target, bool(slot >= 8), variant):
+        if slot < 8:
+            target = source + AROUND[slot & 7]
+        else:
+            target = shoved_to(state, source, state[TROLL + ((slot - 8) & 7)])
+        if state[BOARD + (target & 511)] == EMPTY and variant_is_legal(
+            state, target, bool(slot >= 8), variant
+        ):
             return source, target, int(variant)
 
 

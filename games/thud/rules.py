@@ -103,10 +103,10 @@ def kind_between(source: int, target: int) -> int:
 @njit
 def _move(state: State, source: int, target: int, variant: int) -> None:
     """Move the piece, take what it takes, and see whether the game is over."""
-    mover = state[MOVER]
+    mover = state[MOVER] & 1
     taken = 0
     if mover == FIRST:
-        if state[BOARD + target] != EMPTY:
+        if state[BOARD + (target & 255)] != EMPTY:
             take_troll(state, target)
             taken = 1
         shift(state, source, target)
@@ -132,7 +132,7 @@ def _take_dwarfs(state: State, cell: int, variant: int) -> int:
     for direction in range(8):
         beside = cell + AROUND[direction]
         if rule != ONE_OR_NONE or variant == 1 + direction:
-            piece = state[BOARD + beside]
+            piece = state[BOARD + (beside & 511)]
             if EMPTY < piece < FIRST_TROLL:
                 take_dwarf(state, beside)
                 taken += 1

@@ -8,6 +8,7 @@ import pytest
 
 import games
 from cluster.benchmark import Rates, benchmark, timed
+from cluster.cli import run
 from cluster.openspiel import OpenSpiel, name_of
 from games.game import Game
 
@@ -63,6 +64,32 @@ def test_a_row_has_the_fields_that_programs_rely_on() -> None:
     assert row["spread"]["simulations_per_s"] == [40.0, 40.0]
     assert row["moves_per_s"] == pytest.approx(row["playouts_per_s"] * row["mean_length"], rel=1e-3)
     assert sum(row["results"].values()) == pytest.approx(1.0)
+
+
+def test_cut_playouts_are_rows_of_their_own() -> None:
+    (bench,) = benchmark(
+        [games.load("thud:ruleset=seed")],
+        simulations=[1],
+        seconds=0.5,
+        repeats=3,
+        seed=4,
+        cuts=[0, 5, 3000],
+        clock=Clock(),
+    )
+    none, short, whole = bench.rows()[0]["cuts"]
+    assert [cut["plies"] for cut in (none, short, whole)] == [0, 5, 3000]
+    # The start position itself is even; after five plies few dwarfs are lost, in whole games nearly all.
+    assert (none["mean_length"], none["mean_value"]) == (0.0, 0.0)
+    assert short["mean_length"] == 5.0
+    assert -0.1 < short["mean_value"] <= 0.0
+    assert whole["mean_length"] == pytest.approx(268.9, rel=0.05)
+    assert whole["mean_value"] == pytest.approx(-27.7 / 32, rel=0.05)
+    assert short["playouts_per_s"] == whole["playouts_per_s"] > 0
+    assert short["spread"]["playouts_per_s"] == [short["playouts_per_s"]] * 2
+
+
+def test_a_cut_is_a_whole_number_of_plies() -> None:
+    assert run(["benchmark", "tictactoe", "--cut", "-1"]) == 2
 
 
 def test_random_tictactoe_goes_as_arithmetic_says() -> None:
