@@ -107,8 +107,13 @@ class Battleship(Game):
 
         So both players' views are alike: where to shoot depends on one's own fleet only by how soon
         it will be found, and that the other's answers tell. Raises InvalidInput (field ``position``)
-        if no fleet fits.
+        if no fleet fits, and (field ``moves``) if a shot awaits its answer, which is nobody's choice.
         """
+        if state[rules.PENDING]:
+            shot = format_cell(*divmod(int(state[rules.PENDING]) - 1, self.size))
+            raise InvalidInput(
+                "moves", shot, "the answer to this shot too: there is nothing to choose before it"
+            )
         view = self._view(state)
         if view is None:
             raise InvalidInput(

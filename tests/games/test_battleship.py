@@ -269,6 +269,16 @@ def test_position_text_of_a_game_on_paper() -> None:
     )
     texts = [game.format_move(state, move) for move in game.legal_moves(state)]
     assert texts == ["miss", "hit", "sunk-destroyer"]
+
+
+def test_nobody_searches_before_a_shot_is_answered() -> None:
+    game = battleship("battleship")
+    state = game.initial_state()
+    game.play_text(state, ["e5", "miss", "b2"])
+    with pytest.raises(InvalidInput, match="'b2'") as caught:
+        game.observation(state, games.FIRST)
+    assert caught.value.field == "moves"
+    game.play_text(state, ["hit"])
     game.observation(state, games.FIRST)
 
 
