@@ -20,7 +20,8 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
     with np.errstate(over="ignore"):
         if context.request.strategy == "leaf":
             moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
-            draws = np.zeros((1, 2), dtype=np.uint64)
+            # A stream of zeros never moves on: a draw that rejects would not end.
+            draws = new_stream(0).reshape(1, 2)
             visits, sums = np.ones(1, dtype=np.int32), np.zeros(1)
             engine.evaluate_leaves(
                 context.root_state.copy(), moves, depths, visits, draws, sums, stream, work
