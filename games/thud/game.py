@@ -34,7 +34,7 @@ class Thud(Game):
     player_names = ("dwarfs", "trolls")
     rules = rules.RULES
     max_moves = layout.MAX_DWARFS * PROPOSALS
-    nominal_simulations_per_s = 50_000.0
+    nominal_simulations_per_s = 75_000.0
 
     def __init__(self, options: dict[str, str | int]) -> None:
         """``options`` as `options.read_options` gives them: all of them."""
