@@ -298,7 +298,7 @@ def test_draws_of_what_is_hidden_are_whole_positions_that_look_the_same(game: Ga
     for seed in SEEDS:
         stream = new_stream(seed)
         choices = [(state, moves) for state, moves, _ in random_game(game, seed) if len(moves) > 1]
-        for state, moves in choices[:: 4 if JIT else 16]:
+        for state, moves in choices[:: 4 if JIT else 64]:
             for observer in (games.FIRST, games.SECOND):
                 view = game.observation(state, observer)
                 drawn = state.copy()
