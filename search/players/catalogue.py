@@ -1,0 +1,41 @@
+"""The players by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from games.errors import InvalidInput
+from games.game import Game
+from games.spec import Options, Spec, parse_spec
+from search.players.player import Player
+from search.players.scripted import Random
+
+Factory = Callable[[Spec, Options, Game], Player]
+"""Makes a player of a game from its spec: takes what it knows from the options, which the caller
+closes. Raises InvalidInput (field ``player``) where the game has not got what the player needs."""
+
+_FACTORIES: dict[str, tuple[Factory, str]] = {
+    "random": (Random.from_options, "any legal move, each as likely"),
+}
+"""By name: how it is made, and one line about it."""
+
+
+def names() -> list[str]:
+    """The names of all players, sorted."""
+    return sorted(_FACTORIES)
+
+
+def describe(name: str) -> str:
+    """One line about a player."""
+    return _FACTORIES[name][1]
+
+
+def player_of(text: str, game: Game) -> Player:
+    """The player that a spec names, for one game; raises InvalidInput (field ``player``)."""
+    spec = parse_spec(text, "player")
+    if spec.name not in _FACTORIES:
+        raise InvalidInput("player", spec.name, "one of " + ", ".join(names()))
+    options = Options(spec, "player")
+    player = _FACTORIES[spec.name][0](spec, options, game)
+    options.close()
+    return player
