@@ -9,7 +9,17 @@ from __future__ import annotations
 from games.rng import Stream
 from games.rules import HasRules, Moves, Rules, State
 from games.specialise import specialise
-from games.unbound import current_player, determinize, evaluate, is_terminal, legal_moves, play, returns
+from games.unbound import (
+    current_player,
+    determinize,
+    evaluate,
+    greedy_move,
+    is_terminal,
+    legal_moves,
+    play,
+    priority,
+    returns,
+)
 
 
 def call_current_player(state: State) -> int:
@@ -42,6 +52,16 @@ def call_evaluate(state: State) -> float:
     return evaluate(state)
 
 
+def call_priority(state: State, move: int) -> float:
+    """See `Rules.priority`."""
+    return priority(state, move)
+
+
+def call_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """See `Rules.greedy_move`."""
+    return greedy_move(state, moves, stream)
+
+
 def call_determinize(view: State, state: State, stream: Stream) -> None:
     """See `Rules.determinize`."""
     determinize(view, state, stream)
@@ -54,6 +74,8 @@ _CALLS = (
     call_is_terminal,
     call_returns,
     call_evaluate,
+    call_priority,
+    call_greedy_move,
     call_determinize,
 )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from games.jit import Int
 from games.rng import Stream, below
 from games.rules import Moves, State
-from games.unbound import is_terminal, legal_moves, play, random_move
+from games.unbound import is_terminal, legal_moves, play, priority, random_move
 
 
 def default_random_move(state: State, moves: Moves, stream: Stream) -> int:
@@ -34,6 +36,31 @@ def default_evaluate(state: State) -> float:
     return 0.0
 
 
+def default_priority(state: State, move: Int) -> float:
+    """All moves look alike."""
+    return 0.0
+
+
+def default_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """One of the legal moves with the highest priority, each as likely.
+
+    ``moves`` is scratch, uint16[max_moves]; ``stream`` is modified in place.
+    """
+    num_legal = legal_moves(state, moves)
+    best = -math.inf
+    count = 0
+    for i in range(num_legal):
+        move = np.int64(moves[i])
+        score = priority(state, move)
+        if score > best:
+            best = score
+            count = 0
+        if score == best:
+            moves[count] = move
+            count += 1
+    return int(moves[below(stream, count)])
+
+
 def default_determinize(view: State, state: State, stream: Stream) -> None:
     """Where nothing is hidden the position is what was seen of it: copied."""
     for i in range(len(view)):
@@ -44,6 +71,8 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
     "random_move": default_random_move,
     "playout": default_playout,
     "evaluate": default_evaluate,
+    "priority": default_priority,
+    "greedy_move": default_greedy_move,
     "determinize": default_determinize,
 }
 """By the name of the rule that each stands in for; each uses only rules before it."""

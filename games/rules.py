@@ -43,6 +43,13 @@ class Rules(NamedTuple):
     evaluate: Callable[[State], float] | None = None
     """Optional: what an unfinished position is worth to the first player, in [-1, 1], for playouts
     that are cut short. Without it such a playout counts 0."""
+    priority: Callable[[State, int], float] | None = None
+    """Optional: how good a legal move looks to whoever makes it, before any search; higher is better, and
+    only comparisons within one position count. The state is as before when it returns. For the order
+    of moves, candidates, and greedy play. Without it all moves look alike."""
+    greedy_move: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """Optional, for speed: (state, moves scratch, random stream) -> one of the legal moves with the
+    highest priority, each as likely. The state is as before when it returns."""
     determinize: Callable[[State, State, npt.NDArray[np.uint64]], None] | None = None
     """Games with hidden information: (view, state, random stream). Write into ``state`` a whole
     position drawn from all that fit the ``view``, an array that Game.observation made (of whatever

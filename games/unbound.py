@@ -57,6 +57,16 @@ def evaluate(state: State) -> float:
     raise NotImplementedError(_UNBOUND)
 
 
+def priority(state: State, move: Int) -> float:
+    """The game's own, or `games.defaults.default_priority`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """The game's own, or `games.defaults.default_greedy_move`; see `games.rules.Rules`."""
+    raise NotImplementedError(_UNBOUND)
+
+
 def determinize(view: State, state: State, stream: Stream) -> None:
     """The game's own, or `games.defaults.default_determinize`; see `games.rules.Rules`."""
     raise NotImplementedError(_UNBOUND)
