@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import pstdev
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,12 @@ import numpy.typing as npt
 import games
 from games.errors import InvalidInput
 from games.game import Game
-from search.engine import engine_of
-from search.job import Context
+from games.rng import new_stream
+from search.engine import Engine, engine_of
+from search.job import SPREAD_STREAM, Context
 from search.knobs import knobs_of
 from search.plan import Plan, make_plan, playouts_per_leaf
-from search.request import SearchRequest
+from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.tree import SNAPSHOT_ROWS
 from search.tree import bytes_per_node, capacity_for
@@ -23,6 +25,10 @@ from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
 """root: a node that has one in this many of its lane's visits has its children reported."""
+
+SPREAD_SAMPLES = 256
+SMALLEST_SPREAD = 0.001
+"""Where all that is near turns out alike, what is far away may still differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,7 @@ def open_search(request: SearchRequest) -> Search:
     mover = int(game.calls.current_player(root_state))
     hidden = _treatment(request, game)
     plan = None if request.simulations is None else make_plan(request, game)
-    engine = engine_of(game, hidden)
+    engine = engine_of(game, features_of(request, hidden))
     memory_bytes = request.memory_mb * 2**20
     lanes = plan.lanes if plan else request.lanes
     _check_memory(request, game, lanes, bytes_per_node(engine.hidden))
@@ -74,9 +80,12 @@ def open_search(request: SearchRequest) -> Search:
         game_source=source,
         root_state=game.observation(root_state, mover),
         hidden=hidden,
+        exploration_scale=1.0,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),
         report_visits=_report_visits(request, game, plan, lanes),
     )
+    if request.scales_exploration:
+        context = replace(context, exploration_scale=_spread(engine, context))
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
     setup = Setup(
         context=context,
@@ -105,6 +114,16 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         accepted = "root with hidden_information=determinized"
         raise InvalidInput("strategy", request.strategy, accepted)
     return request.hidden_information
+
+
+def _spread(engine: Engine, context: Context) -> float:
+    """Context.exploration_scale: the standard deviation of what the positions after root moves are worth."""
+    values = np.zeros(SPREAD_SAMPLES)
+    stream = new_stream(context.request.seed, SPREAD_STREAM)
+    root_state = engine.lane_root(context, 0)
+    with np.errstate(over="ignore"):
+        engine.sample_leaves(root_state, knobs_of(context), values, stream, engine.new_workspace())
+    return max(SMALLEST_SPREAD, pstdev(values.tolist()))
 
 
 def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, hidden: bool) -> int:
