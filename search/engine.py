@@ -12,7 +12,7 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import kernel, playouts, widening
+from search import flat, kernel, playouts, widening
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
@@ -30,6 +30,7 @@ _GENERIC = (
     kernel.absorb_leaves,
     kernel.play_out,
     playouts.sample_leaves,
+    flat.play_flat,
 )
 
 
@@ -71,6 +72,10 @@ class Engine:
     @cached_property
     def sample_leaves(self) -> Callable[..., None]:
         return self._functions["sample_leaves"]
+
+    @cached_property
+    def play_flat(self) -> Callable[..., None]:
+        return self._functions["play_flat"]
 
     def new_workspace(self) -> Workspace:
         """Scratch for one running kernel."""

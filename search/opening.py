@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import games
 from games.errors import InvalidInput
-from games.game import Game
+from games.game import Game, State
 from games.rng import new_stream
 from search.engine import Engine, engine_of
 from search.job import SPREAD_STREAM, Context
@@ -66,6 +66,18 @@ def open_search(request: SearchRequest) -> Search:
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
     mover = int(game.calls.current_player(root_state))
+    view = game.observation(root_state, mover)
+    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source)
+    return Search(request, game, root_state, *opened)
+
+
+def open_view(
+    request: SearchRequest, game: Game, view: State, mover: int, num_legal: int, source: str | None = None
+) -> tuple[Context, Plan | None, Strategy]:
+    """The same for what ``mover`` sees of a position (Game.observation), whatever the request says of one.
+
+    ``num_legal`` is how many legal moves there are. Raises InvalidInput as `open_search` does.
+    """
     hidden = _treatment(request, game)
     plan = None if request.simulations is None else make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))
@@ -78,7 +90,7 @@ def open_search(request: SearchRequest) -> Search:
         request=request,
         game=game.spec,
         game_source=source,
-        root_state=game.observation(root_state, mover),
+        root_state=view,
         hidden=hidden,
         exploration_scale=1.0,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),
@@ -95,11 +107,11 @@ def open_search(request: SearchRequest) -> Search:
         playouts_per_leaf=playouts_per_leaf(request, game),
         tree=engine.new_tree(capacity_for(shared_bytes, total, engine.hidden)),
         mover=mover,
-        num_legal=len(game.legal_moves(root_state)),
+        num_legal=num_legal,
     )
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
-    return Search(request, game, root_state, context, plan, strategy)
+    return context, plan, strategy
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
