@@ -172,6 +172,7 @@ def test_positions_of_every_game_read_back(drawn: tuple[Game, State]) -> None:
     assert game.calls.is_terminal(again) == game.calls.is_terminal(state)
     if game.calls.is_terminal(state):
         assert game.calls.returns(again) == game.calls.returns(state)
+        assert game.outcome_text(again) == game.outcome_text(state)
     else:
         assert game.calls.current_player(again) == game.calls.current_player(state)
     # Positions that must not come again are the one thing that text leaves out.

@@ -25,9 +25,8 @@ def replay(text: str) -> str:
     for kind, rest in given:
         if kind == "moves":
             lines += [f"moves {' '.join(_played(game, state, rest.split()))}", *_position(game, state)]
-    lines.append(
-        f"returns {float(game.rules.returns(state)):g}" if game.rules.is_terminal(state) else "goes on"
-    )
+    if game.rules.is_terminal(state):
+        lines.append(f"returns {game.rules.returns(state):g}, {game.outcome_text(state)}")
     return "\n".join(lines) + "\n"
 
 
