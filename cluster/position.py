@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import games
-from games.game import FIRST, SECOND, Game, State
+from games.game import Game, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +40,7 @@ class Position:
     @property
     def outcome_text(self) -> str:
         """How the game ended, for people."""
-        outcome = self.outcome
-        if outcome is None:
-            return "not over"
-        if outcome == 0:
-            return "a draw"
-        return f"{self.game.player_names[FIRST if outcome > 0 else SECOND]} wins"
+        return self.game.outcome_text(self.state) if self.over else "not over"
 
 
 def read_position(game: str, moves: str | None, position: str | None) -> Position:

@@ -140,6 +140,11 @@ class Game(ABC):
             raise InvalidInput("position", text, accepted) from None
         return state
 
+    def outcome_text(self, state: State) -> str:
+        """How a finished game ended, for people; as it stands who wins, or ``a draw``."""
+        outcome = self.calls.returns(state)
+        return f"{self.player_names[FIRST if outcome > 0 else SECOND]} wins" if outcome else "a draw"
+
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as a grid of cells; as it stands of `cell`, or else the state's values."""
         if self.rows and self.columns:

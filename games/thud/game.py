@@ -111,6 +111,15 @@ class Thud(Game):
         self._call("settle")(state)
         return state
 
+    def outcome_text(self, state: State) -> str:
+        """Who has more points left, and how many: a dwarf is 1, a troll 4."""
+        signs = list(self._signs(state).values())
+        points = signs.count("d"), 4 * signs.count("T")
+        if points[FIRST] == points[SECOND]:
+            return f"a draw, {points[FIRST]} points each"
+        winner = FIRST if points[FIRST] > points[SECOND] else SECOND
+        return f"{self.player_names[winner]} win by {points[winner]} points to {points[1 - winner]}"
+
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as 15 x 15 cells; the corners are blank."""
         last = None if last_move is None else _decode(last_move)[1]
