@@ -7,6 +7,7 @@ from collections.abc import Callable
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
+from search.players.minimax import AlphaBeta, Greedy, Minimax
 from search.players.player import Player
 from search.players.scripted import Random
 
@@ -15,6 +16,13 @@ Factory = Callable[[Spec, Options, Game], Player]
 closes. Raises InvalidInput (field ``player``) where the game has not got what the player needs."""
 
 _FACTORIES: dict[str, tuple[Factory, str]] = {
+    "alphabeta": (
+        AlphaBeta.from_options,
+        "minimax without what cannot change its answer; depth=2 or seconds",
+    ),
+    "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
+    "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
+    "negamax": (Minimax.from_options, "another word for minimax"),
     "random": (Random.from_options, "any legal move, each as likely"),
 }
 """By name: how it is made, and one line about it."""
