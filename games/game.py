@@ -87,7 +87,7 @@ class Game(ABC):
 
     @property
     def evaluators(self) -> Mapping[str, Evaluator]:
-        """Ways to say what a position is worth, by name; the first one is ``rules.evaluate``, if there is one."""
+        """Ways to say what a position is worth, by name; the first is ``rules.evaluate``, if there is one."""
         return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
 
     @property

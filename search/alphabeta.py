@@ -33,7 +33,7 @@ HURRY = 2.0**-17
 """64 plies of it are half of `DOUBT`."""
 
 PLY, POSITIONS, LEAVES, CUTS, UNFINISHED = range(5)
-"""Places in Frames.counts: the ply to go on with, positions visited (the root among them), those of them whose
+"""Places in Frames.counts: the ply to go on with, positions visited (the root among them), those whose
 moves were not looked at, those of which some moves were left out, and leaves where the game was not over."""
 NO_MOVE = 65_535
 
