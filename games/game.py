@@ -16,7 +16,7 @@ import numpy as np
 from games.calls import calls_of
 from games.errors import InvalidInput
 from games.notation import column_name, format_cell, row_name
-from games.rules import FIRST, SECOND, Moves, Rules, State
+from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
 from games.spec import Spec, options_of
 
 __all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
@@ -84,6 +84,11 @@ class Game(ABC):
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
         name = self.source or self.name
         return f"{name}:{options}" if options else name
+
+    @property
+    def evaluators(self) -> Mapping[str, Evaluator]:
+        """Ways to say what a position is worth, by name; the first is ``rules.evaluate``, if there is one."""
+        return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
 
     @property
     def calls(self) -> Rules:
