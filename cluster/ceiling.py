@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.coordinator import Coordinator
+from cluster.executor import Task
 from cluster.inline_executor import InlineExecutor
 from cluster.session import Session
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
@@ -35,11 +36,11 @@ class _Recorder(InlineExecutor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.jobs: list[Job] = []
+        self.jobs: list[Task] = []
         self._bytes = 0
         self._snapshots: set[int] = set()
 
-    def submit(self, jobs: Iterable[Job]) -> None:
+    def submit(self, jobs: Iterable[Task]) -> None:
         jobs = list(jobs)
         super().submit(jobs)
         for job in jobs:
@@ -47,7 +48,7 @@ class _Recorder(InlineExecutor):
                 self.jobs.append(job)
                 self._bytes += self._cost(job)
 
-    def _cost(self, job: Job) -> int:
+    def _cost(self, job: Task) -> int:
         if isinstance(job, LeafJob):
             return int(job.moves.nbytes + job.depths.nbytes + job.visits.nbytes)
         if isinstance(job, RoundJob) and job.snapshot.key not in self._snapshots:

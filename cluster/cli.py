@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, games, search, speedup
+from cluster.commands import benchmark, check, games, match, play, search, speedup
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -23,6 +23,7 @@ OPTION_OF = {
     "memory": "--memory",
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
+    "player": "PLAYER",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, speedup, benchmark, check):
+for _group in (games, search, match, play, speedup, benchmark, check):
     _group.register(app)
 
 
@@ -77,7 +78,13 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None
     if isinstance(error, InvalidInput):
         return _one_line(_invalid(error)), WRONG
     from cluster.coordinator import SearchFailed
+    from cluster.match import MatchFailed
+    from cluster.match_game import PlayerFailed
 
+    if isinstance(error, MatchFailed):
+        return _one_line(f"the match failed: {error}"), FAILED
+    if isinstance(error, PlayerFailed):
+        return _one_line(str(error)), FAILED
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED
     if type(error).__module__.startswith("numba."):

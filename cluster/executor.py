@@ -1,20 +1,57 @@
-"""What the session asks of whatever runs jobs."""
+"""What sessions ask of whatever runs jobs: those of a search, or the games of a match.
+
+An executor looks at no more of a job than is written here. Whatever it runs must be a pure
+function of its context and itself: a lost job is run again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
-
-from search.job import Context, Job, JobResult
+from typing import Any, Protocol
 
 DEFAULT_JOB_TIMEOUT_S = 30.0
 """How long a job may take before its worker counts as hung: two hundred times what it should."""
 
 
+class Task(Protocol):
+    """A job."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def simulations(self) -> int:
+        """How much work it is, in any unit that all jobs of one context share."""
+
+
+class Outcome(Protocol):
+    """What came of a job."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def simulations(self) -> int: ...
+
+    @property
+    def duration_s(self) -> float: ...
+
+
+class TaskWorker(Protocol):
+    """Runs jobs of one kind, in one process."""
+
+    def prepare(self, context: Any) -> None:
+        """Load what the jobs of this context need."""
+
+    def run(self, context: Any, job: Any) -> Any:
+        """The outcome of one job; may take a context that was never prepared."""
+
+
 @dataclass(frozen=True)
 class JobDone:
-    result: JobResult
+    result: Any
+    """An Outcome: for a search a JobResult."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +102,10 @@ class Executor(Protocol):
     def use(self, workers: int) -> None:
         """Give jobs to so many of the workers only, from the next search on."""
 
-    def open(self, context: Context) -> None:
-        """Get ready for the jobs of one search; returns when all workers can take some."""
+    def open(self, context: Any) -> None:
+        """Get ready for jobs that have this in common; returns when all workers can take some."""
 
-    def submit(self, jobs: Iterable[Job]) -> None:
+    def submit(self, jobs: Iterable[Task]) -> None:
         """Run these jobs when there is room."""
 
     def wait(self, timeout_s: float) -> list[Event]:

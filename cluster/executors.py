@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
+from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.inline_executor import InlineExecutor
 from games.errors import InvalidInput
+from search.worker import Worker
 
 NAMES = ("ray", "inline")
 
 
 def make_executor(
-    name: str, workers: int | None, address: str | None = None, job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S
+    name: str,
+    workers: int | None,
+    address: str | None = None,
+    job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
+    *,
+    make_worker: Callable[[], TaskWorker] = Worker,
+    in_flight: int = 2,
 ) -> Executor:
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
+    ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
+    that none waits for a busy worker while another has nothing to do.
     Raises InvalidInput (executor, workers, address, job_timeout).
     """
     if name not in NAMES:
@@ -29,7 +39,7 @@ def make_executor(
             raise InvalidInput("workers", workers, "1: the inline executor is one process")
         if address is not None:
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
-        return InlineExecutor()
+        return InlineExecutor(make_worker)
     if address is None:
         # Undocumented, read when Ray is imported, and the only way to keep every socket of a local
         # Ray on loopback (tests/cluster/test_ray_executor.py watches it).
@@ -37,4 +47,4 @@ def make_executor(
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 
-    return RayExecutor(workers, address, job_timeout_s)
+    return RayExecutor(workers, address, job_timeout_s, make_worker, in_flight)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from cluster.executor import Event, JobDone, WorkerStatus
-from search.job import Context, Job
+from cluster.executor import Event, JobDone, Task, TaskWorker, WorkerStatus
 from search.worker import Worker
 
 
@@ -16,11 +16,11 @@ class InlineExecutor:
 
     name = "inline"
 
-    def __init__(self) -> None:
-        self._worker = Worker()
+    def __init__(self, make_worker: Callable[[], TaskWorker] = Worker) -> None:
+        self._worker = make_worker()
         self._status = WorkerStatus(slot=0, alive=True, state="idle")
-        self._queue: deque[Job] = deque()
-        self._context: Context | None = None
+        self._queue: deque[Task] = deque()
+        self._context: Any = None
 
     @property
     def num_workers(self) -> int:
@@ -33,11 +33,11 @@ class InlineExecutor:
     def use(self, workers: int) -> None:
         """There is but one worker."""
 
-    def open(self, context: Context) -> None:
+    def open(self, context: Any) -> None:
         self._context = context
         self._worker.prepare(context)
 
-    def submit(self, jobs: Iterable[Job]) -> None:
+    def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.extend(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from search.job import GrowJob, Job, RoundJob
+from cluster.executor import Task
+from search.job import GrowJob, RoundJob
 
 
 class JobQueue:
     """First come, first served, as far as caches and snapshots allow."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[Task] = deque()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, jobs: Iterable[Job]) -> None:
+    def add(self, jobs: Iterable[Task]) -> None:
         """Put jobs at the end."""
         self._waiting.extend(jobs)
 
@@ -29,15 +30,15 @@ class JobQueue:
         """How many jobs a bundle may have, if what waits is to be divided among so many."""
         return -(-len(self._waiting) // bundles)
 
-    def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Job]:
+    def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
         """The next bundle for a worker slot; empty if nothing is for it.
 
         It has ``share`` jobs at most, and once it has ``simulations`` no more. Jobs of one
         bundle start from one snapshot. A lane's pieces always go to the slot that has its tree.
         """
-        jobs: list[Job] = []
+        jobs: list[Task] = []
         work = 0
-        passed: list[Job] = []
+        passed: list[Task] = []
         while self._waiting and len(jobs) < share and (not jobs or work < simulations):
             job = self._waiting.popleft()
             if isinstance(job, GrowJob) and job.lane % num_slots != slot:
@@ -52,5 +53,5 @@ class JobQueue:
         return jobs
 
 
-def _snapshot_key(job: Job) -> int | None:
+def _snapshot_key(job: Task) -> int | None:
     return job.snapshot.key if isinstance(job, RoundJob) else None

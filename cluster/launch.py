@@ -6,9 +6,10 @@ put away again, however the search ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def run_search(request: SearchRequest, place: Place, output: Output) -> int:
                 metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
                 stack.callback(metrics.close)
             search = open_search(request)
-            with _starting(errors, place):
+            with starting(errors, place):
                 executor = _open_executor(search, place, interruption, stack, errors)
             session = Session(Coordinator(search, executor.num_workers), executor)
             interruption.watch(session)
@@ -108,20 +109,29 @@ def print_result(search: Search, result: SearchResult, output: Output) -> None:
         )
 
 
+def start_executor(
+    start: Callable[[], Executor], interruption: Interruption, stack: ExitStack, console: Console, before: str
+) -> Executor:
+    """What ``start`` starts, closed with the stack. ``before``: said if the start is interrupted."""
+    try:
+        executor = start()
+    except (KeyboardInterrupt, SystemExit):
+        # SystemExit is Ray's own answer to SIGTERM, which it takes over. Ray that was interrupted while
+        # it starts can not be put away: it does not know all that it has started, and aborts on the way.
+        console.print(before)
+        interruption.leave()
+    stack.callback(executor.close)
+    interruption.install()
+    return executor
+
+
 def _open_executor(
     search: Search, place: Place, interruption: Interruption, stack: ExitStack, console: Console
 ) -> Executor:
     """A started executor that is closed with the stack."""
     timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    try:
-        executor = make_executor(place.executor, place.workers, place.address, timeout_s)
-    except (KeyboardInterrupt, SystemExit):
-        # SystemExit is Ray's own answer to SIGTERM, which it takes over. Ray that was interrupted while
-        # it starts can not be put away: it does not know all that it has started, and aborts on the way.
-        console.print(BEFORE_THE_SEARCH)
-        interruption.leave()
-    stack.callback(executor.close)
-    interruption.install()
+    start = partial(make_executor, place.executor, place.workers, place.address, timeout_s)
+    executor = start_executor(start, interruption, stack, console, BEFORE_THE_SEARCH)
     _note_compilation(search, console)
     executor.open(search.context)
     return executor
@@ -140,7 +150,7 @@ def _note_compilation(search: Search, console: Console) -> None:
 
 
 @contextmanager
-def _starting(console: Console, place: Place) -> Iterator[None]:
+def starting(console: Console, place: Place) -> Iterator[None]:
     """A sign of life on a terminal while Ray starts."""
     if place.executor != "ray" or not console.is_terminal:
         yield

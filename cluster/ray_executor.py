@@ -2,7 +2,7 @@
 
 What is sent: a bundle of jobs a call, because a call costs the same whatever it carries
 (4 ms of CPU, driver and worker together); the snapshot that jobs start from goes into the
-object store once and is passed by reference. What comes back: one JobResult for each job.
+object store once and is passed by reference. What comes back: one result for each job.
 Two bundles are in flight for each worker, so that it never waits for the driver.
 
 Who remembers what: a worker's memory is a cache (search/worker.py). Ray neither restarts
@@ -23,16 +23,28 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Event, JobDone, JobFailed, JobLost, WorkerStatus
+from cluster.executor import (
+    DEFAULT_JOB_TIMEOUT_S,
+    Event,
+    JobDone,
+    JobFailed,
+    JobLost,
+    Outcome,
+    Task,
+    TaskWorker,
+    WorkerStatus,
+)
 from cluster.job_queue import JobQueue
 from cluster.ray_address import check_address
+from cluster.ray_slots import Bundle, Process, Slot
 from games.errors import InvalidInput
-from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
+from search.job import GrowJob, RoundJob, Snapshot
 from search.statistics import Statistics, lone_root
 from search.worker import Worker
 
@@ -59,53 +71,19 @@ OBJECT_STORE_BYTES = 200 * 2**20
 """Of an embedded Ray: snapshots of half a megabyte, a few at a time."""
 
 
-@dataclass
-class _Bundle:
-    """Jobs that travel in one call."""
-
-    jobs: list[Job]
-    deadline_s: float | None = None
-    """Set when the bundle comes to the head of its worker's queue."""
-
-
-@dataclass
-class _Process:
-    """One actor: a worker process in a slot."""
-
-    actor: Any
-    starting: Any
-    """The ObjectRef of its first call, until that has returned; then None."""
-    ready_by_s: float
-    """When it counts as hung if that call has not returned."""
-    pid: int = 0
-    node_id: str = ""
-    bundles: dict[Any, _Bundle] = field(default_factory=dict)
-    """By ObjectRef, in the order in which they were sent."""
-
-
-@dataclass
-class _Slot:
-    status: WorkerStatus
-    process: _Process | None = None
-    failures: int = 0
-    """Processes lost in a row without a finished job."""
-    rate: float = 0.0
-    """Simulations a second, for the size of bundles."""
-
-
 class _Actor:
     """What runs in a worker process."""
 
-    def __init__(self) -> None:
-        self._worker = Worker()
+    def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
+        self._worker = make_worker()
         self._snapshot: tuple[str, Snapshot] | None = None
 
-    def prepare(self, context: Context) -> tuple[int, str]:
+    def prepare(self, context: Any) -> tuple[int, str]:
         """Load what the search needs; the process id and the node it runs on."""
         self._worker.prepare(context)
         return os.getpid(), ray.get_runtime_context().get_node_id()
 
-    def run(self, context: Context, statistics: Statistics | None, jobs: list[Job]) -> list[JobResult]:
+    def run(self, context: Any, statistics: Statistics | None, jobs: list[Task]) -> list[Outcome]:
         """Run the jobs in their order; RoundJobs get the snapshot that came beside them."""
         results = []
         for job in jobs:
@@ -114,7 +92,7 @@ class _Actor:
             results.append(self._worker.run(context, job))
         return results
 
-    def _writable(self, context: Context, key: int, statistics: Statistics) -> Snapshot:
+    def _writable(self, context: Any, key: int, statistics: Statistics) -> Snapshot:
         # What comes out of the object store is read-only, which is another type to a compiled kernel.
         if self._snapshot is None or self._snapshot[0] != context.search_id or self._snapshot[1].key != key:
             copied = Statistics._make(column.copy() for column in statistics)
@@ -128,23 +106,29 @@ class RayExecutor:
     name = "ray"
 
     def __init__(
-        self, workers: int | None, address: str | None = None, job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S
+        self,
+        workers: int | None,
+        address: str | None = None,
+        job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
+        make_worker: Callable[[], TaskWorker] = Worker,
+        in_flight: int = IN_FLIGHT,
     ) -> None:
-        """``workers`` None takes one for each CPU that Ray has. Raises InvalidInput (address, workers)."""
+        """See `make_executor`. Raises InvalidInput (address, workers)."""
         self._job_timeout_s = job_timeout_s
+        self._in_flight = in_flight
         cpus = _start_embedded(workers) if address is None else _connect(address)
         if workers is not None and workers > cpus:
             ray.shutdown()
             raise InvalidInput(
                 "workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)"
             )
-        self._make_actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor).remote
-        self._all_slots = [_Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
+        actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+        self._make_actor = partial(actor.remote, make_worker)
+        self._all_slots = [Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
         self._slots = self._all_slots
-        self._retired: list[tuple[_Process, float]] = []
+        self._retired: list[tuple[Process, float]] = []
         self._queue = JobQueue()
         self._published: dict[int, Any] = {}
-        self._context: Context | None = None
         self._context_ref: Any = None
 
     def use(self, workers: int) -> None:
@@ -170,9 +154,8 @@ class RayExecutor:
         self._check_deadlines()
         return len(self._retired)
 
-    def open(self, context: Context) -> None:
+    def open(self, context: Any) -> None:
         """Start the workers that are missing and wait until all can take jobs."""
-        self._context = context
         self._context_ref = ray.put(context)
         for slot in self._slots:
             slot.rate = 0.0
@@ -189,7 +172,7 @@ class RayExecutor:
             self._check_deadlines()
         self._check_alive()
 
-    def submit(self, jobs: Iterable[Job]) -> None:
+    def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.add(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -230,25 +213,25 @@ class RayExecutor:
         self._context_ref = None
         ray.shutdown()
 
-    def _start(self, slot: _Slot) -> None:
+    def _start(self, slot: Slot) -> None:
         actor = self._make_actor()
-        slot.process = _Process(actor, actor.prepare.remote(self._context_ref), time.monotonic() + READY_S)
+        slot.process = Process(actor, actor.prepare.remote(self._context_ref), time.monotonic() + READY_S)
         slot.status.state = "starting"
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
-        for _ in range(IN_FLIGHT):
+        for _ in range(self._in_flight):
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(IN_FLIGHT * len(self._slots))
+            share = self._queue.share(self._in_flight * len(self._slots))
             for slot in self._slots:
                 process = slot.process
-                if process is None or process.starting is not None or len(process.bundles) >= IN_FLIGHT:
+                if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
                     continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
                     self._send(slot, process, jobs)
 
-    def _send(self, slot: _Slot, process: _Process, jobs: list[Job]) -> None:
+    def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         snapshot_ref = None
         first = jobs[0]
         if isinstance(first, RoundJob):
@@ -259,11 +242,11 @@ class RayExecutor:
                 self._published[key] = ray.put(first.snapshot.statistics)
             snapshot_ref = self._published[key]
         ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
-        process.bundles[ref] = _Bundle(jobs)
+        process.bundles[ref] = Bundle(jobs)
         self._set_deadline(process)
         slot.status.state = "busy"
 
-    def _set_deadline(self, process: _Process) -> None:
+    def _set_deadline(self, process: Process) -> None:
         """Start the clock of the bundle at the head of the queue."""
         if process.bundles:
             head = next(iter(process.bundles.values()))
@@ -274,7 +257,7 @@ class RayExecutor:
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
-        owners: dict[Any, tuple[_Slot | None, _Process]] = {}
+        owners: dict[Any, tuple[Slot | None, Process]] = {}
         for slot in self._slots:
             if slot.process is not None:
                 for ref in self._refs(slot.process):
@@ -299,10 +282,10 @@ class RayExecutor:
         return events
 
     @staticmethod
-    def _refs(process: _Process) -> list[Any]:
+    def _refs(process: Process) -> list[Any]:
         return [process.starting] if process.starting is not None else list(process.bundles)
 
-    def _receive(self, slot: _Slot | None, process: _Process, ref: Any) -> list[Event]:
+    def _receive(self, slot: Slot | None, process: Process, ref: Any) -> list[Event]:
         """The answer to one call."""
         try:
             answer = ray.get(ref)
@@ -327,7 +310,7 @@ class RayExecutor:
             self._note(slot, answer)
         return [JobDone(result) for result in answer]
 
-    def _note(self, slot: _Slot, results: list[JobResult]) -> None:
+    def _note(self, slot: Slot, results: list[Outcome]) -> None:
         slot.failures = 0
         busy_s = sum(result.duration_s for result in results)
         simulations = sum(result.simulations for result in results)
@@ -339,7 +322,7 @@ class RayExecutor:
         if slot.process is not None and not slot.process.bundles:
             slot.status.state = "idle"
 
-    def _lost(self, slot: _Slot | None, process: _Process, reason: str) -> list[Event]:
+    def _lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
         """A worker died: its jobs are given back, its slot gets another."""
         jobs = [job for bundle in process.bundles.values() for job in bundle.jobs]
         process.bundles.clear()
@@ -349,7 +332,7 @@ class RayExecutor:
         self._replace(slot)
         return [JobLost(job.index, reason) for job in jobs]
 
-    def _replace(self, slot: _Slot) -> None:
+    def _replace(self, slot: Slot) -> None:
         slot.failures += 1
         slot.status.restarts += 1
         slot.status.alive = False
@@ -387,7 +370,7 @@ class RayExecutor:
         if all(slot.process is None for slot in self._slots):
             raise ConnectionError("no worker could be kept alive")
 
-    def _kill(self, process: _Process) -> None:
+    def _kill(self, process: Process) -> None:
         """End a worker process that may be stopped and hear nothing."""
         with contextlib.suppress(ray.exceptions.RayError, ValueError):
             ray.kill(process.actor, no_restart=True)
@@ -406,7 +389,7 @@ def _kill_pid(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _stripped(job: Job) -> Job:
+def _stripped(job: Task) -> Task:
     """The job without its snapshot, which travels through the object store."""
     if isinstance(job, RoundJob):
         return replace(job, snapshot=Snapshot(job.snapshot.key, lone_root()))

@@ -67,6 +67,11 @@ class Game(ABC):
     nominal_simulations_per_s: float = 50_000.0
     """About how many simulations a second one core makes from the start. It decides into which jobs a
     search is cut, and so has a say in its answer: a constant, never measured."""
+    opening_plies: int = 2
+    """Random moves with which the pairs of a match begin, unless it is told otherwise: 0 where the sides
+    are unlike each other, or chance sees to it that no two games are alike."""
+    points: int = 1
+    """How many points a return of 1 stands for, where games are won by margins; 1: by winning alone."""
     rows: int = 0
     columns: int = 0
     """The grid that `board` draws with `cell`, and whose cells name the moves; 0: there is none."""
@@ -175,6 +180,10 @@ class Game(ABC):
         ``position``) if no whole position fits. Without: the position itself.
         """
         return state.copy()
+
+    def secret(self, state: State, owner: int) -> Board | None:
+        """What ``owner`` (FIRST or SECOND) sees of a whole position and the other does not; None: nothing."""
+        return None
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cluster.commands.options import (
     OUTPUT,
+    POSITION,
     GameArgument,
     JsonOption,
     MovesOption,
@@ -81,6 +83,25 @@ def show(
     game: GameArgument,
     moves: MovesOption = None,
     position: PositionOption = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A recorded game (of banyan match --out, or saved in banyan play) instead.",
+            rich_help_panel=POSITION,
+        ),
+    ] = None,
+    number: Annotated[
+        int, typer.Option(metavar="N", help="Which game of the record.", rich_help_panel=POSITION)
+    ] = 1,
+    ply: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="After so many moves of the record (all of them; -1: before the last).",
+            rich_help_panel=POSITION,
+        ),
+    ] = None,
     legal: Annotated[
         bool, typer.Option("--legal", help="List the legal moves.", rich_help_panel=OUTPUT)
     ] = False,
@@ -91,7 +112,11 @@ def show(
     from cluster.position import read_position
     from cluster.terminal import has_colour, print_json, stdout_console
 
-    shown = read_position(game, moves, position)
+    recorded: list[str] = []
+    if record is None:
+        shown = read_position(game, moves, position)
+    else:
+        shown, recorded = _recorded(game, record, number, ply, moves or position)
     if json_output:
         print_json(_position_json(shown))
         return
@@ -99,7 +124,7 @@ def show(
 
     console = stdout_console(colour_wanted(no_color))
     legal_moves = _legal_moves(shown)
-    lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), ""]
+    lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
         lines.append(f"over      {shown.outcome_text}")
     else:
@@ -153,6 +178,25 @@ def perft(
                 print(f"{part['move']:>6}  {count(part['count']):>17}")
     if json_output:
         print_json(answer)
+
+
+def _recorded(
+    name: str, file: Path, number: int, ply: int | None, other: str | None
+) -> tuple[Position, list[str]]:
+    """The position in a recorded game, and lines about it."""
+    from cluster.position import position_in, read_record
+    from games.errors import InvalidInput
+
+    if other is not None:
+        raise InvalidInput("record", str(file), "no --moves and no --position beside it")
+    game, record, games = read_record(name, file, number)
+    shown = position_in(game, record, ply)
+    result = "not over" if record.result is None else f"result {record.result:g} for the first player"
+    last = f": {shown.moves[-1]}" if shown.moves else ""
+    return shown, [
+        f"game      {number} of {games}: {record.first} against {record.second}, {result}",
+        f"ply       {len(shown.moves)} of {len(record.moves)}{last}",
+    ]
 
 
 def _legal_moves(shown: Position) -> list[str]:

@@ -34,6 +34,7 @@ class Battleship(Game):
 
     name = "battleship"
     player_names = ("first", "second")
+    opening_plies = 0
 
     def __init__(
         self,
@@ -185,6 +186,19 @@ class Battleship(Game):
         row_names = [row_name(row) for row in reversed(range(self.size))]
         return Board(rows, row_names, columns if self.num_sides == 1 else [*columns, " ", *columns])
 
+    def secret(self, state: State, owner: int) -> Board | None:
+        """The owner's fleet, ships as numbers, X where it was hit; None if it has none, or none was dealt."""
+        side = 1 - owner
+        if not state[rules.DEALT] or side >= self.num_sides:
+            return None
+        first = rules.CELLS + side * self.size**2
+        rows = []
+        for r in reversed(range(self.size)):
+            values = state[first + r * self.size : first + (r + 1) * self.size]
+            rows.append([_ship_cell(int(value), owner) for value in values])
+        row_names = [row_name(row) for row in reversed(range(self.size))]
+        return Board(rows, row_names, [column_name(column) for column in range(self.size)])
+
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of a shot on the board, row 0 on top; None for an answer."""
         if move >= self.size**2:
@@ -211,6 +225,13 @@ class Battleship(Game):
         state[rules.SHOOTER] = FIRST
         state[rules.LENGTHS : rules.LENGTHS + len(self.lengths)] = self.lengths
         return state
+
+
+def _ship_cell(value: int, owner: int) -> Cell:
+    ship, status = value >> 4, value & 15
+    if ship == 0:
+        return Cell("o" if status else ".")
+    return Cell("X" if status >= rules.HIT_FIRST else str(ship), owner)
 
 
 def _names(fleet: str, lengths: tuple[int, ...]) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ class Thud(Game):
     rules = RULES
     max_moves = layout.MAX_DWARFS * PROPOSALS
     nominal_simulations_per_s = 75_000.0
+    opening_plies = 0
+    points = 32
 
     def __init__(self, options: dict[str, str | int]) -> None:
         """``options`` as `options.read_options` gives them: all of them."""

@@ -1,0 +1,261 @@
+"""`banyan match`: whole matches, inline and on Ray, interrupted, killed and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.executor import Executor
+from cluster.executors import make_executor
+from cluster.launch import Output, Place
+from cluster.match import Match, MatchFailed
+from cluster.match_folder import MatchFolder
+from cluster.match_game import MatchWorker
+from cluster.match_launch import MatchRequest, open_match, run_match
+from cluster.match_record import read_file
+from cluster.match_session import MatchSession, Stop
+from tests.cluster.command import here, start
+from tests.cluster.match_players import make
+from tests.games.own_game import write
+
+INLINE = ("--executor", "inline")
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+
+
+def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    status, out, err = here(capsys, "match", *arguments, *INLINE, "--json")
+    assert status == 0, err
+    answer: dict[str, Any] = json.loads(out)
+    return answer
+
+
+def moves_in(folder: Path) -> list[str]:
+    """All that does not depend on the clock."""
+    lines = (folder / "games.txt").read_text().splitlines()
+    return [line for line in lines if not line.startswith("cost")]
+
+
+def test_two_random_players_on_tictactoe_are_level(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = found(capsys, "tictactoe", "random", "random", "--games", "400", "--opening-plies", "0")
+    assert answer["a_results"]["wins"] + answer["a_results"]["draws"] + answer["a_results"]["losses"] == 400
+    low, high = answer["elo_interval"]
+    assert low < 0 < high
+    # By enumeration the first player wins 737/1260 of random games (58.5 %), and 8/63 are drawn (12.7 %).
+    assert abs(answer["first_player"]["wins"] / 400 - 0.585) < 0.1
+    assert abs(answer["first_player"]["draws"] / 400 - 0.127) < 0.07
+    assert answer["efforts"]["a"]["moves"] > 1000
+    assert answer["stopped_by"] == "games"
+
+
+def test_people_read_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = here(capsys, "match", "tictactoe", "random", "random", "--games", "20", *INLINE)
+    assert status == 0
+    for words in (
+        "A as first",
+        "A as second",
+        "win rate",
+        "pairs",
+        "Elo of A",
+        "longest",
+        "1 worker, inline",
+    ):
+        assert words in out
+    status, out, _ = here(capsys, "match", "thud:turns=40", "random", "random", "--games", "4", *INLINE)
+    assert "points in the mean of pairs" in out
+
+
+def test_same_seed_same_games_other_seed_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        found(
+            capsys, "gomoku:size=5", "random", "random", "--games", "10", "--seed", seed,
+            "--out", str(tmp_path / name),
+        )  # fmt: skip
+    assert moves_in(tmp_path / "a") == moves_in(tmp_path / "b") != moves_in(tmp_path / "c")
+
+
+def test_a_match_taken_up_again_plays_only_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ("gomoku:size=5", "random", "random")
+    whole = found(capsys, *base, "--games", "12", "--out", str(tmp_path / "whole"))
+    found(capsys, *base, "--games", "6", "--out", str(tmp_path / "broken"))
+    games = tmp_path / "broken" / "games.txt"
+    kept = games.read_text()
+    # A process that dies while it writes leaves half a game.
+    games.write_text(kept[: kept.rindex("cost 1")])
+    again = found(capsys, *base, "--games", "12", "--out", str(tmp_path / "broken"))
+    assert moves_in(tmp_path / "broken") == moves_in(tmp_path / "whole")
+    assert again["a_results"] == whole["a_results"]
+    assert (again["games_played"], len(read_file(games))) == (12, 12)
+    for name, value in (("seed", "5"), ("opening-plies", "1")):
+        status, _, err = here(
+            capsys,
+            "match",
+            *base,
+            "--games",
+            "12",
+            "--out",
+            str(tmp_path / "broken"),
+            f"--{name}",
+            value,
+            *INLINE,
+        )
+        assert status == 2
+        assert f"in there {name.replace('-', '_')} is" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tictactoe", "random", "nobody"), "PLAYER: 'nobody' is not accepted"),
+        (("tictactoe", "random", "random:x=1"), "PLAYER option: 'x' is not accepted"),
+        (("tictactoe", "random", "random", "--games", "7"), "--games: 7 is not accepted"),
+        (("tictactoe", "random", "random", "--opening-plies", "99"), "--opening-plies: 99"),
+        (("tictactoe", "random", "random", "--sprt", "5"), "--sprt: '5' is not accepted"),
+        (("tictactoe", "random", "random", "--sprt", "5,0"), "the smaller one first"),
+        (("tictactoe", "random", "random", "--openings", "/nowhere"), "--openings: '/nowhere'"),
+        (("tictactoe", "random", "random", "--seed", "-1"), "--seed: -1 is not accepted"),
+        (("chess", "random", "random"), "GAME: 'chess' is not accepted"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, "match", *arguments, *INLINE)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert len(err.splitlines()) == 1
+
+
+def test_openings_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "openings.txt"
+    file.write_text("# two of them\nb2 a1\n\na1 b2  # the other way round\n")
+    found(
+        capsys, "tictactoe", "random", "random", "--games", "6", "--openings", str(file), "--out",
+        str(tmp_path / "out"),
+    )  # fmt: skip
+    begun = [record.moves[:2] for record in read_file(tmp_path / "out" / "games.txt")]
+    assert begun == [("b2", "a1")] * 2 + [("a1", "b2")] * 2 + [("b2", "a1")] * 2
+    file.write_text("b2 b2\n")
+    arguments = ("match", "tictactoe", "random", "random", "--openings", str(file))
+    status, _, err = here(capsys, *arguments, *INLINE)
+    assert status == 2
+    assert "--openings: 'b2'" in err
+
+
+def inline(game: str, a: str, b: str, games: int = 4) -> int:
+    place, output = Place("inline", None, None, None, None, ""), Output(True, False, False)
+    return run_match(MatchRequest(game, a, b, games), place, output, None, make)
+
+
+def test_a_player_that_answers_nonsense_ends_the_match(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(MatchFailed, match="player illegal answered 65000"):
+        inline("tictactoe", "random", "illegal")
+    with pytest.raises(MatchFailed, match="player raises raised ZeroDivisionError: on purpose"):
+        inline("tictactoe", "raises", "random")
+
+
+def test_players_that_always_play_alike_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inline("grundy", "first", "first", 8) == 0
+    assert json.loads(capsys.readouterr().out)["different_games"] < 8
+
+
+def test_ctrl_c_prints_the_standing_and_leaves_what_was_played(tmp_path: Path) -> None:
+    arguments = ("match", "thud", "random", "random", "--games", "100000", "--out", str(tmp_path))
+    with start(*arguments, *INLINE, "--json", "--no-progress") as process:
+        games = tmp_path / "games.txt"
+        limit = time.monotonic() + 60
+        while not (games.exists() and games.stat().st_size > 20_000):
+            assert time.monotonic() < limit
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    answer = json.loads(out)
+    assert answer["stopped_by"] == "cancelled"
+    assert answer["games_played"] == len(read_file(games)) > 1
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Executor]:
+    executor = make_executor("ray", 2, job_timeout_s=60, make_worker=partial(MatchWorker, make), in_flight=1)
+    yield executor
+    executor.close()
+
+
+def on_ray(executor: Executor, request: MatchRequest, folder: Path) -> Match:
+    context, _ = open_match(request, make)
+    kept = MatchFolder(folder, context)
+    match = Match(context, request.games, None, kept.played)
+    try:
+        executor.open(context)
+        MatchSession(match, executor, Stop(), kept).run()
+    finally:
+        kept.close()
+    return match
+
+
+def in_process(request: MatchRequest, folder: Path) -> Match:
+    executor = make_executor("inline", 1, make_worker=partial(MatchWorker, make))
+    return on_ray(executor, request, folder)
+
+
+@compiled_only
+def test_two_workers_play_the_games_of_one(workers: Executor, tmp_path: Path) -> None:
+    for game in ("gomoku:size=5", "battleship:size=5,fleet=3-2"):
+        name = game[:3]
+        request = MatchRequest(game, "random", "slow", 24, seed=4)
+        ours = on_ray(workers, request, tmp_path / f"{name}-ray")
+        theirs = in_process(request, tmp_path / f"{name}-inline")
+        assert ours.done == theirs.done == 24
+        assert moves_in(tmp_path / f"{name}-ray") == moves_in(tmp_path / f"{name}-inline")
+
+
+@compiled_only
+def test_games_of_killed_workers_are_played_again_and_count_once(workers: Executor, tmp_path: Path) -> None:
+    deaths = tmp_path / "deaths"
+    deaths.mkdir()
+    player = f"mortal {deaths}"
+    peaceful = in_process(MatchRequest("gomoku:size=5", player, "slow", 20, seed=9), tmp_path / "peaceful")
+    for number in range(3):
+        (deaths / str(number)).touch()
+    match = on_ray(workers, MatchRequest("gomoku:size=5", player, "slow", 20, seed=9), tmp_path / "killed")
+    assert list(deaths.iterdir()) == [], "three workers died"
+    assert match.retried >= 3
+    assert match.done == 20
+    assert match.standing().all == peaceful.standing().all
+    assert moves_in(tmp_path / "killed") == moves_in(tmp_path / "peaceful")
+
+
+@compiled_only
+def test_what_a_player_does_wrong_on_a_worker_is_said_here(workers: Executor, tmp_path: Path) -> None:
+    with pytest.raises(MatchFailed, match=re.escape("player illegal answered 65000, which is not legal in")):
+        on_ray(workers, MatchRequest("tictactoe", "random", "illegal", 4), tmp_path)
+
+
+@compiled_only
+def test_a_game_file_travels_with_the_match(
+    workers: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path / "cache"))
+    path = write(tmp_path)
+    request = MatchRequest(path, "random", "first", 8)
+    context, _ = open_match(request, make)
+    inline_match = in_process(request, tmp_path / "inline")
+    os.rename(path, path + ".gone")
+    match = Match(context, 8)
+    workers.open(context)
+    MatchSession(match, workers, Stop()).run()
+    assert [record.moves for record in match.records] == [record.moves for record in inline_match.records]

@@ -1,0 +1,309 @@
+"""`banyan play`: what is typed, what is told, and what nobody is told."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import signal
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+from cluster.match_record import GameRecord, read_file, read_records
+from cluster.play import SIDES, Play
+from cluster.play_loop import PlayLoop
+from games.battleship import rules as battleship
+from games.errors import InvalidInput
+from search.players import Player
+from tests.cluster.command import BANYAN, ROOT, here
+from tests.cluster.match_players import First, Peeks, make
+
+SMALL_FLEET = "battleship:size=5,fleet=3-2"
+TINY_FLEET = "battleship:size=4,fleet=2"
+
+
+class Talk:
+    """A game that is played by lines that were written beforehand."""
+
+    def __init__(
+        self, game: str, *lines: str, side: str = "first", opponent: Player | None = None, seed: int = 0
+    ) -> None:
+        self.lines = list(lines)
+        self.told: list[str] = []
+        play = Play(games.load(game), opponent or First("first"), SIDES[side], seed)
+        self.loop = PlayLoop(play, make, self._read, self.told.append, colour=False)
+        self.loop.run()
+
+    @property
+    def play(self) -> Play:
+        return self.loop.play
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.told)
+
+    def _read(self, prompt: str) -> str | None:
+        self.told.append(prompt)
+        return self.lines.pop(0) if self.lines else None
+
+
+def test_a_game_between_two_people() -> None:
+    talk = Talk("tictactoe", "b2", "a1", "b1", "a2", "b3", side="both")
+    assert talk.told[-2] == "over> "
+    assert "x wins" in talk.told
+    (record,) = read_records(talk.told[-1] + "\n\n")
+    assert (record.first, record.second, record.result) == ("human", "human", 1.0)
+    assert record.moves == ("b2", "a1", "b1", "a2", "b3")
+
+
+def test_the_opponent_answers_and_says_what_it_thought() -> None:
+    talk = Talk("tictactoe", "c3", "think", "hint")
+    assert "o: a1" in talk.told
+    assert re.search(
+        r"o: a1, value \+0\.250 \(62\.5 %\), 10 simulations, 3 nodes, the first one, .* of CPU", talk.text
+    )
+    assert re.search(r"^b1, value", talk.text, re.MULTILINE), "the hint is the next first move"
+    (record,) = read_records(talk.told[-1] + "\n\n")
+    assert (record.first, record.second, record.efforts[1].moves) == ("human", "first", 1)
+
+
+def test_the_person_may_be_second_or_nobody() -> None:
+    talk = Talk("tictactoe", "b2", side="second")
+    assert [line for line in talk.told if line in ("x: a1", "x: b1")] == ["x: a1", "x: b1"]
+    watched = Talk("tictactoe", side="none")
+    assert "x wins" in watched.told
+    assert watched.play.result == 1.0
+
+
+def test_bad_input_is_one_line_and_the_prompt_again() -> None:
+    talk = Talk(
+        "tictactoe", "z9", "a1 b1", "", "go x", "go 99", "load /nowhere", "save", "save /nowhere/x", "undo",
+        "think", "back",
+    )  # fmt: skip
+    assert talk.told.count("x> ") == 12
+    assert talk.play.plies == 0
+    at = [i for i, line in enumerate(talk.told) if line == "x> "]
+    answers = [talk.told[i + 1 : j] for i, j in pairwise(at)]
+    assert [len(answer) for answer in answers] == [1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1]
+    assert all("\n" not in line for answer in answers for line in answer)
+
+
+def test_undo_takes_back_to_the_last_choice_of_the_person() -> None:
+    talk = Talk("tictactoe", "c3", "b2", "undo", "c2")
+    assert talk.play.record.moves == ("c3", "a1", "c2", "b1")
+    twice = Talk("tictactoe", "c3", "b2", "undo", "undo", "a3")
+    assert twice.play.record.moves == ("a3", "a1")
+    after = Talk("tictactoe", "b2", "a1", "b1", "a2", "b3", "undo", "c3", side="both")
+    assert after.play.record.moves[-1] == "c3"
+    assert after.play.result is None
+
+
+def test_stepping_changes_nothing_until_a_move_is_made() -> None:
+    moves = ("b2", "a1", "a3", "c1")
+    talk = Talk("tictactoe", *moves, "back", "back", "next", "go 0", "go 4", "b1", side="both")
+    assert talk.play.record.moves == (*moves, "b1")
+    assert "after 2 of 4 moves" in talk.told
+    branched = Talk("tictactoe", *moves, "go 2", "c3", side="both")
+    assert branched.play.record.moves == ("b2", "a1", "c3")
+    gone_on = Talk("tictactoe", "c3", "b2", "go 1", "a2", "continue")
+    assert "continue, then the opponent moves from here" in gone_on.text
+    assert gone_on.play.record.moves == ("c3", "a1")
+
+
+def test_resigning_is_a_loss_and_can_be_taken_back() -> None:
+    talk = Talk("tictactoe", "b2", "resign", "c3")
+    assert "o wins: x resigned" in talk.told
+    assert talk.play.record.result == -1.0
+    assert "the game is over" in talk.text
+    back = Talk("tictactoe", "b2", "resign", "undo", "c3")
+    assert back.play.record.moves == ("c3", "a1")
+    assert back.play.record.result is None
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    file = tmp_path / "my game.txt"
+    short = tmp_path / "game.txt"
+    Talk("gomoku:size=7", "d4", "c3", f"save {short}")
+    short.rename(file)
+    (record,) = read_file(file)
+    assert record.moves == ("d4", "a1", "c3", "b1")
+    file.rename(short)
+    talk = Talk("gomoku:size=7", f"load {short}", "e5")
+    assert talk.play.record.moves == (*record.moves, "e5", "c1")
+    other = Talk("tictactoe", f"load {short}")
+    assert "it is of gomoku" in other.text
+    resigned = tmp_path / "resigned.txt"
+    Talk("tictactoe", "b2", "resign", f"save {resigned}")
+    again = Talk("tictactoe", f"load {resigned}")
+    assert "o wins: x resigned" in again.told
+
+
+def test_forced_moves_are_made_without_asking() -> None:
+    """The last cell of a full board."""
+    talk = Talk("tictactoe", "b2", "a1", "c1", "a3", "a2", "c2", "b3", "b1", side="both")
+    assert talk.told.count("x> ") + talk.told.count("o> ") == 8
+    assert "x: c3" in talk.told
+    assert "a draw" in talk.told
+
+
+def test_a_person_sees_no_enemy_fleet_and_his_own() -> None:
+    ours = Talk(SMALL_FLEET, "a1", "b2", "c3", "moves", "hint", "board", seed=1)
+    assert "what only first sees:" in ours.text
+    start = ours.play.record.start
+    assert start is not None
+    fleets = re.findall(r"fleet=(\S+)", start)
+    assert len(fleets) == 2
+    assert not any(fleet in ours.text for fleet in fleets)
+    own = battleship.CELLS + 25
+    board = ours.told[ours.told.index(next(line for line in ours.told if "what only" in line))]
+    rows = [line.split()[1:] for line in board.splitlines()[1:6]]
+    for r in range(5):
+        for c in range(5):
+            ship = int(ours.play._start[own + (4 - r) * 5 + c]) >> 4
+            assert rows[r][c] == (str(ship) if ship else "."), "his own fleet, and nothing else"
+
+
+def test_what_is_told_depends_on_the_answers_and_not_on_the_fleet() -> None:
+    """Fleets that answer three shots alike are told apart by nothing that is written."""
+    by_answers: dict[tuple[str, ...], list[list[str]]] = {}
+    for seed in range(40):
+        talk = Talk(TINY_FLEET, "a1", "d4", "moves", "hint", "board", side="first", seed=seed)
+        if talk.play.result is not None:
+            continue
+        told = [line for line in talk.told if "what only" not in line and "To go on" not in line]
+        answers = tuple(line for line in told if line.split(": ")[-1] in ("hit", "miss"))
+        by_answers.setdefault(answers, []).append(told)
+    assert max(map(len, by_answers.values())) > 5
+    for alike in by_answers.values():
+        assert all(told == alike[0] for told in alike)
+
+
+def test_the_opponent_sees_no_fleet_either() -> None:
+    spy = Peeks("spy")
+    Talk(SMALL_FLEET, "a1", "b2", opponent=spy)
+    assert spy.seen
+    for seen, _ in spy.seen:
+        assert not np.any(seen.state[battleship.CELLS : battleship.CELLS + 50] >> 4)
+
+
+def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None:
+    talk = Talk(SMALL_FLEET, "a1", "undo", "back", "go 0", f"save {tmp_path / 'game'}")
+    assert talk.text.count("what was seen stays seen") == 3
+    assert talk.play.ply == 4
+    assert "with all that is hidden" in talk.text
+    cheat = Talk(SMALL_FLEET, "a1", "hint", opponent=Peeks("cheat", omniscient=True))
+    assert "sees what you must not know" in cheat.text
+
+
+def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    talk = Talk(SMALL_FLEET, "a1", "b2", seed=3)
+    line = talk.told[-1]
+    assert line.startswith("To go on: banyan play")
+    command = shlex.split(line.removeprefix("To go on: banyan "))
+    play = Play(games.load(SMALL_FLEET), First("first"), SIDES["first"], 3)
+    for move in talk.play.record.moves:
+        play.give(move)
+    assert np.array_equal(play.state, talk.play.state)
+    status, out, err = here_with(capsys, "", *command)
+    assert status == 0, err
+    assert "To go on" in out
+
+
+def here_with(capsys: pytest.CaptureFixture[str], text: str, *arguments: str) -> tuple[int, str, str]:
+    """The command with this on its standard input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(text))
+        return here(capsys, *arguments)
+
+
+def test_through_a_pipe_to_the_end_of_input(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = here_with(capsys, "b2\n?\nmoves\n", "play", "tictactoe", "--opponent", "random")
+    assert (status, err) == (0, "")
+    assert "x> b2" in out
+    assert "x> ?" in out
+    assert "7 legal moves:" in out
+    record = read_records(out[out.rindex("game  ") :] + "\n")
+    assert record[0].moves[0] == "b2"
+
+
+def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("play", "tictactoe", "--side", "both")
+    status, out, _ = here_with(capsys, "a2\n", *arguments, "--moves", "b2 a1")
+    assert status == 0
+    assert "moves    b2 a1 a2" in out
+    file = tmp_path / "games.txt"
+    text = "".join(
+        str(GameRecord("tictactoe", "a", "b", moves)) for moves in (("a1",), ("b2", "c3"), ("a1", "c3"))
+    )
+    file.write_text(text)
+    status, out, _ = here_with(capsys, "a2\n", *arguments, "--load", str(file), "--number", "2")
+    assert "moves    b2 c3 a2" in out
+    for wrong, field in (
+        (("--side", "third"), "--side"),
+        (("--opponent", "nobody"), "PLAYER"),
+        (("--moves", "z9"), "--moves"),
+        (("--load", "/nowhere"), "--record"),
+        (("--load", str(file), "--number", "9"), "--number"),
+        (("--load", str(file), "--moves", "a2"), "--moves"),
+        (("--seed", "-1"), "--seed"),
+    ):
+        status, out, err = here_with(capsys, "", "play", "tictactoe", *wrong)
+        assert (status, out) == (2, ""), wrong
+        assert err.startswith(f"banyan: error: {field}:")
+
+
+def test_show_any_ply_of_a_recorded_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.txt"
+    file.write_text(str(GameRecord("tictactoe", "a", "b", ("b2", "a1", "c3"))))
+    _, whole, _ = here(capsys, "show", "tictactoe", "--record", str(file))
+    _, typed, _ = here(capsys, "show", "tictactoe", "--moves", "b2 a1 c3")
+    assert [line for line in whole.splitlines() if not line.startswith(("game", "ply"))] == typed.splitlines()
+    assert "ply       3 of 3: c3" in whole
+    for ply, position in (("1", "b2"), ("-2", "b2"), ("0", "")):
+        _, out, _ = here(capsys, "show", "tictactoe", "--record", str(file), "--ply", ply)
+        _, same, _ = here(capsys, "show", "tictactoe", "--moves", position)
+        assert out.splitlines()[-1] == same.splitlines()[-1]
+    for wrong in (("--ply", "4"), ("--ply", "-4"), ("--number", "2"), ("--moves", "a1")):
+        status, _, err = here(capsys, "show", "tictactoe", "--record", str(file), *wrong)
+        assert status == 2
+        assert len(err.splitlines()) == 1
+
+
+def test_ctrl_c_offers_the_record() -> None:
+    with subprocess.Popen(
+        [*BANYAN, "play", "tictactoe", "--side", "both"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("b2\n")
+        process.stdin.flush()
+        for _ in range(2):
+            while "a  b  c" not in process.stdout.readline():
+                pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "")
+    assert "moves    b2" in out
+
+
+def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> None:
+    shots = [f"{column}{row}" for column in "abcd" for row in range(1, 5) for _ in range(2)]
+    talk = Talk(TINY_FLEET, *shots, "back", "go 0", "continue", side="both")
+    play = talk.play
+    assert play.result is not None
+    assert play.ply == 0
+    assert "what was seen stays seen" in talk.text
+    with pytest.raises(InvalidInput, match="stays seen"):
+        play.go_on()
