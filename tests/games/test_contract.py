@@ -138,11 +138,15 @@ def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
 
 @OPEN
 def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
-    if game.spec.startswith("morris:variant=lasker") and "repetition=none" not in game.spec:
-        pytest.skip("stones move before all are placed, and the game remembers every position")
     num_orders = 0
     for seed in range(10):
-        first, second, third, fourth, fifth = (move for _, _, move in random_game(game, seed, max_plies=5))
+        history = list(random_game(game, seed, max_plies=5))
+        first, second, third, fourth, fifth = (move for _, _, move in history)
+        # From the first move of a stone up to the next placement every position is remembered, since it must
+        # not come again: which ones these are does depend on the order. Lasker's stones move that early.
+        remembers = game.options.get("repetition", "none") != "none"
+        if remembers and any("-" in game.format_move(position, move) for position, _, move in history):
+            continue
         states = []
         for ours in permutations((first, third, fifth)):
             for theirs in permutations((second, fourth)):
