@@ -1,4 +1,4 @@
-"""Every test, on two cores: what `make test` runs. Arguments go to each pytest.
+"""Every test, on two cores: what `make test` runs.
 
 Tests of the cluster go first and alone, for some of them watch the clock. Then those of games and
 search go compiled and, beside that, uncompiled, where an index out of bounds raises. The exit status
@@ -25,7 +25,7 @@ END_S = 20.0
 def start(*paths: str, output: IO[Any] | None = None, **environment: str) -> subprocess.Popen[bytes]:
     """A pytest in a session of its own: Ctrl-C comes to this process alone, which passes it on once."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *paths, *sys.argv[1:]],
+        [sys.executable, "-m", "pytest", *paths],
         env={**os.environ, **environment},
         stdout=output,
         stderr=output and subprocess.STDOUT,
