@@ -28,7 +28,7 @@ RIGHT = [
 
 
 @pytest.mark.skipif(
-    not JIT, reason="`check` plays in plain Python either way, and has nothing to compare with"
+    not JIT, reason="games are played in plain Python either way; the contract's tests do the rest uncompiled"
 )
 @pytest.mark.parametrize("spec", RIGHT)
 def test_the_games_that_come_with_banyan_are_found_right(spec: str) -> None:
