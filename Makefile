@@ -1,6 +1,6 @@
 # The environment is made once, in .venv; make clean removes it.
 #   make demo       install, and search a position of gomoku for five seconds
-#   make test       the whole suite; games and search also uncompiled
+#   make test       the whole suite; games and search also uncompiled (tests/everything.py)
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 

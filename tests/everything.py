@@ -1,8 +1,9 @@
 """Every test, on two cores: what `make test` runs.
 
-Tests of the cluster go first and alone, for some of them watch the clock. Then those of games and
-search go compiled and, beside that, uncompiled, where an index out of bounds raises. The exit status
-is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing running.
+Tests of the cluster go first, for some of them watch the clock; then those of games and of search, side
+by side. All the while games and search run uncompiled too, where an index out of bounds raises: at a low
+priority, in the time that the others leave. The exit status is 0 when every run passed, 1 when one did
+not, 130 after Ctrl-C, which leaves nothing running.
 """
 
 from __future__ import annotations
@@ -18,55 +19,69 @@ from typing import IO, Any
 
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run twice."""
+BEHIND = 10
+"""Niceness: a tenth of the time of what has none, where there is not enough for all."""
 END_S = 20.0
 """How long a run that was called off may take to put away what it started."""
 
 
-def start(*paths: str, output: IO[Any] | None = None, **environment: str) -> subprocess.Popen[bytes]:
+class Run:
     """A pytest in a session of its own: Ctrl-C comes to this process alone, which passes it on once."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *paths],
-        env={**os.environ, **environment},
-        stdout=output,
-        stderr=output and subprocess.STDOUT,
-        start_new_session=True,
-    )
 
+    def __init__(
+        self, *arguments: str, later: IO[str] | None = None, niceness: int = 0, **environment: str
+    ) -> None:
+        """``later`` keeps what it prints until it has been waited for."""
+        self.later = later
+        self.process = subprocess.Popen(
+            ["nice", "-n", str(niceness), sys.executable, "-m", "pytest", *arguments],
+            env={**os.environ, **environment},
+            stdout=later,
+            stderr=None if later is None else subprocess.STDOUT,
+            start_new_session=True,
+        )
 
-def passed(run: subprocess.Popen[bytes]) -> bool:
-    """Waits for the end of a run."""
-    try:
-        return run.wait() == 0
-    finally:
-        end(run)
+    def passed(self) -> bool:
+        """Wait for its end, and print what it kept."""
+        status = self.process.wait()
+        if self.later is not None:
+            self.later.seek(0)
+            shutil.copyfileobj(self.later, sys.stdout)
+            sys.stdout.flush()
+        return status == 0
 
-
-def end(run: subprocess.Popen[bytes]) -> None:
-    if run.poll() is not None:
-        return
-    run.send_signal(signal.SIGINT)
-    try:
-        run.wait(END_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
+    def end(self) -> None:
+        """Call it off, if it still runs."""
+        if self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(END_S)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with tempfile.TemporaryFile("w+") as later:
-        results = [passed(start("tests", *(f"--ignore={folder}" for folder in KERNELS)))]
-        uncompiled = start(*KERNELS, output=later, NUMBA_DISABLE_JIT="1")
+    games, search = KERNELS
+    runs: list[Run] = []
+
+    def start(*arguments: str, **options: Any) -> Run:
+        runs.append(Run(*arguments, **options))
+        return runs[-1]
+
+    with tempfile.TemporaryFile("w+") as later, tempfile.TemporaryFile("w+") as last:
         try:
-            results.append(passed(start(*KERNELS)))
+            uncompiled = start(games, search, later=last, niceness=BEHIND, NUMBA_DISABLE_JIT="1")
+            results = [start("tests", f"--ignore={games}", f"--ignore={search}").passed()]
+            results += [run.passed() for run in (start(games), start(search, later=later))]
             print("\nand uncompiled, where an index out of bounds raises", flush=True)
-            results.append(passed(uncompiled))
+            results.append(uncompiled.passed())
         finally:
-            end(uncompiled)
-            later.seek(0)
-            shutil.copyfileobj(later, sys.stdout)
-            sys.stdout.flush()
+            for run in runs:
+                run.end()
     return 0 if all(results) else 1
 
 
