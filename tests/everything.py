@@ -64,7 +64,9 @@ class Run:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Of both: in the background of a shell, Ctrl-C is ignored, here and in what is started from here.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     games, search = KERNELS
     runs: list[Run] = []
 
