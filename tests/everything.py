@@ -50,11 +50,12 @@ class Run:
             sys.stdout.flush()
         return status == 0
 
+    def call_off(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+
     def end(self) -> None:
-        """Call it off, if it still runs."""
-        if self.process.poll() is not None:
-            return
-        self.process.send_signal(signal.SIGINT)
+        """Wait until what was called off has ended, and then no longer."""
         try:
             self.process.wait(END_S)
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -82,6 +83,8 @@ def main() -> int:
             print("\nand uncompiled, where an index out of bounds raises", flush=True)
             results.append(uncompiled.passed())
         finally:
+            for run in runs:
+                run.call_off()
             for run in runs:
                 run.end()
     return 0 if all(results) else 1
