@@ -257,7 +257,7 @@ def test_compiled_playouts_equal_their_plain_twins(game: Game, plies: int) -> No
 @pytest.mark.parametrize("plies", [0, 7])
 def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> None:
     begin = random_position(game, 23, plies)
-    number = 20_000 if JIT else 200 if game.max_moves < 100 else 40
+    number = 20_000 if JIT else 40
     lengths, results = sample(game, begin, number, 29, own=True)
     twin = game.playout_game
     twin_begin = begin if twin is game else twin.parse_position(game.format_position(begin))
@@ -302,7 +302,7 @@ def test_draws_of_what_is_hidden_are_whole_positions_that_look_the_same(game: Ga
     for seed in SEEDS:
         stream = new_stream(seed)
         choices = [(state, moves) for state, moves, _ in random_game(game, seed) if len(moves) > 1]
-        for state, moves in choices[:: 4 if JIT else 64]:
+        for state, moves in choices[:: max(len(choices) // (12 if JIT else 2), 1)]:
             for observer in (games.FIRST, games.SECOND):
                 view = game.observation(state, observer)
                 drawn = state.copy()
