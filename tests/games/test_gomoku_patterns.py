@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -78,4 +80,4 @@ def test_evaluation_keeps_the_order_of_sums() -> None:
         for state, _, _ in random_game(game, seed):
             values[patterns.table_sum(state)] = patterns.evaluate(state)
     ordered = [values[total] for total in sorted(values)]
-    assert all(low < high for low, high in zip(ordered, ordered[1:], strict=False))
+    assert all(low < high for low, high in pairwise(ordered))

@@ -34,7 +34,7 @@ def best_looking(game: Game, state: State) -> list[int]:
 
 def test_the_games_with_much_to_choose_have_priorities() -> None:
     names = {spec.partition(":")[0] for spec in WITH_PRIORITY}
-    assert {"gomoku", "thud"} <= names
+    assert {"gomoku", "morris", "thud"} <= names
 
 
 @pytest.mark.parametrize("spec", WITH_PRIORITY)
