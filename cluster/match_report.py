@@ -57,11 +57,7 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
         ("pairs", f"{standing.pair_tally} for A; {_scores(standing)}"),
     ]
     if standing.has_margins:
-        mean, error = standing.mean_pair_return
-        unit = "points" if game.points > 1 else "in returns"
-        rows.append(
-            ("margin", f"{mean * game.points:+.2f} +- {error * game.points:.2f} {unit} in the mean of pairs")
-        )
+        rows.append(("margin", _margin(standing, game.points)))
     rows += [
         ("score of A", _percent(standing.score, (low, high))),
         ("Elo of A", elo_text(standing)),
@@ -77,7 +73,7 @@ def efforts_table(match: Match) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
-    for heading in ("moves", "CPU s", "a move", "longest", "simulations", "nodes"):
+    for heading in ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, effort in zip("AB", match.standing().efforts, strict=True):
         table.add_row(name, *_effort(effort))
@@ -88,10 +84,10 @@ def warnings(match: Match) -> list[str]:
     """What somebody who trusts the figures should know."""
     standing, lines = match.standing(), []
     if standing.different_games < standing.number:
-        same = standing.number - standing.different_games
-        lines.append(f"{same} of {standing.number} games are the same, move by move, as another of them")
+        different = f"{standing.different_games} of {standing.number}"
+        lines.append(f"only {different} games differ: the others repeat one of them, move by move")
     if match.retried:
-        lines.append(f"{match.retried} games were lost with a worker and played again")
+        lines.append(f"games that were lost with a worker and played again: {match.retried}")
     return lines
 
 
@@ -162,6 +158,13 @@ def _games(match: Match, standing: Standing) -> str:
     )
     counted = f"{standing.number} of {match.games}, stopped by {match.stopped_by}"
     return f"{counted}; opening {opening}, seed {context.seed}, {standing.mean_plies:.1f} plies in the mean"
+
+
+def _margin(standing: Standing, points: int) -> str:
+    mean, error = standing.mean_pair_return
+    unit = "points" if points > 1 else "in returns"
+    known = f" +- {error * points:.2f}" if math.isfinite(error) else ""
+    return f"{mean * points:+.2f}{known} {unit} in the mean of pairs"
 
 
 def _scores(standing: Standing) -> str:
