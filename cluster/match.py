@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from cluster.match_game import GameJob, GamePlayed, MatchContext
 from cluster.match_record import GameRecord
-from cluster.match_standing import Standing, score_of_a
+from cluster.match_standing import Standing, score_of_pair
 from cluster.match_statistics import PAIR_SCORES, Sprt
 
 MAX_ATTEMPTS = 5
@@ -45,8 +45,10 @@ class Match:
         games: int,
         sprt: Sprt | None = None,
         played: Iterable[GameRecord] = (),
+        scoring: str = "wins",
     ) -> None:
-        """``played``: games of this match that were played before."""
+        """``played``: games of this match that were played before. ``scoring``: one of SCORINGS."""
+        self.scoring = scoring
         self.context = context
         self.games = games
         self.sprt = sprt
@@ -121,7 +123,7 @@ class Match:
         """What the games say that count."""
         last = self.games if self.decision is None else 2 * self.decision.pairs
         counted = {index: record for index, record in self._records.items() if index < last}
-        return Standing(counted)
+        return Standing(counted, self.scoring)
 
     def _look(self) -> None:
         """Find out whether the match is over."""
@@ -131,7 +133,7 @@ class Match:
             both = [2 * sum(self._counts), 2 * sum(self._counts) + 1]
             if any(index not in self._records for index in both):
                 break
-            score = sum(score_of_a(index, self._records[index]) for index in both) / 2
+            score = score_of_pair(self._records, both[0], self.scoring)
             self._counts[PAIR_SCORES.index(score)] += 1
             accepted = self.sprt.decision(self._counts)
             if accepted is not None:

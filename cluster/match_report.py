@@ -54,12 +54,13 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
             _percent(standing.all.wins / max(1, standing.number), wilson(standing.all.wins, standing.number)),
         ),
         ("", ""),
-        ("pairs", f"{standing.pair_tally} for A; {_scores(standing)}"),
+        ("pairs", _named(standing.pair_tally)),
+        ("pair scores", _scores(standing)),
     ]
     if standing.has_margins:
         rows.append(("margin", _margin(standing, game.points)))
     rows += [
-        ("score of A", _percent(standing.score, (low, high))),
+        ("score of A", f"{_percent(standing.score, (low, high))}, pairs scored by {match.scoring}"),
         ("Elo of A", elo_text(standing)),
     ]
     if match.sprt is not None:
@@ -110,6 +111,7 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
         "seed": context.seed,
         "opening_plies": None if context.openings else context.opening_plies,
         "openings": [" ".join(moves) for moves in context.openings] or None,
+        "scoring": match.scoring,
         **standing.to_json(game.points),
         "sprt": sprt,
         "games_asked": match.games,
@@ -169,9 +171,7 @@ def _margin(standing: Standing, points: int) -> str:
 
 def _scores(standing: Standing) -> str:
     counts = pentanomial(standing.pair_scores)
-    return "scores " + ", ".join(
-        f"{name}: {n}" for name, n in zip(("0", "1/4", "1/2", "3/4", "1"), counts, strict=True)
-    )
+    return ", ".join(f"{name}: {n}" for name, n in zip(("0", "1/4", "1/2", "3/4", "1"), counts, strict=True))
 
 
 def _short(tally: Tally) -> str:

@@ -125,6 +125,7 @@ def test_a_match_taken_up_again_plays_only_what_is_missing(
         (("tictactoe", "random", "random", "--opening-plies", "99"), "--opening-plies: 99"),
         (("tictactoe", "random", "random", "--sprt", "5"), "--sprt: '5' is not accepted"),
         (("tictactoe", "random", "random", "--sprt", "5,0"), "the smaller one first"),
+        (("tictactoe", "random", "random", "--scoring", "luck"), "--scoring: 'luck' is not accepted"),
         (("tictactoe", "random", "random", "--openings", "/nowhere"), "--openings: '/nowhere'"),
         (("tictactoe", "random", "random", "--seed", "-1"), "--seed: -1 is not accepted"),
         (("chess", "random", "random"), "GAME: 'chess' is not accepted"),
