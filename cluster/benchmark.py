@@ -20,6 +20,7 @@ from games.playout import play_cut, play_random
 from games.rng import new_stream
 from games.specialise import is_compiled, specialise
 from search.engine import engine_of
+from search.features import Features
 from search.job import Context
 from search.knobs import knobs_of
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
@@ -213,7 +214,7 @@ class _Bench:
             game, seed, 0, Playouts(), [Searches(n) for n in simulations], [CutPlayouts(n) for n in cuts]
         )
         self._play_cut = specialise([play_random, play_cut], game)["play_cut"]
-        self._engine = engine_of(game, "ismcts" if game.hidden_information else "")
+        self._engine = engine_of(game, Features(hidden=game.hidden_information))
         self._work = self._engine.new_workspace()
         start = game.initial_state()
         self._root = game.observation(start, int(game.calls.current_player(start)))
@@ -313,4 +314,4 @@ def _sequential_knobs(game: Game) -> Knobs:
     """Those of a search with default options that shares nothing."""
     request = SearchRequest(game=game.spec)
     hidden = request.hidden_information if game.hidden_information else ""
-    return knobs_of(Context("benchmark", request, game.spec, None, game.initial_state(), hidden, 0, 2))
+    return knobs_of(Context("benchmark", request, game.spec, None, game.initial_state(), hidden, 1.0, 0, 2))

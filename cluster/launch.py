@@ -139,7 +139,7 @@ def _open_executor(
 
 def _note_compilation(search: Search, console: Console) -> None:
     """Say so when the search has to wait for its kernels to be compiled."""
-    engine = engine_of(search.game, search.context.hidden)
+    engine = engine_of(search.game, search.context.features)
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
     if not hasattr(kernel, "py_func"):
         # Uncompiled.

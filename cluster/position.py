@@ -8,7 +8,7 @@ from pathlib import Path
 import games
 from cluster.match_record import GameRecord, read_file
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Game, State
+from games.game import Game, State
 from games.spec import parse_spec
 
 
@@ -44,12 +44,7 @@ class Position:
     @property
     def outcome_text(self) -> str:
         """How the game ended, for people."""
-        outcome = self.outcome
-        if outcome is None:
-            return "not over"
-        if outcome == 0:
-            return "a draw"
-        return f"{self.game.player_names[FIRST if outcome > 0 else SECOND]} wins"
+        return self.game.outcome_text(self.state) if self.over else "not over"
 
 
 def read_position(game: str, moves: str | None, position: str | None) -> Position:

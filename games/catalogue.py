@@ -31,27 +31,38 @@ def names() -> list[str]:
     return sorted({*_FACTORIES, *own.installed()})
 
 
-def source_of_spec(text: str) -> str | None:
+def source_of_spec(text: str, *, files: bool = True) -> str | None:
     """The text of the game file that a spec names; None if it names none.
 
-    Raises InvalidInput (field ``game``) if the file cannot be read.
+    Raises InvalidInput (field ``game``) if the file cannot be read; without ``files`` as `load` does.
     """
-    name = parse_spec(text, "game").name
-    return own.read_source(name) if is_path(name) else None
+    spec = parse_spec(text, "game")
+    if not files:
+        _refuse_files(text, spec)
+    return own.read_source(spec.name) if is_path(spec.name) else None
 
 
 def load(text: str, source: str | None = None, *, files: bool = True) -> Game:
     """The game that a spec such as ``gomoku:size=15`` or ``./mygame.py`` names.
 
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
-    Loading a file runs it: without ``files`` none is loaded. Raises InvalidInput (field ``game``).
+    Loading a file runs it: without ``files`` no spec may name one, nor one that OpenSpiel would read, and
+    none is touched. Raises InvalidInput (field ``game``).
     """
     spec = parse_spec(text, "game")
+    if not files:
+        _refuse_files(text, spec)
     if not is_path(spec.name):
         return _load(text, None)
-    if not files:
-        raise InvalidInput("game", text, "a name, not a file: one of " + ", ".join(names()))
     return _load(text, own.read_source(spec.name) if source is None else source)
+
+
+def _refuse_files(text: str, spec: Spec) -> None:
+    if is_path(spec.name):
+        raise InvalidInput("game", text, "a name, not a file: one of " + ", ".join(names()))
+    if spec.name == OPENSPIEL and not openspiel.has_plain_parameters(spec):
+        accepted = "a game of OpenSpiel whose parameters are numbers, True or False: others may name files"
+        raise InvalidInput("game", text, accepted)
 
 
 @lru_cache(maxsize=64)

@@ -83,6 +83,8 @@ def _compile(game: Game) -> None:
         "play": (state, 0),
         "playout": (state, moves, stream),
         "random_move": (state, moves, stream),
+        "priority": (state, 0),
+        "greedy_move": (state, moves, stream),
         "determinize": (state, state, stream),
         "unpack": (np.uint64(0), state),
     }

@@ -5,7 +5,7 @@ stream has a say, that the optional rules are what they stand for, and that a fi
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from games.game import Game, Moves, State
 from games.rng import Stream, new_stream
 from games.rules import Rules
 from games.specialise import is_compiled, specialise
-from games.unbound import is_terminal, playout, random_move
+from games.unbound import greedy_move, is_terminal, playout, random_move
 
 SIGMAS = 6.0
 """Chance alone goes beyond this once in half a billion."""
@@ -37,6 +37,10 @@ def further_findings(game: Game, games: int, seed: int) -> Iterator[Found]:
             yield from _read_back(game, state, plies)
             if game.rules.random_move is not None:
                 yield from _random_move(game, state, plies, seed)
+            if game.rules.priority is not None:
+                yield from _priority(game, state, plies)
+            if game.rules.greedy_move is not None:
+                yield from _greedy_move(game, state, plies, seed)
             if game.rules.playout is not None:
                 yield from _playout(game, state, plies, seed)
 
@@ -51,6 +55,12 @@ def draw_moves(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
     """Generic: fill ``drawn`` with random moves."""
     for i in range(len(drawn)):
         drawn[i] = random_move(state, moves, stream)
+
+
+def draw_greedy_moves(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
+    """Generic: fill ``drawn`` with greedy moves."""
+    for i in range(len(drawn)):
+        drawn[i] = greedy_move(state, moves, stream)
 
 
 def _position(game: Game, seed: int, plies: int) -> State:
@@ -166,23 +176,56 @@ def _read_back(game: Game, state: State, plies: int) -> Iterator[Found]:
 
 def _random_move(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
     """A game's own random move must be a uniformly random legal move."""
-    legal, before = game.legal_moves(state), state.copy()
-    number = DRAWS_A_MOVE * len(legal)
-    drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
     draw = specialise([draw_moves], game)["draw_moves"]
-    ask(game, "random_move", draw, state, moves, new_stream(seed, plies), drawn, ply=plies)
+    yield from _uniform(game, "random_move", draw, state, game.legal_moves(state), plies, seed)
+
+
+def _priority(game: Game, state: State, plies: int) -> Iterator[Found]:
+    """A number for every legal move, the same compiled and plain, and nothing else is changed."""
+    twin, calls, before = plain_rules(game.rules).priority, game.calls.priority, state.copy()
+    assert twin is not None and calls is not None
+    for move in game.legal_moves(state):
+        look = ask(game, "priority", twin, state, move, ply=plies)
+        if look != look:
+            yield "number", Finding("priority", f"gave no number at ply {plies}")
+        elif calls(state, move) != look:
+            yield "compiled", Finding("priority", f"gives another number compiled than plain at ply {plies}")
+        if not np.array_equal(before, state):
+            yield "state", Finding("priority", f"changed the state at ply {plies}")
+            state[:] = before
+
+
+def _greedy_move(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """A game's own greedy move must be any of the moves of the highest priority, each as likely."""
+    priority = game.calls.priority
+    assert priority is not None
+    looks = {move: priority(state, move) for move in game.legal_moves(state)}
+    best = [move for move, look in looks.items() if look == max(looks.values())]
+    draw = specialise([draw_greedy_moves], game)["draw_greedy_moves"]
+    yield from _uniform(game, "greedy_move", draw, state, best, plies, seed)
+
+
+def _uniform(
+    game: Game, rule: str, draw: Callable[..., None], state: State, expected: list[int], plies: int, seed: int
+) -> Iterator[Found]:
+    """What the rule draws are the expected moves, each as often; the state stays as it is."""
+    before = state.copy()
+    number = DRAWS_A_MOVE * len(expected)
+    drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
+    ask(game, rule, draw, state, moves, new_stream(seed, plies), drawn, ply=plies)
     if not np.array_equal(before, state):
-        yield "state", Finding("random_move", f"changed the state at ply {plies}")
+        yield "state", Finding(rule, f"changed the state at ply {plies}")
         state[:] = before
-    if others := sorted(set(drawn.tolist()) - set(legal)):
-        yield "legal", Finding("random_move", f"gave {others[0]} at ply {plies}, which is not legal")
-    expected = number / len(legal)
-    error = np.sqrt(expected * (1 - 1 / len(legal)))
-    for move in legal:
+    if others := sorted(set(drawn.tolist()) - set(expected)):
+        wanted = "legal" if rule == "random_move" else "legal and of the highest priority"
+        yield "legal", Finding(rule, f"gave {others[0]} at ply {plies}, which is not {wanted}")
+    mean = number / len(expected)
+    error = np.sqrt(mean * (1 - 1 / len(expected)))
+    for move in expected:
         came = int((drawn == move).sum())
-        if abs(came - expected) > SIGMAS * error:
-            text = f"gave {game.format_move(state, move)} {came} times at ply {plies}; expected {expected:g}"
-            yield "uniform", Finding("random_move", f"{text} +- {error:.0f}")
+        if abs(came - mean) > SIGMAS * error:
+            text = f"gave {game.format_move(state, move)} {came} times at ply {plies}; expected {mean:g}"
+            yield "uniform", Finding(rule, f"{text} +- {error:.0f}")
 
 
 def _playout(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:

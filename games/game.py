@@ -16,7 +16,7 @@ import numpy as np
 from games.calls import calls_of
 from games.errors import InvalidInput
 from games.notation import column_name, format_cell, row_name
-from games.rules import FIRST, SECOND, Moves, Rules, State
+from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
 from games.spec import Spec, options_of
 
 __all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
@@ -91,6 +91,11 @@ class Game(ABC):
         return f"{name}:{options}" if options else name
 
     @property
+    def evaluators(self) -> Mapping[str, Evaluator]:
+        """Ways to say what a position is worth, by name; the first is ``rules.evaluate``, if there is one."""
+        return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
+
+    @property
     def calls(self) -> Rules:
         """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
         return calls_of(self)
@@ -144,6 +149,11 @@ class Game(ABC):
             accepted = f"{len(state)} numbers ({state.dtype}) divided by commas"
             raise InvalidInput("position", text, accepted) from None
         return state
+
+    def outcome_text(self, state: State) -> str:
+        """How a finished game ended, for people; as it stands who wins, or ``a draw``."""
+        outcome = self.calls.returns(state)
+        return f"{self.player_names[FIRST if outcome > 0 else SECOND]} wins" if outcome else "a draw"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as a grid of cells; as it stands of `cell`, or else the state's values."""

@@ -6,6 +6,7 @@ NAME is OpenSpiel's own, parameters included: ``openspiel:mnk(m=5,n=5,k=4)``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from games.spec import Spec
 
 MAX_MOVES = 4095
 MAX_MOVE_CODE = 65_534
+_PARAMETER = r"\w+=(?:-?[0-9.]+|True|False)"
+_PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
 
 
 def game_from_spec(spec: Spec) -> OpenSpielGame:
@@ -43,6 +46,12 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
         accepted = "a game for two, zero-sum, with perfect information, without chance, turn by turn"
         raise InvalidInput("game", _text(spec), accepted)
     return OpenSpielGame(loaded, name)
+
+
+def has_plain_parameters(spec: Spec) -> bool:
+    """Whether all parameters are numbers, True or False. Others can be files (``efg_game(filename=...)``), or
+    games with parameters of their own."""
+    return _PLAIN_NAME.fullmatch(spec.options.get("game", "")) is not None
 
 
 class OpenSpielGame(PythonGame):

@@ -64,6 +64,15 @@ class Rules(NamedTuple):
     nothing came before it, into ``state``, which holds some position of the same game."""
 
 
+class Evaluator(NamedTuple):
+    """One of a game's ways to say what a position is worth; see `Game.evaluators`."""
+
+    rule: Callable[[State], float]
+    """As `Rules.evaluate`."""
+    finished: bool = False
+    """Whether it has a value of its own for finished games, which is then taken instead of their return."""
+
+
 class HasRules(Protocol):
     """A name and rules: all that it takes to make kernels of a game."""
 

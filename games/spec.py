@@ -94,6 +94,26 @@ class Options:
             raise InvalidInput(f"{self._field} option {key}", text, f"a whole number from {low} to {high}")
         return int(text)
 
+    def integer(self, key: str) -> int | None:
+        """The option ``key`` as a whole number of any size; None if it was not given."""
+        text = self._take(key)
+        if text is None:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise InvalidInput(f"{self._field} option {key}", text, "a whole number") from None
+
+    def number(self, key: str) -> float | None:
+        """The option ``key`` as a number; None if it was not given."""
+        text = self._take(key)
+        if text is None:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            raise InvalidInput(f"{self._field} option {key}", text, "a number") from None
+
     def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
         """The option ``key`` as one of ``accepted``."""
         self._known.append(key)
@@ -109,6 +129,10 @@ class Options:
         if pattern is not None and pattern.fullmatch(text) is None:
             raise InvalidInput(f"{self._field} option {key}", text, accepted)
         return text
+
+    def _take(self, key: str) -> str | None:
+        self._known.append(key)
+        return self._left.pop(key, None)
 
     def close(self) -> None:
         """Raise InvalidInput if an option was given that nobody took."""

@@ -12,13 +12,15 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import kernel
+from search import flat, kernel, playouts, widening
+from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
 from search.statistics import Statistics, lone_root
 from search.tree import Tree, new_tree
 
 _GENERIC = (
+    widening.best_untried,
     kernel.descend,
     kernel.value_of_leaf,
     kernel.simulate,
@@ -27,20 +29,21 @@ _GENERIC = (
     kernel.evaluate_leaves,
     kernel.absorb_leaves,
     kernel.play_out,
+    playouts.sample_leaves,
+    flat.play_flat,
 )
 
 
 class Engine:
     """The kernels of one game; each is compiled, or loaded from the cache, at its first call.
 
-    With ``hidden`` they search information sets: the root is a view (Game.observation), and each
-    simulation starts with a determinization of it. Without, the root is a whole position.
+    With ``features.hidden`` the root is a view (Game.observation); without, it is a whole position.
     """
 
-    def __init__(self, game: Game, hidden: bool) -> None:
+    def __init__(self, game: Game, features: Features) -> None:
         self.game = game
-        self.hidden = hidden
-        self._functions = specialise(_GENERIC, game, None if hidden else _whole_positions(game))
+        self.hidden = features.hidden
+        self._functions = specialise(_GENERIC, game, _bindings(game, features))
 
     @cached_property
     def simulate(self) -> Callable[..., int]:
@@ -65,6 +68,14 @@ class Engine:
     @cached_property
     def play_out(self) -> Callable[..., int]:
         return self._functions["play_out"]
+
+    @cached_property
+    def sample_leaves(self) -> Callable[..., None]:
+        return self._functions["sample_leaves"]
+
+    @cached_property
+    def play_flat(self) -> Callable[..., None]:
+        return self._functions["play_flat"]
 
     def new_workspace(self) -> Workspace:
         """Scratch for one running kernel."""
@@ -113,19 +124,20 @@ class Engine:
         return lone_root(self.hidden)
 
 
-def engine_of(game: Game, hidden: str = "") -> Engine:
-    """The engine of a game, one for each process; ``hidden`` as in Context."""
-    return _engine_of(game, hidden == "ismcts")
-
-
 @lru_cache(maxsize=32)
-def _engine_of(game: Game, hidden: bool) -> Engine:
-    return Engine(game, hidden)
+def engine_of(game: Game, features: Features = PLAIN) -> Engine:
+    """The engine of a game, one for each process and form of the loop."""
+    return Engine(game, features)
 
 
-def _whole_positions(game: Game) -> dict[str, Any] | None:
-    """What makes a game with hidden information one without, for kernels that start from whole positions."""
-    if not game.hidden_information:
-        return None
-    copy = specialise((default_determinize,), game)["default_determinize"]
-    return {"HIDDEN": False, "determinize": copy}
+@lru_cache(maxsize=64)
+def _bindings(game: Game, features: Features) -> dict[str, Any]:
+    """What the kernels' globals stand for, beside the game's own rules."""
+    bound: dict[str, Any] = {"WIDENED": features.widened}
+    if game.hidden_information and not features.hidden:
+        # Kernels that start from whole positions.
+        bound["HIDDEN"] = False
+        bound["determinize"] = specialise((default_determinize,), game)["default_determinize"]
+    playout = playouts.steered_playout if features.steered else playouts.whole_playout
+    bound["leaf_playout"] = specialise((playout,), game)[playout.__name__]
+    return bound

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from search.request import SearchRequest
+from search.features import Features
+from search.request import SearchRequest, features_of
 from search.statistics import Statistics
 
-GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM, DEAL_STREAM = range(5)
+GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM, DEAL_STREAM, SPREAD_STREAM = range(6)
 """The second number of a random stream's identity, after the seed: what it is drawn for."""
 
 
@@ -34,10 +35,17 @@ class Context:
     """What the player to move knows of the position that is searched: Game.observation."""
     hidden: str
     """How hidden information is searched, one of HIDDEN_INFORMATION; empty where nothing is hidden."""
+    exploration_scale: float
+    """What C is multiplied with: 1, or the spread of what leaves turn out to be worth."""
     tree_slots: int
     """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
     report_visits: int
     """root: nodes with fewer visits report no children."""
+
+    @property
+    def features(self) -> Features:
+        """What the kernels of this search have to be able to do."""
+        return features_of(self.request, self.hidden)
 
 
 @dataclass(frozen=True, eq=False)

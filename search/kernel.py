@@ -31,7 +31,9 @@ from games.unbound import (
     playout,
     returns,
 )
+from search.features import WIDENED
 from search.information_sets import best_available
+from search.playouts import leaf_playout
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
     COMPLETE,
@@ -49,6 +51,7 @@ from search.tree import (
     proof,
     set_proof,
 )
+from search.widening import allowed, best_untried
 
 
 class Workspace(NamedTuple):
@@ -73,8 +76,6 @@ class Workspace(NamedTuple):
     tally: npt.NDArray[np.int64]
     """[2] playouts and plies played by them; counted up, never reset here."""
 
-
-PLAYOUTS, PLIES = 0, 1
 
 _ONE = np.uint64(1)
 OWN_DRAWS = 4
@@ -144,7 +145,10 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                     return np.int64(depth)  # type: ignore[return-value]
                 if slot < 0:
                     return np.int64(depth)  # type: ignore[return-value]
-        elif shape & COMPLETE == 0:
+        elif shape & COMPLETE == 0 and not (
+            WIDENED
+            and (shape & COUNT_MASK) >= allowed(knobs, np.int64(tree.visits[node]) + tree.unobserved[node])
+        ):
             count = shape & COUNT_MASK
             num_legal = legal_moves(state, work.moves)
             if count == num_legal:
@@ -156,7 +160,10 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 if score < knobs.first_play_urgency:
                     if visits == 0:
                         return np.int64(depth)  # type: ignore[return-value]
-                    move = _untried(tree, knobs, node, work.moves, num_legal, stream)
+                    if WIDENED:
+                        move = best_untried(tree, node, state, work.moves, num_legal, stream)
+                    else:
+                        move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
                     if child != NO_BLOCK:
                         play(state, move)
@@ -175,15 +182,14 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
         work.nodes[depth] = node
 
 
-def value_of_leaf(tree: Tree, leaf: Int, work: Workspace, stream: Stream) -> float:
+def value_of_leaf(tree: Tree, knobs: Knobs, leaf: Int, work: Workspace, stream: Stream) -> float:
     """The first player's return of one visit to the leaf whose position is in work.state."""
     known = proof(tree, leaf)
     if known != UNPROVEN:
         return float(DRAWN - known)
-    if not is_terminal(work.state):
-        work.tally[PLAYOUTS] += 1
-        work.tally[PLIES] += playout(work.state, work.moves, stream)
-    return returns(work.state)
+    if is_terminal(work.state):
+        return returns(work.state)
+    return leaf_playout(knobs, work, stream)
 
 
 def simulate(
@@ -198,7 +204,7 @@ def simulate(
             return done
         determinize(root_state, work.state, stream)
         depth = descend(tree, knobs, 1, work, stream)
-        value = value_of_leaf(tree, work.nodes[depth], work, stream)
+        value = value_of_leaf(tree, knobs, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
             tree.visits[node] += 1
@@ -253,6 +259,7 @@ def select_leaves(
 
 def evaluate_leaves(
     root_state: State,
+    knobs: Knobs,
     moves: npt.NDArray[np.uint16],
     depths: npt.NDArray[np.int32],
     visits: npt.NDArray[np.int32],
@@ -276,10 +283,7 @@ def evaluate_leaves(
         for _ in range(visits[b]):
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
-            if not is_terminal(work.state):
-                work.tally[PLAYOUTS] += 1
-                work.tally[PLIES] += playout(work.state, work.moves, stream)
-            total += returns(work.state)
+            total += returns(work.state) if is_terminal(work.state) else leaf_playout(knobs, work, stream)
         sums[b] = total
 
 

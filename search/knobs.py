@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from search.job import Context
-from search.request import EXPLORATION, ISMCTS_EXPLORATION
+from search.playouts import NO_CUT, POLICIES
+from search.request import EXPLORATION, ISMCTS_EXPLORATION, SearchRequest
 from search.selection import Knobs
 
 
 def knobs_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> Knobs:
-    """The request's knobs for a kernel; what is left out is that of a search that knows of no other lane."""
-    request = context.request
-    exploration = request.exploration
-    if exploration is None:
-        exploration = ISMCTS_EXPLORATION if context.hidden == "ismcts" else EXPLORATION
-    share_of_c = request.lane_exploration if anticipated > 0 else 1.0
-    return Knobs(
-        exploration=2.0 * exploration * share_of_c,
-        first_play_urgency=float(request.first_play_urgency),
-        solver=request.solver,
+    """The knobs of a search; what is left out is that of one that knows of no other lane."""
+    knobs = knobs_from(context.request, context.hidden, context.exploration_scale)
+    if anticipated == 0:
+        return knobs
+    return knobs._replace(
+        exploration=knobs.exploration * context.request.lane_exploration,
         anticipated=anticipated,
-        virtual_loss=request.in_flight == "virtual-loss",
         share=share,
         num_shares=num_shares,
+    )
+
+
+def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) -> Knobs:
+    """The knobs of a search by one lane; ``hidden`` and ``exploration_scale`` as in Context."""
+    exploration = request.exploration
+    if exploration is None:
+        exploration = ISMCTS_EXPLORATION if hidden == "ismcts" else EXPLORATION
+    return Knobs(
+        exploration=2.0 * exploration * exploration_scale,
+        first_play_urgency=float(request.first_play_urgency),
+        solver=request.solver,
+        anticipated=0,
+        virtual_loss=request.in_flight == "virtual-loss",
+        share=0,
+        num_shares=1,
+        widening=request.widening or 0,
+        playout_plies=NO_CUT if request.playout_plies is None else request.playout_plies,
+        first_policy=POLICIES[request.policies[0]],
+        second_policy=POLICIES[request.policies[1]],
     )

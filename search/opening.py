@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import pstdev
 
 import numpy as np
 import numpy.typing as npt
 
 import games
 from games.errors import InvalidInput
-from games.game import Game
-from search.engine import engine_of
-from search.job import Context
+from games.game import Game, State
+from games.rng import new_stream
+from search.engine import Engine, engine_of
+from search.job import SPREAD_STREAM, Context
 from search.knobs import knobs_of
 from search.plan import Plan, make_plan, playouts_per_leaf
-from search.request import SearchRequest
+from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.tree import SNAPSHOT_ROWS
 from search.tree import bytes_per_node, capacity_for
@@ -23,6 +25,10 @@ from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
 """root: a node that has one in this many of its lane's visits has its children reported."""
+
+SPREAD_SAMPLES = 256
+SMALLEST_SPREAD = 0.001
+"""Where all that is near turns out alike, what is far away may still differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +52,38 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
     return game.canonical(state)
 
 
-def open_search(request: SearchRequest) -> Search:
+def open_search(request: SearchRequest, *, files: bool = True) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
+
+    A game file is run when it is loaded: who searches for others opens without ``files``, and a request
+    that names one is refused before any file is touched.
 
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
-    source = games.source_of_spec(request.game)
-    game = games.load(request.game, source)
+    source = games.source_of_spec(request.game, files=files)
+    game = games.load(request.game, source, files=files)
     root_state = root_position(request, game)
     if game.calls.is_terminal(root_state):
         field = "moves" if request.moves else "position"
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
     mover = int(game.calls.current_player(root_state))
+    view = game.observation(root_state, mover)
+    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source)
+    return Search(request, game, root_state, *opened)
+
+
+def open_view(
+    request: SearchRequest, game: Game, view: State, mover: int, num_legal: int, source: str | None = None
+) -> tuple[Context, Plan | None, Strategy]:
+    """The same for what ``mover`` sees of a position (Game.observation), whatever the request says of one.
+
+    ``num_legal`` is how many legal moves there are. Raises InvalidInput as `open_search` does.
+    """
     hidden = _treatment(request, game)
     plan = None if request.simulations is None else make_plan(request, game)
-    engine = engine_of(game, hidden)
+    engine = engine_of(game, features_of(request, hidden))
     memory_bytes = request.memory_mb * 2**20
     lanes = plan.lanes if plan else request.lanes
     _check_memory(request, game, lanes, bytes_per_node(engine.hidden))
@@ -72,11 +93,14 @@ def open_search(request: SearchRequest) -> Search:
         request=request,
         game=game.spec,
         game_source=source,
-        root_state=game.observation(root_state, mover),
+        root_state=view,
         hidden=hidden,
+        exploration_scale=1.0,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),
         report_visits=_report_visits(request, game, plan, lanes),
     )
+    if request.scales_exploration:
+        context = replace(context, exploration_scale=_spread(engine, context))
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
     setup = Setup(
         context=context,
@@ -86,11 +110,11 @@ def open_search(request: SearchRequest) -> Search:
         playouts_per_leaf=playouts_per_leaf(request, game),
         tree=engine.new_tree(capacity_for(shared_bytes, total, engine.hidden)),
         mover=mover,
-        num_legal=len(game.legal_moves(root_state)),
+        num_legal=num_legal,
     )
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
-    return Search(request, game, root_state, context, plan, strategy)
+    return context, plan, strategy
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
@@ -105,6 +129,16 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         accepted = "root with hidden_information=determinized"
         raise InvalidInput("strategy", request.strategy, accepted)
     return request.hidden_information
+
+
+def _spread(engine: Engine, context: Context) -> float:
+    """Context.exploration_scale: the standard deviation of what the positions after root moves are worth."""
+    values = np.zeros(SPREAD_SAMPLES)
+    stream = new_stream(context.request.seed, SPREAD_STREAM)
+    root_state = engine.lane_root(context, 0)
+    with np.errstate(over="ignore"):
+        engine.sample_leaves(root_state, knobs_of(context), values, stream, engine.new_workspace())
+    return max(SMALLEST_SPREAD, pstdev(values.tolist()))
 
 
 def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, hidden: bool) -> int:

@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass
 
 from games.errors import InvalidInput
+from search.features import Features
+from search.playouts import POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
 FINAL_MOVES = ("robust", "max", "robust-max", "secure")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
+EXPLORATION_SCALES = ("fixed", "spread")
+PLAYOUT_POLICIES = (*POLICIES, *(f"{one}-{other}" for one in POLICIES for other in POLICIES if one != other))
 EXPLORATION = 0.35
 """The default of C, from matches at gomoku..."""
 ISMCTS_EXPLORATION = 0.7
@@ -52,6 +56,16 @@ class SearchRequest:
     a tree of its own, searched as if nothing were hidden (root only)."""
     first_play_urgency: float = math.inf
     """The value, in [-1, 1], at which an untried move competes with tried ones; infinity tries all first."""
+    exploration_scale: str | None = None
+    """What C is multiplied with: ``fixed``, nothing, or ``spread``, the standard deviation of what
+    the positions after the root's moves turn out to be worth (about 1 for even games that are won
+    or lost). None: spread where playouts are cut, else fixed."""
+    widening: int | None = None
+    """Progressive unpruning: the moves that a node begins with, by the game's priority; None: all."""
+    playout_plies: int | None = None
+    """Plies after which a playout is cut and its position evaluated; None: it runs to the end."""
+    playout_policy: str = "random"
+    """How both players move in playouts, or each of them: ``random``, ``greedy``, ``greedy-random``."""
     solver: bool = False
     """MCTS-Solver: propagate proven results and stop when the root is proven."""
     final_move: str = "robust"
@@ -84,6 +98,10 @@ class SearchRequest:
         _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
         _whole("memory", self.memory_mb, 1, 1_000_000)
         _whole("seed", self.seed, 0, 2**63 - 1)
+        _one_of("exploration_scale", self.exploration_scale or "fixed", EXPLORATION_SCALES)
+        _one_of("playout_policy", self.playout_policy, PLAYOUT_POLICIES)
+        _whole("widening", self.widening, 1, 4095)
+        _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
         _whole("staleness", self.staleness, 0, 1000)
         _whole("batch", self.batch, 1, 65_536)
@@ -106,6 +124,25 @@ class SearchRequest:
     def anticipated(self) -> int:
         """tree: visits expected of the other lanes, and of rounds not seen yet, for each of one's own."""
         return round((self.lanes * (1 + self.staleness) - 1) * self.anticipation)
+
+    @property
+    def policies(self) -> tuple[str, str]:
+        """How the first and the second player move in playouts."""
+        first, _, second = self.playout_policy.partition("-")
+        return first, second or first
+
+    @property
+    def scales_exploration(self) -> bool:
+        """Whether C is multiplied with the spread of values."""
+        if self.exploration_scale is None:
+            return self.playout_plies is not None
+        return self.exploration_scale == "spread"
+
+
+def features_of(request: SearchRequest, hidden: str) -> Features:
+    """The form of the loop that a request needs; ``hidden`` as in Context."""
+    steered = request.playout_plies is not None or request.policies != ("random", "random")
+    return Features(hidden == "ismcts", steered, request.widening is not None)
 
 
 def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:

@@ -54,6 +54,14 @@ class Knobs(NamedTuple):
     """Which share of a node's untried moves this lane looks at first, where other lanes know the node..."""
     num_shares: int
     """...of how many."""
+    widening: int
+    """Progressive unpruning (search/widening.py): the moves that a node begins with."""
+    playout_plies: int
+    """Steered playouts (search/playouts.py): the plies after which they are cut."""
+    first_policy: int
+    """Steered playouts: how the first player moves, one of search.playouts.POLICIES..."""
+    second_policy: int
+    """...and the second."""
 
 
 _LN_2 = 0.6931471805599453

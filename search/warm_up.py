@@ -23,9 +23,8 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
             # A stream of zeros never moves on: a draw that rejects would not end.
             draws = new_stream(0).reshape(1, 2)
             visits, sums = np.ones(1, dtype=np.int32), np.zeros(1)
-            engine.evaluate_leaves(
-                context.root_state.copy(), moves, depths, visits, draws, sums, stream, work
-            )
+            root_state, knobs = context.root_state.copy(), knobs_of(context)
+            engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
             return
         tree = engine.new_tree(64)
         base = engine.lone_root()

@@ -21,8 +21,8 @@ from search.job import (
     LeafJob,
     RoundJob,
 )
-from search.kernel import PLAYOUTS
 from search.knobs import knobs_of
+from search.playouts import PLAYOUTS
 from search.statistics import Statistics, increments, restore, snapshot
 from search.tree import FULL, NODES, Tree, tree_bytes
 from search.warm_up import warm_up_worker
@@ -51,7 +51,7 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        warm_up_worker(engine_of(games.load(context.game, context.game_source), context.hidden), context)
+        warm_up_worker(engine_of(games.load(context.game, context.game_source), context.features), context)
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
@@ -60,7 +60,7 @@ class Worker:
             self._search_id = context.search_id
             self._lanes.clear()
             self._arena = None
-        engine = engine_of(games.load(context.game, context.game_source), context.hidden)
+        engine = engine_of(games.load(context.game, context.game_source), context.features)
         with np.errstate(over="ignore"):
             if isinstance(job, GrowJob):
                 return self._grow(engine, context, job, started)
@@ -95,7 +95,7 @@ class Worker:
         base = job.snapshot.statistics
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         moved = np.empty_like(base.total_value)
-        restore(tree, base, context.request.perturbation, stream, moved)
+        restore(tree, base, context.request.perturbation * context.exploration_scale, stream, moved)
         lanes = context.request.lanes
         # Shares go round, so that no lane keeps the moves that happen to stand first.
         # The tree counts in int32: what a job anticipates in all must not run over.
@@ -117,7 +117,9 @@ def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
     columns = (job.moves, job.depths, job.visits, job.draws)
     moves, depths, visits, draws = (np.array(column) for column in columns)
-    engine.evaluate_leaves(context.root_state.copy(), moves, depths, visits, draws, sums, stream, work)
+    knobs = knobs_of(context)
+    root_state = context.root_state.copy()
+    engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
     return JobResult(
         index=job.index,
         simulations=job.simulations,

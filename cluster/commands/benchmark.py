@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +13,15 @@ import typer
 from cluster.commands.options import OUTPUT, JsonOption, NoColorOption, colour_wanted
 
 if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
     from rich.table import Table
 
     from cluster.benchmark import Rival
 
 DEFAULT_SIMULATIONS = 10_000
 MAX_SIMULATIONS = 100_000_000
+NAME_WIDTH, RATE_WIDTH = 17, 8
+"""Of the columns, in signs: with a remark they fit a terminal of 80."""
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +88,7 @@ def benchmark(
         print_json(rows)
         return
     console = stdout_console(colour_wanted(no_color))
-    console.print(_table(rows, rival))
+    console.print(_blocks(rows, rival, console.width))
     console.print(
         f"median (lowest - highest) of {repeats} interleaved repeats of {seconds:g} s each; "
         f"one core, from the start position, seed {seed}",
@@ -125,44 +131,73 @@ def _rival(against: str | None) -> Rival | None:
     return OpenSpiel()
 
 
-def _table(rows: list[dict[str, Any]], rival: Rival | None) -> Table:
-    """A block of lines for each game: what was measured, its median, lowest and highest, and a remark."""
-    from rich import box
+def _blocks(rows: list[dict[str, Any]], rival: Rival | None, width: int) -> Group:
+    """A block of lines for each game: its spec; then what was measured, median, lowest, highest, a remark.
+
+    A spec may be longer than a line of ``width`` signs: it stands above the columns and is folded, not cut.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    headings = _columns()
+    headings.add_row("", "median", "lowest", "highest", style="dim")
+    parts: list[RenderableType] = [headings]
+    for game, measured in groupby(rows, key=itemgetter("game")):
+        block = _columns()
+        for number, row in enumerate(measured):
+            if number == 0:
+                _add_rate(block, "random playouts", row, "playouts_per_s", _results(row["results"]))
+                remark = f"{row['mean_length']:.1f} in each playout"
+                _add_rate(block, "random moves", row, "moves_per_s", remark)
+                for cut in row["cuts"]:
+                    remark = f"{cut['mean_length']:.1f} in each playout, worth {cut['mean_value']:+.3f}"
+                    _add_rate(block, f"cut after {cut['plies']}", cut, "playouts_per_s", remark)
+            _add_rate(
+                block, "simulations", row, "simulations_per_s", f"{row['simulations']:,} in each search"
+            )
+            _add_rival(block, row.get("against"), rival)
+        parts += [Text(_folded(game, width), style="bold", overflow="fold"), block, Text()]
+    return Group(*parts)
+
+
+def _folded(spec: str, width: int) -> str:
+    """The spec in lines that end with a comma, as far as it has some."""
+    lines = [""]
+    for part in re.findall("[^,]+,?", spec):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("  ")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _columns() -> Table:
+    """An empty table with columns as wide as in all others."""
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for heading in ("median", "lowest", "highest"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    shown = None
-    for row in rows:
-        if row["game"] != shown:
-            shown = row["game"]
-            table.add_section()
-            table.add_row(f"[bold]{shown}[/bold]")
-            _add_rate(table, "random playouts", row, "playouts_per_s", _results(row["results"]))
-            _add_rate(table, "random moves", row, "moves_per_s", f"{row['mean_length']:.1f} in each playout")
-            for cut in row["cuts"]:
-                remark = f"{cut['mean_length']:.1f} in each playout, worth {cut['mean_value']:+.3f}"
-                _add_rate(table, f"cut after {cut['plies']}", cut, "playouts_per_s", remark)
-        _add_rate(table, "simulations", row, "simulations_per_s", f"{row['simulations']:,} in each search")
-        against = row.get("against")
-        if rival is not None and against is None:
-            table.add_row(f"  {rival.name}", "-", "", "", "does not have this game")
-        elif against is not None:
-            _add_rate(table, against["name"], against, "simulations_per_s", "the same searches")
-            ratios = (against["ratio"], *against["spread"]["ratio"])
-            table.add_row("  ratio", *(f"{ratio:.1f}" for ratio in ratios), style="bold")
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(width=NAME_WIDTH, overflow="fold")
+    for _ in range(3):
+        table.add_column(width=RATE_WIDTH, justify="right", overflow="fold")
+    table.add_column()
     return table
 
 
+def _add_rival(table: Table, against: dict[str, Any] | None, rival: Rival | None) -> None:
+    if against is not None:
+        _add_rate(table, against["name"], against, "simulations_per_s", "the same searches")
+        ratios = (against["ratio"], *against["spread"]["ratio"])
+        table.add_row("  ratio", *(f"{ratio:.1f}" for ratio in ratios), style="bold")
+    elif rival is not None:
+        table.add_row(f"  {rival.name}", "-", "", "", "does not have this game")
+
+
 def _add_rate(table: Table, name: str, row: dict[str, Any], key: str, remark: str) -> None:
+    from rich.text import Text
+
     from cluster.terminal import rate
 
-    table.add_row(
-        f"  {name}", *(rate(value) for value in (row[key], *row["spread"][key])), f"[dim]{remark}[/dim]"
-    )
+    rates = (rate(value) for value in (row[key], *row["spread"][key]))
+    table.add_row(f"  {name}", *rates, Text(remark, style="dim"))
 
 
 def _results(results: dict[str, float]) -> str:

@@ -82,7 +82,8 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
         for depth, nodes in enumerate(counts, start=1):
             print(f"          {depth:>5}  {count(nodes)}")
         outcome = float(game.calls.returns(state))
-        print(f"\na random game of {len(texts)} plies; the first player's return is {outcome:g}:")
+        ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
+        print(f"\na random game of {len(texts)} plies, {ended}:")
         print(f"  {' '.join(texts)}\n")
         print(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
         print(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")

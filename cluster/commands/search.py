@@ -77,6 +77,14 @@ def search(
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
+    exploration_scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fixed|spread",
+            help="spread: C times the standard deviation of what leaves are worth (if playouts are cut).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
     fpu: Annotated[
         float | None,
         typer.Option(
@@ -85,6 +93,30 @@ def search(
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
+    widening: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="Progressive unpruning: a node begins with the K moves of highest priority (all).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    playout_plies: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Cut playouts after so many plies and evaluate the position (never).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    playout_policy: Annotated[
+        str,
+        typer.Option(
+            metavar="POLICY",
+            help="How playouts move: random, greedy, or one for each player, such as greedy-random.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = "random",
     solver: Annotated[
         bool,
         typer.Option("--solver/--no-solver", help="Propagate proven results.", rich_help_panel=ALGORITHM),
@@ -231,6 +263,10 @@ def search(
         memory_mb=DEFAULT_MEMORY_MB if memory is None else memory,
         stop_when_full=only_memory,
         seed=seed,
+        exploration_scale=exploration_scale,
+        widening=widening,
+        playout_plies=playout_plies,
+        playout_policy=playout_policy,
         solver=solver,
         final_move=final_move,
         hidden_information=hidden_information,

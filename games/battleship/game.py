@@ -159,6 +159,12 @@ class Battleship(Game):
             text, self.initial_state(), self.ships, placements_of(self.size, self.lengths, self.touch)
         )
 
+    def outcome_text(self, state: State) -> str:
+        """Who wins the race; alone, after how many shots."""
+        if self.num_sides == 2:
+            return super().outcome_text(state)
+        return f"all sunk after {state[rules.BLOCK + rules.SHOTS]} shots"
+
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The shots of the player whose turn it is to shoot (or whose shot awaits its answer), and to
         their right the other's. Ships show where they are hit and nowhere else."""

@@ -165,10 +165,10 @@ class _Reader:
             raise self._refusal(f"{len(self.ships)} ships in a fleet")
         for ship, word in enumerate(words):
             length = int(self.state[LENGTHS + ship])
-            ends = self._cells(word)
+            ends = self._cells(word) or [-1]
             own = [
                 place
-                for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[:1])
+                for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[0])
                 if ends == [first[place], first[place] + (length - 1) * step[place]]
                 and not any(taken[w] & int(self.placements.halos[place, w]) for w in range(WORDS))
             ]

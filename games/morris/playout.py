@@ -44,22 +44,39 @@ def _select_table() -> np.ndarray:
     return table
 
 
-_SELECT = _select_table()
-"""[byte, n] the n-th set bit."""
-_COUNT = np.array([byte.bit_count() for byte in range(256)], dtype=np.int64)
+_SELECT = _select_table().ravel()
+"""[8 * byte + n] the n-th set bit."""
+_1, _2, _3, _4, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
+_BYTE = np.uint64(0xFF)
+_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_M4, _LOW, _HIGH = (np.uint64(0x0101010101010101 * n) for n in (0x0F, 0x01, 0x80))
 
 
 @njit
-def select(mask: Int, n: Int) -> int:
-    """The n-th set bit of a mask of 24 bits; n counts from 0 and is below the number of set bits."""
-    byte, base = mask & 255, 0
-    if n >= _COUNT[byte]:
-        n -= _COUNT[byte]
-        byte, base = mask >> 8 & 255, 8
-        if n >= _COUNT[byte]:
-            n -= _COUNT[byte]
-            byte, base = mask >> 16 & 255, 16
-    return base + _SELECT[byte, n & 7]  # type: ignore[no-any-return]
+def byte_sums(mask: Int) -> int:
+    """How many bits of a mask of 63 are set up to the end of each byte, a byte for each."""
+    x = np.uint64(mask)
+    x = x - ((x >> _1) & _M1)
+    x = (x & _M2) + ((x >> _2) & _M2)
+    return np.int64(((x + (x >> _4)) & _M4) * _LOW)  # type: ignore[return-value]
+
+
+@njit
+def select(mask: Int, sums: Int, n: Int) -> int:
+    """The n-th set bit of a mask of 63 bits with these byte sums; n counts from 0, and there is such a bit.
+
+    No branch depends on chance here (Vigna, "Broadword implementation of rank/select queries", 2008):
+    the bytes that end before it are those whose sums are at most n, and all are compared at once.
+    """
+    ends, rank = np.uint64(sums), np.uint64(n)
+    base = np.uint64(popcount((((rank * _LOW) | _HIGH) - ends) & _HIGH)) << _3
+    rank -= ((ends << _8) >> base) & _BYTE
+    return np.int64(base) + _SELECT[(((np.uint64(mask) >> base) & _BYTE) << _3) + rank]  # type: ignore[no-any-return]
+
+
+@njit
+def _pick(mask: Int, n: Int) -> int:
+    return select(mask, byte_sums(mask), n)
 
 
 @njit
@@ -71,6 +88,22 @@ def _clockwise(x: Int) -> int:
 @njit
 def _counterclockwise(x: Int) -> int:
     return (x >> 1 & 0x7F7F7F) | (x << 7 & 0x808080)  # type: ignore[return-value]
+
+
+def _starts() -> np.ndarray:
+    starts = np.zeros(128, dtype=np.int64)
+    for to in range(24):
+        ring = to & ~7
+        starts[to] = 1 << (ring | ((to - 1) & 7))
+        starts[32 + to] = 1 << (ring | ((to + 1) & 7))
+        starts[64 + to] = 1 << to >> 8
+        starts[96 + to] = 1 << to << 8
+    return starts
+
+
+_START = _starts()
+"""[place] the stone that moves, as a mask; place: where it goes, plus 32 if counterclockwise, 64 if inwards
+along a spoke, 96 if outwards."""
 
 
 @njit
@@ -105,7 +138,7 @@ def _on_rings(state: State, stream: Stream) -> int:
         if removing:
             free = other & ~in_mills(board, other)
             free = free if free != 0 else other
-            other ^= np.int64(1) << select(free, below(stream, popcount(free)))
+            other ^= np.int64(1) << _pick(free, below(stream, popcount(free)))
             plies += 1
             removing = False
             if popcount(other) + other_hand < 3:
@@ -117,40 +150,37 @@ def _on_rings(state: State, stream: Stream) -> int:
                 if empty == 0:
                     result = 2 * player - 1
                     break
-                to = select(empty, below(stream, popcount(empty)))
+                to = _pick(empty, below(stream, popcount(empty)))
                 hand -= 1
             elif hand == 0 and fly == AT_THREE and popcount(own) == 3:
                 num_empty = popcount(empty)
                 draw = below(stream, 3 * num_empty)
-                own ^= np.int64(1) << select(own, draw // num_empty)
-                to = select(empty, draw % num_empty)
+                piece = np.int64(draw >= num_empty) + np.int64(draw >= 2 * num_empty)
+                own ^= np.int64(1) << _pick(own, piece)
+                to = _pick(empty, draw - piece * num_empty)
             else:
                 a, b = _clockwise(own) & empty, _counterclockwise(own) & empty
                 c, d = (own & spokes) << 8 & empty, (own & spokes) >> 8 & empty
-                num_a, num_c = popcount(a), popcount(c)
-                num_ab = num_a + popcount(b)
-                num_slides = num_ab + num_c + popcount(d)
+                on_ring, on_spoke = a | b << 32, c | d << 32
+                ring_sums, spoke_sums = byte_sums(on_ring), byte_sums(on_spoke)
+                num_ring = popcount(on_ring)
+                num_slides = num_ring + popcount(on_spoke)
                 total = num_slides + (popcount(empty) if hand > 0 else 0)
                 if total == 0:
                     result = 2 * player - 1
                     break
                 draw = below(stream, total)
                 if draw >= num_slides:
-                    to = select(empty, draw - num_slides)
+                    to = _pick(empty, draw - num_slides)
                     hand -= 1
-                elif draw < num_ab:
-                    if draw < num_a:
-                        to = select(a, draw)
-                        own ^= _counterclockwise(np.int64(1) << to)
-                    else:
-                        to = select(b, draw - num_a)
-                        own ^= _clockwise(np.int64(1) << to)
-                elif draw < num_ab + num_c:
-                    to = select(c, draw - num_ab)
-                    own ^= np.int64(1) << to >> 8
                 else:
-                    to = select(d, draw - num_ab - num_c)
-                    own ^= np.int64(1) << to << 8
+                    # Chosen without a branch, from sums that are there before the draw.
+                    spoke = -np.int64(draw >= num_ring)
+                    mask = on_ring ^ ((on_ring ^ on_spoke) & spoke)
+                    sums = ring_sums ^ ((ring_sums ^ spoke_sums) & spoke)
+                    place = select(mask, sums, draw - (num_ring & spoke))
+                    to = place & 31
+                    own ^= _START[place + (64 & spoke)]
             own |= np.int64(1) << to
             turns += 1
             plies += 1

@@ -10,17 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from games.errors import InvalidInput
-from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, State
+from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.jit import source_of
 from games.spec import Spec
 from games.specialise import specialise
 from games.thud import board as layout
 from games.thud import rules, text
 from games.thud.codes import NUM_VARIANTS, PATH_OF, decode
-from games.thud.moves import PROPOSALS, path_is_legal, variant_is_legal
+from games.thud.greed import greedy_move, priority
+from games.thud.moves import PROPOSALS, legal_moves, path_is_legal, variant_is_legal
 from games.thud.options import CAPTURES, ENDS, read_options
 from games.thud.rules import is_over
 
+RULES = Rules(
+    rules.current_player,
+    legal_moves,
+    rules.play,
+    rules.is_terminal,
+    rules.returns,
+    rules.playout,
+    rules.random_move,
+    evaluate=rules.returns,
+    priority=priority,
+    greedy_move=greedy_move,
+)
 _COUNTS = (layout.SINCE, layout.SINCE + 1, layout.PLIES)
 _FORM = (
     "rows, d or T to move, and nothing or three counts: since the dwarfs took, since the trolls took, plies"
@@ -32,7 +45,7 @@ class Thud(Game):
 
     name = "thud"
     player_names = ("dwarfs", "trolls")
-    rules = rules.RULES
+    rules = RULES
     max_moves = layout.MAX_DWARFS * PROPOSALS
     nominal_simulations_per_s = 75_000.0
     opening_plies = 0
@@ -112,6 +125,15 @@ class Thud(Game):
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
         self._call("settle")(state)
         return state
+
+    def outcome_text(self, state: State) -> str:
+        """Who has more points left, and how many: a dwarf is 1, a troll 4."""
+        signs = list(self._signs(state).values())
+        points = signs.count("d"), 4 * signs.count("T")
+        if points[FIRST] == points[SECOND]:
+            return f"a draw, {points[FIRST]} points each"
+        winner = FIRST if points[FIRST] > points[SECOND] else SECOND
+        return f"{self.player_names[winner]} win by {points[winner]} points to {points[1 - winner]}"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as 15 x 15 cells; the corners are blank."""

@@ -170,6 +170,17 @@ def path_is_legal(state: State, source: int, target: int) -> bool:
 
 
 @njit
+def kind_between(source: int, target: int) -> int:
+    """The kind of line that two cells share."""
+    rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
+    if rows == 0:
+        return 0
+    if columns == 0:
+        return 1
+    return 2 if rows == columns else 3
+
+
+@njit
 def draw(state: State, stream: Stream) -> tuple[int, int, int]:
     """Source, target and variant of a uniformly random legal move; there must be one."""
     if state[MOVER] == FIRST:

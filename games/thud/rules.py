@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from games.jit import njit
 from games.rng import Stream
-from games.rules import FIRST, Moves, Rules
+from games.rules import FIRST, Moves
 from games.thud.board import (
     AGREEMENT,
     AROUND,
@@ -34,7 +34,7 @@ from games.thud.board import (
     take_troll,
 )
 from games.thud.codes import decode, encode
-from games.thud.moves import draw, legal_moves
+from games.thud.moves import draw, kind_between
 
 TROLL_WORTH = 4
 FULL_SCORE = 32.0
@@ -87,17 +87,6 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
         _move(state, source, target, variant)
         plies += 1
     return plies
-
-
-@njit
-def kind_between(source: int, target: int) -> int:
-    """The kind of line that two cells share."""
-    rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
-    if rows == 0:
-        return 0
-    if columns == 0:
-        return 1
-    return 2 if rows == columns else 3
 
 
 @njit
@@ -164,6 +153,3 @@ def _trolls_are_stuck(state: State) -> bool:
     while i < state[TROLLS] and is_shut_in(state, state[TROLL + i]):
         i += 1
     return bool(i == state[TROLLS])
-
-
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout, random_move, evaluate=returns)

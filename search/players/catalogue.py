@@ -7,14 +7,29 @@ from collections.abc import Callable
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
+from search.players.flat import Flat
+from search.players.minimax import AlphaBeta, Greedy, Minimax
 from search.players.player import Player
 from search.players.scripted import Random
+from search.players.uct import Uct
 
 Factory = Callable[[Spec, Options, Game], Player]
 """Makes a player of a game from its spec: takes what it knows from the options, which the caller
 closes. Raises InvalidInput (field ``player``) where the game has not got what the player needs."""
 
 _FACTORIES: dict[str, tuple[Factory, str]] = {
+    "uct": (
+        Uct.from_options,
+        "Monte Carlo tree search: uct:simulations=N or uct:seconds=S, and all of its knobs",
+    ),
+    "flat": (Flat.from_options, "as many playouts from each move, no tree: value=mean, median or mode"),
+    "alphabeta": (
+        AlphaBeta.from_options,
+        "minimax without what cannot change its answer; depth=2 or seconds",
+    ),
+    "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
+    "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
+    "negamax": (Minimax.from_options, "another word for minimax"),
     "random": (Random.from_options, "any legal move, each as likely"),
 }
 """By name: how it is made, and one line about it."""

@@ -11,6 +11,7 @@ from cluster.benchmark import Rates, benchmark, timed
 from cluster.cli import run
 from cluster.openspiel import OpenSpiel, name_of
 from games.game import Game
+from tests.cluster.command import here
 
 
 class Clock:
@@ -99,6 +100,23 @@ def test_random_tictactoe_goes_as_arithmetic_says() -> None:
     assert results["first"] == pytest.approx(0.585, abs=0.01)
     assert results["second"] == pytest.approx(0.288, abs=0.01)
     assert results["draw"] == pytest.approx(0.127, abs=0.01)
+
+
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_a_long_spec_is_folded_and_not_cut(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    game = games.load("battleship:task=solo,size=4,fleet=3-2,announce_sunk=yes").spec
+    small = ("--seconds", "0.001", "--repeats", "1", "--simulations", "20", "--no-progress")
+    status, out, _ = here(capsys, "benchmark", game, "tictactoe", *small)
+    *lines, _footer = out.splitlines()
+    assert status == 0
+    assert max(map(len, lines)) <= int(columns)
+    assert "\u2026" not in out
+    assert game in "".join(line.strip() for line in lines)
+    assert [line for line in lines if line.strip() == "tictactoe"]
+    assert columns == "40" or out.count("  20 in each search") == 2
 
 
 def test_a_rival_is_measured_beside_with_the_same_searches() -> None:

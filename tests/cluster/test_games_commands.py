@@ -45,6 +45,22 @@ def test_show_says_who_has_won(capsys: pytest.CaptureFixture[str]) -> None:
     assert (shown["to_move"], shown["over"], shown["returns"]) == (None, True, [1.0, -1.0])
 
 
+@pytest.mark.parametrize(
+    ("game", "position", "outcome"),
+    [
+        ("battleship:task=solo,size=4,fleet=2-1", "2o1/xx2/2x1/4", "all sunk after 4 shots"),
+        ("battleship:size=4,fleet=2-1", "2o1/xx2/2x1/4 | 4/4/4/ooo1", "first wins"),
+        ("thud", "dd3/7/9/11/13/15/15/7*7/15/15/13/11/9/7/5 T 0 0 1", "dwarfs win by 2 points to 0"),
+        ("tictactoe", "xox/xox/oxo o", "a draw"),
+    ],
+)
+def test_show_says_how_it_ended(
+    game: str, position: str, outcome: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, text, _ = here(capsys, "show", game, "--position", position)
+    assert f"over      {outcome}\n" in text
+
+
 def test_perft_counts_every_depth_and_divides_the_last(capsys: pytest.CaptureFixture[str]) -> None:
     # 9, 72, 504: permutations, since no game of tic-tac-toe ends before the fifth ply.
     _, out, _ = here(capsys, "perft", "tictactoe", "3", "--divide", "--json")

@@ -311,6 +311,7 @@ def test_what_no_fleet_can_answer_is_refused_when_it_is_searched() -> None:
         "4/4/4/xx2 a1b1=2a | 4/4/4/oo2",
         "4/4/4/4 fleet=a1c1,a2b2,a3b3 | 4/4/4/4",
         "4/4/4/4 fleet=a1c1,a2b2 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
+        "4/4/4/4 fleet=a1c1,a2b2,3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
         "4/4/4/4 fleet=a1c1,a2c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
         "4/4/4/4 fleet=a1c1,c1c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
         "4/4/4/o3 fleet=a1c1,a2b2,a3b3 | 4/4/4/o3 fleet=b1d1,a2b2,a3b3",

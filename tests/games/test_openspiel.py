@@ -38,3 +38,8 @@ def test_random_games_agree(spec: str, theirs: str) -> None:
             twin.apply_action(move)
         assert game.rules.is_terminal(state)
         assert game.rules.returns(state) == twin.returns()[0]
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "mnk(m=5,n=5,k=4)", "hex(board_size=4)"])
+def test_plain_parameters_go_on_where_files_are_refused(name: str) -> None:
+    assert games.load(f"openspiel:{name}", files=False).name == name.split("(")[0]

@@ -123,7 +123,25 @@ def test_a_file_that_is_no_game_is_refused(text: str | None, words: str, tmp_pat
 def test_files_can_be_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not a file"):
         games.load(write(tmp_path), files=False)
+    with pytest.raises(InvalidInput, match="not a file"):
+        games.source_of_spec(str(tmp_path / "no_such_file.py"), files=False)
     assert games.load("tictactoe", files=False).name == "tictactoe"
+    assert games.source_of_spec("tictactoe", files=False) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "efg_game(filename=/etc/hostname)",
+        "nfg_game(filename=game.nfg)",
+        "turn_based_simultaneous_game(game=nfg_game(filename=game.nfg))",
+        "misere(game=nfg_game(filename=1))",
+        "mnk(m=5,n=5,k=x)",
+    ],
+)
+def test_openspiel_reads_no_files_either(name: str) -> None:
+    with pytest.raises(InvalidInput, match="may name files"):
+        games.load(f"openspiel:{name}", files=False)
 
 
 def test_entry_points_of_packages_are_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +153,7 @@ def test_entry_points_of_packages_are_games(tmp_path: Path, monkeypatch: pytest.
     catalogue._load.cache_clear()
     assert "nim" in games.names()
     assert games.load("nim:stones=5").spec == "nim:stones=5"
+    assert games.load("nim:stones=5", files=False).spec == "nim:stones=5"
     with pytest.raises(InvalidInput, match="can be imported"):
         games.load("broken")
     catalogue._load.cache_clear()

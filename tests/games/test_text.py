@@ -1,23 +1,71 @@
-"""Cells, specs, streams and drawings: the small things that all games share."""
+"""Text of all games: cells, specs and drawings; positions and moves of every game, there and back."""
 
 from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
-from games import FIRST, SECOND, Board, Cell, InvalidInput
+from games import FIRST, SECOND, Board, Cell, Game, InvalidInput, State
 from games.drawing import draw
 from games.notation import format_cell, parse_cell
 from games.rng import below, new_stream, next_uint64, uniform
 from games.spec import Options, Spec, parse_spec
+from tests.games.common import JIT, SPECS, start
 
 WORDS = st.text("abcxyz019_-.", min_size=1, max_size=8)
+MAX_PLIES = 120 if JIT else 30
+EXAMPLES = settings(max_examples=150 if JIT else 30)
+
+
+@st.composite
+def positions(pick: st.DrawFn) -> tuple[Game, State]:
+    """A game and a position of it after any legal moves; where something is hidden, dealt or not."""
+    game = games.load(pick(st.sampled_from(SPECS)))
+    dealt = game.hidden_information and pick(st.booleans())
+    state = start(game, pick(st.integers(0, 99))) if dealt else game.initial_state()
+    choices = pick(st.integers(0, MAX_PLIES).flatmap(lambda plies: st.binary(min_size=plies, max_size=plies)))
+    for choice in choices:
+        moves = game.legal_moves(state)
+        if not moves:
+            break
+        # All are within reach of a byte, the first and the last too.
+        game.calls.play(state, moves[choice * (len(moves) - 1) // 255])
+    return game, state
+
+
+@st.composite
+def misprints(pick: st.DrawFn, text: str) -> str:
+    """The text with one to three misprints: a wrong sign, one twice, two exchanged, some lost or moved."""
+    signs = st.sampled_from(sorted({*text, *"0192xo?.-/+=| abwdT\u0663"}))
+    place = st.integers(0, len(text) - 1)
+    for _ in range(pick(st.integers(1, 3))):
+        i, j = sorted((pick(place), pick(place)))
+        kind = pick(st.sampled_from(["wrong sign", "wrong sign", "exchanged", "lost", "moved"]))
+        if kind == "wrong sign":
+            text = text[:i] + pick(signs) + text[i + 1 :]
+        elif kind == "exchanged":
+            # A sign exchanged with itself stands there twice.
+            text = text[:i] + text[j : j + 1] + text[i + 1 : j] + text[i : i + 1] + text[j + 1 :]
+        else:
+            end = min(i + pick(st.integers(1, 6)), j)
+            text = text[:i] + text[end:j] + (text[i:end] if kind == "moved" else "") + text[j:]
+    return text
+
+
+def answer(parse: Callable[..., Any], *arguments: Any) -> tuple[tuple[str, object], Any]:
+    """What was read, or None; and the field and value of the refusal."""
+    try:
+        return ("", None), parse(*arguments)
+    except InvalidInput as error:
+        return (error.field, error.value), None
 
 
 @given(st.integers(0, 25), st.integers(0, 25))
@@ -109,3 +157,70 @@ def test_colour_adds_nothing_but_escape_sequences() -> None:
         bare = "\n".join(line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", coloured).split("\n"))
         assert bare == draw(_board(), colour=False, heat=heat)
         assert "\x1b[" in coloured
+
+
+@EXAMPLES
+@given(positions())
+def test_positions_of_every_game_read_back(drawn: tuple[Game, State]) -> None:
+    game, state = drawn
+    text = game.format_position(state)
+    again = game.parse_position(text)
+    assert "\n" not in text and text == text.strip()
+    assert game.format_position(again) == text
+    assert np.array_equal(game.canonical(again), again)
+    assert game.legal_moves(again) == game.legal_moves(state)
+    assert game.calls.is_terminal(again) == game.calls.is_terminal(state)
+    if game.calls.is_terminal(state):
+        assert game.calls.returns(again) == game.calls.returns(state)
+        assert game.outcome_text(again) == game.outcome_text(state)
+    else:
+        assert game.calls.current_player(again) == game.calls.current_player(state)
+    # Positions that must not come again are the one thing that text leaves out.
+    if game.options.get("repetition", "none") == "none":
+        assert np.array_equal(game.canonical(state), again)
+
+
+@EXAMPLES
+@given(positions(), st.data())
+def test_moves_of_every_game_read_back(drawn: tuple[Game, State], data: st.DataObject) -> None:
+    game, state = drawn
+    moves = game.legal_moves(state)
+    texts = [game.format_move(state, move) for move in moves]
+    assert [game.parse_move(state, text) for text in texts] == moves
+    assert all(text and not re.search(r"\s", text) for text in texts)
+    wrong = data.draw(misprints(data.draw(st.sampled_from(texts or ["a1"]))))
+    refusal, meant = answer(game.parse_move, state, wrong)
+    assert refusal == ("moves", wrong) if meant is None else meant in moves
+
+
+@EXAMPLES
+@given(positions())
+def test_boards_of_every_game_are_whole_grids(drawn: tuple[Game, State]) -> None:
+    game, state = drawn
+    board = game.board(state)
+    assert len(board.rows) == len(board.row_labels) >= 1
+    assert {len(cells) for cells in board.rows} == {len(board.column_labels)}
+    assert not any(cell.last for cells in board.rows for cell in cells)
+    signs = [cell.text for cells in board.rows for cell in cells]
+    assert max(map(len, signs)) <= 2
+    assert [cell.text for cells in game.board(game.canonical(state)).rows for cell in cells] == signs
+    for move in game.legal_moves(state):
+        if (cell := game.cells_of(move)) is not None:
+            assert 0 <= cell[0] < len(board.rows) and 0 <= cell[1] < len(board.column_labels)
+
+
+@settings(EXAMPLES, max_examples=600 if JIT else 100)
+@given(positions(), st.data())
+def test_misprinted_positions_are_refused_or_read_back(
+    drawn: tuple[Game, State], data: st.DataObject
+) -> None:
+    game, state = drawn
+    wrong = data.draw(misprints(game.format_position(state)))
+    refusal, read = answer(game.parse_position, wrong)
+    if read is None:
+        assert refusal == ("position", wrong)
+        return
+    text = game.format_position(read)
+    assert np.array_equal(game.parse_position(text), read)
+    assert len(game.legal_moves(read)) <= game.max_moves
+    assert bool(game.legal_moves(read)) != game.calls.is_terminal(read)

@@ -14,7 +14,7 @@ from games.game import FIRST, SECOND, State
 from games.rng import new_stream
 from games.specialise import specialise
 from games.unbound import random_move
-from tests.games.common import JIT, random_position, sample
+from tests.games.common import JIT, random_game, random_position, sample
 from tests.games.naive_thud import NaiveThud
 
 TWINS = [
@@ -271,3 +271,18 @@ def test_an_unfinished_position_is_worth_its_margin() -> None:
     assert game.calls.evaluate(state) == -1 / 32
     assert game.calls.evaluate(game.initial_state()) == 0.0
     assert tuple(map(game.player_names.index, ("dwarfs", "trolls"))) == (FIRST, SECOND)
+
+
+@pytest.mark.parametrize("spec", TWINS)
+def test_a_moves_priority_is_what_it_gains(spec: str) -> None:
+    game = games.load(spec)
+    gains = []
+    for ply, (state, legal, _) in enumerate(random_game(game, 9)):
+        if ply % (1 if JIT else 24) == 0:
+            sign = 1 - 2 * game.calls.current_player(state)
+            for move in legal:
+                after = state.copy()
+                game.calls.play(after, move)
+                gains.append(sign * 32 * (game.calls.evaluate(after) - game.calls.evaluate(state)))
+                assert game.calls.priority(state, move) == gains[-1]
+    assert {0, 1} <= set(gains) and (4 in gains or not JIT)

@@ -19,6 +19,7 @@ from games.rng import Stream, new_stream
 from search.engine import engine_of
 from search.job import Context, Job
 from search.opening import open_search
+from search.playouts import NO_CUT, RANDOM
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.selection import Knobs
@@ -34,6 +35,10 @@ KNOBS = Knobs(
     virtual_loss=False,
     share=0,
     num_shares=1,
+    widening=0,
+    playout_plies=NO_CUT,
+    first_policy=RANDOM,
+    second_policy=RANDOM,
 )
 
 

@@ -12,6 +12,7 @@ from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
 from search.engine import engine_of
+from search.features import Features
 from search.knobs import knobs_of
 from search.opening import open_search
 from search.request import SearchRequest
@@ -52,7 +53,7 @@ def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: st
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
     view = GAME.observation(state, 0)
-    engine = engine_of(GAME, "ismcts")
+    engine = engine_of(GAME, Features(hidden=True))
     tree = engine.new_tree(capacity_for(2**24, SIMULATIONS, hidden=True))
     engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(7), engine.new_workspace())
     naive = NaiveIsmcts(GAME, view, new_stream(7))
@@ -63,7 +64,7 @@ def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: st
 
 def test_the_second_players_replies_are_available_less_often_than_the_parent_is_visited() -> None:
     """So the availability count is not the parent's visits in disguise."""
-    engine = engine_of(GAME, "ismcts")
+    engine = engine_of(GAME, Features(hidden=True))
     tree = engine.new_tree(50_000)
     view = GAME.observation(GAME.initial_state(), 0)
     engine.simulate(tree, KNOBS, view, SIMULATIONS, new_stream(1), engine.new_workspace())
@@ -132,7 +133,7 @@ def test_the_default_of_c_goes_by_the_treatment() -> None:
 
 
 def test_a_digest_covers_availability() -> None:
-    tree = engine_of(GAME, "ismcts").new_tree(100)
+    tree = engine_of(GAME, Features(hidden=True)).new_tree(100)
     before = digest(tree)
     tree.available[ROOT] += 1
     assert digest(tree) != before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +108,23 @@ def test_a_search_that_cannot_be_opened_is_refused_by_name(request_: SearchReque
         open_search(request_)
     assert field in (refusal.value.field, str(refusal.value).split()[0].strip(":"), field)
     assert field in str(refusal.value)
+
+
+def test_files_can_be_refused_before_one_is_touched(tmp_path: Path) -> None:
+    trace, path = tmp_path / "trace", tmp_path / "game.py"
+    path.write_text(f"from pathlib import Path\nPath({str(trace)!r}).touch()")
+    request = SearchRequest(str(path), simulations=1)
+    refusals = []
+    for asked in (request, replace(request, game=str(tmp_path / "no_such_file.py"))):
+        with pytest.raises(InvalidInput, match="not a file") as refusal:
+            open_search(asked, files=False)
+        refusals.append((refusal.value.field, refusal.value.accepted))
+    assert refusals[0] == refusals[1], "it tells nobody which files there are"
+    assert not trace.exists()
+    with pytest.raises(InvalidInput, match="found: none"):
+        open_search(request)
+    assert trace.exists()
+    assert open_search(GOOD, files=False).game.name == "tictactoe"
 
 
 def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:

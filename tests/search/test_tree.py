@@ -15,7 +15,7 @@ import games
 from games.rng import new_stream
 from games.specialise import cached_njit
 from search.engine import engine_of
-from search.kernel import PLAYOUTS
+from search.playouts import PLAYOUTS
 from search.tree import (
     BYTES_PER_NODE,
     CAPACITIES,

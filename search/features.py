@@ -1,0 +1,25 @@
+"""The forms of the search loop: what a search may need that a plain one has not got.
+
+Each combination is compiled apart, so that a plain search pays for none of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Features(NamedTuple):
+    """What the kernels of one search can do."""
+
+    hidden: bool = False
+    """Search information sets: the root is a view, each simulation starts with a determinization of it."""
+    steered: bool = False
+    """Playouts that are cut, or whose players have a policy (search/playouts.py)."""
+    widened: bool = False
+    """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
+
+
+PLAIN = Features()
+
+WIDENED = False
+"""Features.widened as the kernels see it; `search.engine` binds it."""

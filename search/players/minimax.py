@@ -1,0 +1,113 @@
+"""Players that look ahead by exhaustive search: minimax, negamax, alpha-beta; and the greedy one."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from games.errors import InvalidInput
+from games.game import FIRST, Game
+from games.spec import Options, Spec
+from search.alphabeta import MAX_DEPTH, Limits
+from search.lookahead import Foresight, lookahead_of
+from search.players.player import Choice, Player, Seen
+
+DEFAULT_DEPTH = 2
+MAX_SECONDS = 86_400.0
+_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
+
+
+class Minimax(Player):
+    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``).
+
+    Negamax is minimax with the signs written otherwise: it visits the same positions in the same order and
+    finds the same values, and so the two names stand for one kernel.
+    """
+
+    prunes = False
+
+    def __init__(
+        self, spec: str, game: Game, limits: Limits, evaluator: str, seconds: float | None = None
+    ) -> None:
+        super().__init__(spec)
+        self._limits, self._seconds = limits, seconds
+        self._lookahead = lookahead_of(game, evaluator)
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Minimax:
+        """Options: depth, evaluator, ties; alpha-beta also seconds and ordering."""
+        refuse_hidden(spec, game)
+        seconds, ordered = None, False
+        if cls.prunes:
+            seconds = _seconds(options)
+            ordered = options.choice("ordering", "priority", ("priority", "none")) == "priority"
+        depth = options.whole("depth", DEFAULT_DEPTH if seconds is None else MAX_DEPTH, 1, MAX_DEPTH)
+        ties = options.choice("ties", "random", ("random", "first"))
+        names = tuple(game.evaluators) or ("default",)
+        evaluator = options.choice("evaluator", names[0], names)
+        limits = lookahead_of(game, evaluator).limits(
+            min(depth, game.max_plies), prunes=cls.prunes, ordered=ordered, finds_ties=ties == "random"
+        )
+        return cls(str(spec), game, limits, evaluator, seconds)
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        if self._seconds is None:
+            found = self._lookahead.search(seen.state, self._limits)
+        else:
+            found = self._lookahead.deepen(seen.state, self._limits, self._seconds)
+        move = random.Random(seed).choice(found.best_moves)
+        value = found.value if seen.mover == FIRST else -found.value
+        return Choice(move, value, nodes=found.positions, thought=self._thought(seen, found))
+
+    def _thought(self, seen: Seen, found: Foresight) -> str:
+        text = f"depth {found.depth}, {found.positions:,} positions"
+        if self.prunes and self._seconds is None:
+            share = self._lookahead.share_cut(seen.state, found)
+            text += "" if share is None else f", {100 * share:.0f} % cut"
+        return text + (", to the end" if found.complete else "")
+
+
+class AlphaBeta(Minimax):
+    """Minimax that leaves out what cannot change its answer; to a depth, or for so much CPU time a move."""
+
+    prunes = True
+
+
+class Greedy(Player):
+    """The move of the highest priority, any of those; where a game has no priorities, minimax of depth 1."""
+
+    def __init__(self, spec: str, game: Game) -> None:
+        super().__init__(spec)
+        self._game = game
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Player:
+        """It has no options."""
+        refuse_hidden(spec, game)
+        if game.rules.priority is None:
+            return Minimax.from_options(spec, Options(Spec("minimax", {"depth": "1"}), "player"), game)
+        return cls(str(spec), game)
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        priority = self._game.calls.priority
+        assert priority is not None
+        looks = [priority(seen.state, move) for move in seen.legal]
+        best = [move for move, look in zip(seen.legal, looks, strict=True) if look == max(looks)]
+        return Choice(random.Random(seed).choice(best), nodes=len(looks))
+
+
+def refuse_hidden(spec: Spec, game: Game) -> None:
+    """Raise InvalidInput (field ``player``) if something is hidden in the game."""
+    if game.hidden_information:
+        accepted = f"a player that can do without seeing all ({game.name} has hidden information)"
+        raise InvalidInput("player", str(spec), accepted)
+
+
+def _seconds(options: Options) -> float | None:
+    text = options.text("seconds", "", re.compile(rf"|{_SECONDS.pattern}"), "seconds, such as 0.5")
+    if not text:
+        return None
+    seconds = float(text)
+    if not 0.0 < seconds <= MAX_SECONDS:
+        raise InvalidInput("player option seconds", text, f"more than 0 and at most {MAX_SECONDS:g}")
+    return seconds

@@ -1,0 +1,112 @@
+"""The player that searches: UCT in any of its forms, with every strategy."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+from games.errors import InvalidInput
+from games.game import Game
+from games.spec import Options, Spec
+from search.final_move import choose
+from search.opening import open_view
+from search.players.player import Choice, Player, Seen
+from search.request import HIDDEN_INFORMATION, IN_FLIGHT, PLAYOUT_POLICIES, STRATEGIES, SearchRequest
+from search.run_here import run_here
+from search.summary import root_children
+
+DEFAULT_SECONDS = 1.0
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "morris-thesis": {"exploration": math.sqrt(2.0)},
+    "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "final_move": "robust"},
+    "tictactoe-article": {"exploration": 0.141},
+}
+"""The exploration constants of the sources, on the scale of `SearchRequest.exploration`."""
+
+
+class Uct(Player):
+    """Searches each position anew, in this thread."""
+
+    def __init__(self, spec: str, request: SearchRequest) -> None:
+        super().__init__(spec)
+        self.request = request
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Uct:
+        """Options are fields of SearchRequest; some have shorter names. By default one lane, 1 s a move."""
+        preset = options.choice("preset", "none", ("none", *PRESETS))
+        asked: dict[str, Any] = dict(PRESETS.get(preset, {}))
+        for field, kind in _NUMBERS.items():
+            key = _SHORT.get(field, field)
+            number = options.number(key) if kind is float else options.integer(key)
+            if number is not None:
+                asked[field] = number
+        for field, accepted in _CHOICES.items():
+            key = _SHORT.get(field, field)
+            chosen = options.choice(key, "", ("", *accepted)) if key in spec.options else ""
+            if chosen:
+                asked[field] = chosen
+        asked["solver"] = options.choice("solver", "no", ("no", "yes")) == "yes"
+        asked.setdefault("strategy", "root")
+        asked.setdefault("lanes", 1)
+        if "simulations" not in asked:
+            asked.setdefault("seconds", DEFAULT_SECONDS)
+        try:
+            return cls(str(spec), SearchRequest(game=game.spec, **asked))
+        except InvalidInput as error:
+            field = _SHORT.get(error.field, error.field)
+            raise InvalidInput(f"player option {field}", error.value, error.accepted) from None
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        request = replace(self.request, seed=seed)
+        opened = open_view(request, seen.game, seen.state, seen.mover, len(seen.legal))
+        strategy = opened[2]
+        ran = run_here(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
+        children = [child for child in root_children(strategy.tree, seen.mover) if child.visits > 0]
+        best = choose(children, request.final_move)
+        told = [
+            f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
+            for child in children[:3]
+        ]
+        thought = f"{ran.simulations:,} simulations: {', '.join(told)}{'; proven' if ran.proven else ''}"
+        return Choice(best.move, best.value, ran.simulations, strategy.tree_nodes(), thought)
+
+
+_SHORT = {
+    "exploration": "c",
+    "first_play_urgency": "fpu",
+    "playout_policy": "policy",
+    "exploration_scale": "scale",
+    "hidden_information": "hidden",
+    "memory_mb": "memory",
+}
+"""What an option is called in a spec, where that is not the field's name."""
+
+_NUMBERS: dict[str, type] = {
+    "simulations": int,
+    "seconds": float,
+    "exploration": float,
+    "first_play_urgency": float,
+    "lanes": int,
+    "rounds": int,
+    "anticipation": float,
+    "perturbation": float,
+    "lane_exploration": float,
+    "staleness": int,
+    "batch": int,
+    "playouts_per_leaf": int,
+    "widening": int,
+    "playout_plies": int,
+    "memory_mb": int,
+}
+_CHOICES = {
+    "strategy": STRATEGIES,
+    "final_move": ("robust", "max", "robust-max", "secure"),
+    "playout_policy": PLAYOUT_POLICIES,
+    "exploration_scale": ("fixed", "spread"),
+    "in_flight": IN_FLIGHT,
+    "hidden_information": HIDDEN_INFORMATION,
+}

@@ -1,0 +1,93 @@
+"""What a leaf's position turns out to be worth: a playout, whole and at random or steered.
+
+`search.engine` binds one of the two as the loop's `leaf_playout`: searches that steer nothing
+run the same code as if there were nothing to steer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from games.rng import Stream
+from games.rules import State
+from games.unbound import (
+    current_player,
+    determinize,
+    evaluate,
+    greedy_move,
+    is_terminal,
+    play,
+    playout,
+    random_move,
+    returns,
+)
+from search.selection import Knobs
+
+if TYPE_CHECKING:
+    from search.kernel import Workspace
+
+PLAYOUTS, PLIES = 0, 1
+"""The fields of `Workspace.tally`."""
+
+RANDOM, GREEDY = 0, 1
+"""How a player moves in a playout; the values of Knobs.first_policy and second_policy."""
+POLICIES = {"random": RANDOM, "greedy": GREEDY}
+
+NO_CUT = 2**31 - 1
+
+
+def whole_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
+    """Generic: the first player's return of a uniformly random game from work.state, an unfinished position.
+
+    Workspace and stream are modified in place.
+    """
+    work.tally[PLAYOUTS] += 1
+    work.tally[PLIES] += playout(work.state, work.moves, stream)
+    return returns(work.state)
+
+
+def steered_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
+    """Generic: the same, with each player's own policy and cut after knobs.playout_plies plies.
+
+    A playout that was cut is worth what `evaluate` says. It keeps to all the rules, those on
+    repetition too, which a game's own `playout` may leave out.
+    """
+    state = work.state
+    plies = 0
+    while plies < knobs.playout_plies and not is_terminal(state):
+        policy = knobs.first_policy if current_player(state) == 0 else knobs.second_policy
+        if policy == GREEDY:
+            move = greedy_move(state, work.moves, stream)
+        else:
+            move = random_move(state, work.moves, stream)
+        play(state, np.int64(move))
+        plies += 1
+    work.tally[PLAYOUTS] += 1
+    work.tally[PLIES] += plies
+    if is_terminal(state):
+        return returns(state)
+    return evaluate(state)
+
+
+def leaf_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
+    """Stands for one of the two above until `search.engine` binds it."""
+    raise NotImplementedError("search.engine binds this")
+
+
+def sample_leaves(
+    root_state: State, knobs: Knobs, values: npt.NDArray[np.float64], stream: Stream, work: Workspace
+) -> None:
+    """Generic: write what random children of the root turn out to be worth, one playout from each.
+
+    ``values`` ([n], the first player's viewpoint), workspace and stream are modified in place.
+    """
+    for i in range(len(values)):
+        determinize(root_state, work.state, stream)
+        play(work.state, np.int64(random_move(work.state, work.moves, stream)))
+        if is_terminal(work.state):
+            values[i] = returns(work.state)
+        else:
+            values[i] = leaf_playout(knobs, work, stream)

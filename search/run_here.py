@@ -1,0 +1,75 @@
+"""A whole search in this thread, one job after the other: no worker, no clock but the caller's.
+
+The same jobs in the same order as anywhere else, so the same statistics as on a cluster
+(under a budget in simulations). For players, who think about many positions in turn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from search.job import Context, Job
+from search.plan import JOB_S, MIN_ROUNDS, Plan
+from search.strategies import Strategy
+from search.tree import UNPROVEN
+from search.worker import Worker
+
+SHORTEST_JOB_S = 0.001
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a search took."""
+
+    simulations: int
+    playouts: int
+    proven: bool
+    seconds: float
+    """By the caller's clock."""
+
+
+def run_here(
+    context: Context, plan: Plan | None, strategy: Strategy, nominal_per_s: float, clock: Callable[[], float]
+) -> Ran:
+    """Run the search to its end; the strategy's tree holds what it found.
+
+    Without a plan the budget is the request's seconds, by ``clock``; ``nominal_per_s`` is the
+    first guess at how many simulations those allow. At least one job is run.
+    """
+    worker = Worker()
+    worker.prepare(context)
+    began = clock()
+    simulations = playouts = 0
+    rate = nominal_per_s / 2
+    waiting: deque[Job] = deque()
+
+    def size_of_next() -> int:
+        if plan is not None:
+            return plan.size(strategy.issued) if strategy.issued < plan.jobs else 0
+        assert context.request.seconds is not None
+        left_s = context.request.seconds - (clock() - began)
+        if left_s <= 0 and strategy.issued:
+            return 0
+        per_round = context.request.seconds / (strategy.lanes * (context.request.rounds or MIN_ROUNDS))
+        return max(1, round(rate * max(SHORTEST_JOB_S, min(JOB_S, per_round, left_s / 2))))
+
+    while True:
+        while strategy.ready and (size := size_of_next()):
+            waiting.append(strategy.next_job(size))
+        out_of_time = plan is None and clock() - began >= (context.request.seconds or 0.0)
+        if not waiting or (out_of_time and strategy.absorbed):
+            break
+        job = waiting.popleft()
+        started = clock()
+        done = worker.run(context, job)
+        took_s = clock() - started
+        strategy.absorb(job, done)
+        simulations += done.simulations
+        playouts += done.playouts
+        if took_s > 0 and done.simulations:
+            rate += 0.5 * (done.simulations / took_s - rate)
+        if strategy.proven != UNPROVEN:
+            break
+    return Ran(simulations, playouts, strategy.proven != UNPROVEN, clock() - began)

@@ -1,0 +1,5 @@
+"""``python -m tests.games.playthroughs``: write all recordings anew."""
+
+from tests.games.playthroughs import write
+
+write()

@@ -1,0 +1,157 @@
+"""The players `uct` and `flat`: the same searches as elsewhere, within their budgets."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import games
+from games.errors import InvalidInput
+from search.opening import open_search, open_view
+from search.players import Choice, Player, Seen, describe, names, player_of
+from search.players.flat import _worth
+from search.request import SearchRequest
+from search.run_here import run_here
+from search.summary import digest
+from tests.games.common import JIT
+from tests.search.common import digest_of_search
+
+
+def seen_at(spec: str, moves: str = "") -> Seen:
+    """What the player to move sees after so many moves."""
+    game = games.load(spec)
+    state = game.initial_state()
+    game.play_text(state, moves.split())
+    mover = int(game.calls.current_player(state))
+    return Seen(game, game.observation(state, mover), mover, tuple(game.legal_moves(state)))
+
+
+def ask(player: str, spec: str, moves: str = "", seed: int = 1) -> Choice:
+    seen = seen_at(spec, moves)
+    choice = player_of(player, seen.game).choose(seen, seed)
+    assert choice.move in seen.legal
+    return choice
+
+
+STRATEGIES = [
+    {"strategy": "root", "lanes": 1},
+    {"strategy": "root", "lanes": 5},
+    {"strategy": "tree", "lanes": 4},
+    {"strategy": "tree", "lanes": 3, "rounds": 4, "staleness": 2},
+    {"strategy": "leaf", "lanes": 4},
+]
+
+
+@pytest.mark.parametrize("asked", STRATEGIES)
+@pytest.mark.parametrize("spec", ["tictactoe", "battleship:size=5,fleet=2-2"])
+def test_a_search_run_here_is_the_search_run_anywhere(spec: str, asked: dict[str, object]) -> None:
+    request = SearchRequest(game=spec, simulations=3001 if JIT else 301, seed=4, **asked)  # type: ignore[arg-type]
+    seen = seen_at(spec)
+    opened = open_view(request, seen.game, seen.state, seen.mover, len(seen.legal))
+    ran = run_here(*opened, 1000.0, time.thread_time)
+    assert ran.simulations == request.simulations
+    assert digest(opened[2].tree) == digest_of_search(game=spec, simulations=ran.simulations, seed=4, **asked)
+
+
+def test_a_budget_in_seconds_is_cpu_time() -> None:
+    for player in ("uct:seconds=0.3", "uct:seconds=0.3,strategy=tree,lanes=8", "flat:seconds=0.3"):
+        ask(player, "tictactoe")
+        began = time.thread_time()
+        choice = ask(player, "tictactoe")
+        assert 0.29 < time.thread_time() - began < 0.6
+        assert choice.simulations > 100
+
+
+def test_a_clock_that_stands_still_ends_no_search_early() -> None:
+    """The budget is by the clock that is given and no other."""
+    ticks = iter(range(10_000))
+    request = SearchRequest(game="tictactoe", seconds=5.0, strategy="root", lanes=1)
+    seen = seen_at("tictactoe")
+    ran = run_here(*open_view(request, seen.game, seen.state, 0, 9), 100.0, lambda: next(ticks) / 10)
+    assert 5.0 <= ran.seconds < 5.5
+
+
+@pytest.mark.parametrize(
+    "player",
+    ["uct:simulations=4000,solver=yes", "uct:simulations=4000", "flat:simulations=4000,value=mean"],
+)
+def test_they_take_a_win_and_see_a_threat(player: str) -> None:
+    player = player if JIT else player.replace("4000", "400")
+    # b2 is the only cell that wins, and then the only one that does not lose.
+    assert ask(player, "tictactoe", "a1 a2 c3 c2").move == games.load("tictactoe").parse_move(
+        seen_at("tictactoe", "a1 a2 c3 c2").state, "b2"
+    )
+    seen = seen_at("tictactoe", "a1 a2 c3")
+    assert ask(player, "tictactoe", "a1 a2 c3").move == seen.game.parse_move(seen.state, "b2")
+
+
+def test_a_solved_position_is_said_to_be_proven() -> None:
+    choice = ask("uct:simulations=2000,solver=yes", "tictactoe", "a1 b1 a2 b2")
+    assert choice.value == 1.0
+    assert "proven" in choice.thought
+    assert choice.simulations < 2000
+
+
+def test_the_same_seed_gives_the_same_move() -> None:
+    for player in (
+        "uct:simulations=500",
+        "flat:simulations=500",
+        "uct:simulations=500,playout_plies=3,policy=greedy",
+    ):
+        first, again = (ask(player, "gomoku:size=5", seed=7) for _ in range(2))
+        assert first == again
+    moves = {ask("flat:simulations=50", "gomoku:size=5", seed=seed).move for seed in range(12)}
+    assert len(moves) > 1
+
+
+def test_presets_are_the_constants_of_the_sources() -> None:
+    game = games.load("tictactoe")
+    for preset, c in (("morris-thesis", 1.414), ("thud-thesis", 0.919), ("tictactoe-article", 0.141)):
+        player: Player = player_of(f"uct:preset={preset}", game)
+        assert player.request.exploration == pytest.approx(c, abs=0.001)  # type: ignore[attr-defined]
+    own = player_of("uct:preset=thud-thesis,c=0.5", game)
+    assert own.request.exploration == 0.5  # type: ignore[attr-defined]
+
+
+def test_mean_median_and_mode() -> None:
+    values = np.array([[1.0, 0.0, 0.0, -1.0, 1.0, 0.5], [-1.0, -1.0, 1.0, 1.0, 0.2, 0.2]])
+    assert _worth(values, "mean").tolist() == pytest.approx([0.25, 0.4 / 6])
+    assert _worth(values, "median").tolist() == [0.25, 0.2]
+    assert _worth(values, "mode").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("player", "field"),
+    [
+        ("nobody", "player"),
+        ("uct:simulations=0", "player option simulations"),
+        ("uct:simulations=many", "player option simulations"),
+        ("uct:seconds=1,simulations=5", "player option budget"),
+        ("uct:c=-1", "player option c"),
+        ("uct:depth=3", "player option"),
+        ("uct:strategy=trunk", "player option strategy"),
+        ("uct:policy=clever", "player option policy"),
+        ("flat:value=best", "player option value"),
+        ("random:seconds=1", "player option"),
+    ],
+)
+def test_a_wrong_spec_is_named(player: str, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        player_of(player, games.load("tictactoe"))
+    assert caught.value.field == field
+
+
+def test_every_player_says_what_it_is() -> None:
+    assert {"uct", "flat", "random"} <= set(names())
+    assert all(describe(name) for name in names())
+
+
+def test_hidden_fleets_are_shot_at_by_what_was_seen() -> None:
+    spec = "battleship:size=5,fleet=2-2,task=solo"
+    simulations = 3000 if JIT else 300
+    for player in (f"uct:simulations={simulations},playout_plies=1", f"flat:simulations={simulations}"):
+        assert ask(player, spec).move < 25
+    search = open_search(SearchRequest(game=spec, simulations=10, playout_plies=1))
+    assert search.context.features == (True, True, False)

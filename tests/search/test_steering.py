@@ -1,0 +1,225 @@
+"""Playouts that are cut or follow a policy, progressive unpruning, and C scaled by the spread of values."""
+
+from __future__ import annotations
+
+import math
+from statistics import pstdev
+
+import numpy as np
+import pytest
+
+import games
+from games.errors import InvalidInput
+from games.game import Game, State
+from games.jit import njit
+from games.rng import below, new_stream
+from games.tictactoe import TicTacToe
+from search.engine import engine_of
+from search.features import Features
+from search.knobs import knobs_of
+from search.opening import open_search
+from search.playouts import GREEDY, NO_CUT, RANDOM
+from search.request import PLAYOUT_POLICIES, SearchRequest
+from search.selection import Knobs
+from search.tree import ROOT, capacity_for, new_tree
+from search.widening import FIRST_VISITS, GROWTH, allowed
+from tests.games.common import JIT, plain
+from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, nodes_of
+from tests.search.naive import NaiveSearch, Node, best_child
+
+_below, _allowed = plain(below), plain(allowed)
+WEIGHTS = np.array([2.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 2.0])
+"""What a cell of tic-tac-toe is worth at first sight."""
+
+
+@njit
+def weight(state: State, move: int) -> float:
+    return float(WEIGHTS[move])
+
+
+@njit
+def stones(state: State) -> float:
+    """A number in [-1, 1] that tells positions apart."""
+    total = 0.0
+    for i in range(len(state)):
+        total += (i + 1) * float(state[i] % 3)
+    return (total % 7.0) / 3.5 - 1.0
+
+
+class Weighted(TicTacToe):
+    """Tic-tac-toe with opinions."""
+
+    name = "weighted"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rules = self.rules._replace(priority=weight, evaluate=stones)
+
+
+class Naive(NaiveSearch):
+    """The naive search, steered, with the same draws."""
+
+    def __init__(self, game: Game, root_state: State, stream: object, widened: bool) -> None:
+        super().__init__(game, root_state, stream)  # type: ignore[arg-type]
+        self.widened = widened
+
+    def _simulate_once(self, knobs: Knobs) -> None:
+        self.knobs = knobs
+        super()._simulate_once(knobs)
+
+    def _evaluate(self, state: State) -> float:
+        calls, knobs = self.game.calls, self.knobs
+        for _ in range(knobs.playout_plies):
+            if calls.is_terminal(state):
+                break
+            legal = self._legal(state)
+            policy = (knobs.first_policy, knobs.second_policy)[int(calls.current_player(state))]
+            if policy == GREEDY:
+                legal = self._best(legal)
+            calls.play(state, legal[int(_below(self.stream, len(legal)))])
+        return float(calls.returns(state) if calls.is_terminal(state) else calls.evaluate(state))
+
+    def _best(self, moves: list[int]) -> list[int]:
+        top = max(WEIGHTS[move] for move in moves)
+        return [move for move in moves if WEIGHTS[move] == top]
+
+    def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
+        if self.widened and len(node.children) >= _allowed(knobs, node.visits + node.unobserved):
+            return node.children[best_child(knobs, node, mover)[0]], False
+        return super()._choose(knobs, node, state, mover)
+
+    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int:
+        if not self.widened:
+            return super()._untried(knobs, node, legal)
+        chosen, top, found = -1, -math.inf, 0
+        tried = {child.move for child in node.children}
+        for move in legal:
+            if move in tried:
+                continue
+            if WEIGHTS[move] > top:
+                top, found = WEIGHTS[move], 0
+            if WEIGHTS[move] == top:
+                found += 1
+                if _below(self.stream, found) == 0:
+                    chosen = move
+        return chosen
+
+
+def same_trees(knobs: Knobs, features: Features, simulations: int, seed: int) -> Node:
+    """Both searches from the start; the tree that they agree on."""
+    game = Weighted()
+    engine = engine_of(game, features)
+    tree, work = new_tree(capacity_for(2**26, simulations)), engine.new_workspace()
+    naive = Naive(game, game.initial_state(), new_stream(seed), features.widened)
+    with np.errstate(over="ignore"):
+        engine.simulate(tree, knobs, game.initial_state(), simulations, new_stream(seed), work)
+        naive.simulate(knobs, simulations)
+    assert nodes_of(tree) == naive.root
+    return naive.root
+
+
+@pytest.mark.parametrize("plies", [0, 1, 3, NO_CUT])
+@pytest.mark.parametrize("policies", [(RANDOM, RANDOM), (GREEDY, GREEDY), (RANDOM, GREEDY), (GREEDY, RANDOM)])
+def test_steered_playouts_follow_their_policies_and_are_cut(plies: int, policies: tuple[int, int]) -> None:
+    knobs = KNOBS._replace(playout_plies=plies, first_policy=policies[0], second_policy=policies[1])
+    same_trees(knobs, Features(steered=True), 400 if JIT else 100, seed=plies % 7)
+
+
+@pytest.mark.parametrize("widening", [1, 2, 5, 20])
+@pytest.mark.parametrize("urgency", [math.inf, 0.3])
+def test_widened_nodes_begin_with_the_best_looking_moves(widening: int, urgency: float) -> None:
+    knobs = KNOBS._replace(widening=widening, first_play_urgency=urgency, playout_plies=NO_CUT)
+    simulations = 600 if JIT else 150
+    root = same_trees(knobs, Features(steered=True, widened=True), simulations, seed=widening)
+    # The children came in the order of their weights.
+    came = [WEIGHTS[child.move] for child in root.children]
+    assert came == sorted(came, reverse=True)
+    assert len(root.children) <= min(9, _allowed(knobs, simulations))
+
+
+def test_the_number_of_moves_grows_as_published() -> None:
+    knobs = KNOBS._replace(widening=5)
+    for k in range(5, 40):
+        visits = FIRST_VISITS * GROWTH ** (k - 5)
+        assert _allowed(knobs, math.ceil(visits) + 1) == k
+        assert k == 5 or _allowed(knobs, math.floor(visits) - 1) == k - 1
+
+
+def test_uncut_random_playouts_are_whole_playouts() -> None:
+    """Steering that asks for nothing changes nothing but the draws' order."""
+    game = games.load("gomoku:size=5")
+    means = []
+    for features in (Features(), Features(steered=True)):
+        engine = engine_of(game, features)
+        tree = new_tree(capacity_for(2**26, 3000))
+        simulations = 3000 if JIT else 300
+        with np.errstate(over="ignore"):
+            engine.simulate(
+                tree, KNOBS, game.initial_state(), simulations, new_stream(5), engine.new_workspace()
+            )
+        means.append(tree.total_value[ROOT] / tree.visits[ROOT])
+    assert means[0] == pytest.approx(means[1], abs=0.12 if JIT else 0.4)
+
+
+REQUESTS = [
+    {"playout_plies": 4},
+    {"playout_policy": "greedy"},
+    {"playout_policy": "random-greedy", "playout_plies": 6, "exploration_scale": "fixed"},
+    {"widening": 4, "playout_plies": 2},
+]
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_placement_changes_nothing(strategy: str, asked: dict[str, object]) -> None:
+    simulations = 4000 if JIT else 200
+    request = {"game": "gomoku:size=5", "strategy": strategy, "lanes": 3, "simulations": simulations}
+    assert digest_of_search(**request, **asked) == digest_of_search(ChaosExecutor(4), 3, **request, **asked)
+
+
+@pytest.mark.parametrize(("spec", "low", "high"), [("tictactoe", 0.8, 1.0), ("thud:ruleset=seed", 0.01, 0.6)])
+def test_the_spread_scales_exploration_and_perturbation(spec: str, low: float, high: float) -> None:
+    fixed = open_search(SearchRequest(game=spec, simulations=100))
+    scaled = open_search(SearchRequest(game=spec, simulations=100, exploration_scale="spread"))
+    scale = scaled.context.exploration_scale
+    assert fixed.context.exploration_scale == 1.0
+    assert low < scale < high
+    assert knobs_of(scaled.context).exploration == knobs_of(fixed.context).exploration * scale
+
+
+def test_the_spread_is_that_of_the_positions_after_the_root_moves() -> None:
+    game = Weighted()
+    engine = engine_of(game, Features(steered=True))
+    values = np.zeros(200)
+    with np.errstate(over="ignore"):
+        engine.sample_leaves(
+            game.initial_state(),
+            KNOBS._replace(playout_plies=0),
+            values,
+            new_stream(3),
+            engine.new_workspace(),
+        )
+    expected = set()
+    for move in range(9):
+        state = game.initial_state()
+        game.calls.play(state, move)
+        expected.add(float(game.calls.evaluate(state)))  # type: ignore[misc]
+    assert set(values.tolist()) == expected
+    assert pstdev(values.tolist()) > 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("playout_policy", "clever"),
+        ("playout_policy", "greedy-"),
+        ("playout_plies", -1),
+        ("widening", 0),
+        ("exploration_scale", "wide"),
+    ],
+)
+def test_wrong_values_are_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        SearchRequest(game="thud", **{field: value})  # type: ignore[arg-type]
+    assert caught.value.field == field
+    assert PLAYOUT_POLICIES[:2] == ("random", "greedy")
