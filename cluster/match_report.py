@@ -21,6 +21,10 @@ OPEN = "open"
 
 def line(match: Match, elapsed_s: float) -> str:
     """The standing as one plain line."""
+    if not match.done:
+        return (
+            f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
+        )
     standing = match.standing()
     parts = [
         f"{terminal.count(match.done)} of {terminal.count(match.games)} games",

@@ -279,7 +279,7 @@ def test_a_game_file_travels_with_the_match(
 ) -> None:
     monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path / "cache"))
     path = write(tmp_path)
-    request = MatchRequest(path, "random", "first", 8)
+    request = MatchRequest(path, "uct:simulations=50", "first", 8)
     context, _ = open_match(request, make)
     inline_match = in_process(request, tmp_path / "inline")
     os.rename(path, path + ".gone")
