@@ -440,3 +440,19 @@ def test_the_board_shows_hits_and_no_ship() -> None:
         ".... ....",
         "...x ..o.",
     ]
+
+
+def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
+    game = games.load("battleship:size=4,fleet=3-2-2")
+    state = game.parse_position("4/4/4/3x fleet=b1d1,a2b2,a3b3 | 4/4/4/2o1 fleet=d1d3,a2b2,a3b3")
+    seen = []
+    for owner in (games.FIRST, games.SECOND):
+        board = game.secret(state, owner)
+        assert board is not None
+        seen.append(["".join(cell.text for cell in row) for row in board.rows])
+    assert seen[games.FIRST] == ["....", "33.1", "22.1", "..o1"], "the fleet that the second player shoots at"
+    assert seen[games.SECOND] == ["....", "33..", "22..", ".11X"]
+    assert game.secret(game.initial_state(), games.FIRST) is None, "not dealt"
+    solo = games.load("battleship:size=4,fleet=2,task=solo")
+    dealt = solo.parse_position("4/4/4/4 fleet=a1b1")
+    assert solo.secret(dealt, games.FIRST) is None, "a shooter alone has none"
