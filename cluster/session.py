@@ -31,7 +31,10 @@ class Session:
     coordinator: Coordinator
     executor: Executor
     clock: Callable[[], float] = time.monotonic
-    started_s: float = 0.0
+    elapsed_before_s: float = 0.0
+    """What the search had taken when it was interrupted: it goes on from there."""
+    started_s: float | None = None
+    """As if it had run without a break; None until it runs."""
     finished_s: float | None = None
     cancelled: bool = False
     failed: bool = False
@@ -43,6 +46,8 @@ class Session:
 
     @property
     def elapsed_s(self) -> float:
+        if self.started_s is None:
+            return self.elapsed_before_s
         return (self.clock() if self.finished_s is None else self.finished_s) - self.started_s
 
     @property
@@ -59,9 +64,9 @@ class Session:
     def run(self, observers: tuple[Observer, ...] = ()) -> SearchResult:
         """Run to the end; raises SearchFailed. The executor is left open for the next search."""
         coordinator, executor = self.coordinator, self.executor
-        self.started_s = self.clock()
+        self.started_s = self.clock() - self.elapsed_before_s
         try:
-            executor.submit(coordinator.start())
+            executor.submit(coordinator.start(self.elapsed_s))
             while not coordinator.finished:
                 for event in executor.wait(self._patience()):
                     if isinstance(event, JobDone):

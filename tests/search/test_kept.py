@@ -77,7 +77,9 @@ def test_so_does_a_search_whose_memory_is_used_up(kind: str) -> None:
     """What a full arena refuses depends on its free blocks: they must be the same ones."""
     request = SearchRequest(
         "gomoku:size=5",
-        **{**KINDS[kind], "lanes": 2},
+        strategy=kind,
+        lanes=2,
+        playouts_per_leaf=1,
         simulations=60_000 if JIT else 600,
         memory_mb=1,
         seed=3,
