@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import games
-import search
+import search as searching
 from cluster.archive import BadArchive, read_arrays, read_description, write_archive
 from cluster.coordinator import Coordinator
 from cluster.session import Session
@@ -80,10 +80,8 @@ class Checkpoint:
         """What somebody who goes on from it should know."""
         if self.code == code_of_searches():
             return []
-        return [
-            f"{self.path} was written by other code (Banyan {self.banyan}): the answer may differ from "
-            "that of a search without a break"
-        ]
+        line = f"{self.path} was written by other code (Banyan {self.banyan}): the answer may differ from "
+        return [line + "that of a search without a break"]
 
 
 def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
@@ -129,10 +127,10 @@ class Keeper:
         self._clock = clock
         self._due_s = 0.0
 
-    def begin(self, session: Session) -> None:
-        """Keep the session as it stands. Raises InvalidInput (checkpoint) if it cannot be."""
+    def begin(self, opened: Opened) -> None:
+        """Keep a search before it runs. Raises InvalidInput (checkpoint) if it cannot be."""
         try:
-            self._write(session)
+            self._write(opened.coordinator, opened.elapsed_s)
         except OSError as error:
             accepted = f"a file that can be written ({error.strerror})"
             raise InvalidInput("checkpoint", str(self.path), accepted) from None
@@ -145,17 +143,17 @@ class Keeper:
     def keep(self, session: Session) -> None:
         """Keep the session as it stands, or warn."""
         try:
-            self._write(session)
+            self._write(session.coordinator, session.elapsed_s)
         except OSError as error:
             self._warn(f"{self.path}: the checkpoint could not be written: {error.strerror}")
 
-    def _write(self, session: Session) -> None:
+    def _write(self, coordinator: Coordinator, elapsed_s: float) -> None:
         started = self._clock()
         try:
-            write_archive(self.path, _described(session), session.coordinator.state())
+            write_archive(self.path, _described(coordinator, elapsed_s), coordinator.state())
             self.written += 1
         finally:
-            self._due_s = session.elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
+            self._due_s = elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
 
 
 def refuse_unfinished(path: Path) -> None:
@@ -174,15 +172,15 @@ def refuse_unfinished(path: Path) -> None:
 def code_of_searches() -> str:
     """16 hex digits over the source of rules and search: what equal digests rely on."""
     sha = hashlib.sha256()
-    for package in (games, search):
+    for package in (games, searching):
         folder = Path(package.__path__[0])
         for file in sorted(folder.rglob("*.py")):
             sha.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
     return sha.hexdigest()[:16]
 
 
-def _described(session: Session) -> dict[str, Any]:
-    stopped_by = session.coordinator.stopped_by
+def _described(coordinator: Coordinator, elapsed_s: float) -> dict[str, Any]:
+    search, stopped_by = coordinator.search, coordinator.stopped_by
     try:
         banyan = version("banyan-mcts")
     except PackageNotFoundError:
@@ -190,9 +188,9 @@ def _described(session: Session) -> dict[str, Any]:
     return {
         "banyan": banyan,
         "code": code_of_searches(),
-        "request": asdict(session.search.request),
-        "game_source": session.search.context.game_source,
-        "elapsed_s": session.elapsed_s,
+        "request": asdict(search.request),
+        "game_source": search.context.game_source,
+        "elapsed_s": elapsed_s,
         "stopped_by": stopped_by if stopped_by in OVER else None,
     }
 

@@ -217,7 +217,7 @@ class Coordinator:
         )
         self.stopped_by = stopped_by
         require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
-        self.counters.resumed += 1
+        self.counters.resumed += not self.finished
 
     def _issue(self, elapsed_s: float) -> list[Job]:
         """Make all jobs that can be made."""

@@ -24,14 +24,17 @@ from search.tree import (
     ROOT,
     USED,
     Tree,
-    counts_availability,
     num_children,
 )
 
 MOST_VISITS = 2**31 - 1
 EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
 """What a slot is: not accounted for, a node, the end of a block that has room left, part of a free block."""
-_COLUMNS = ("total_value", "visits", "unobserved", "children", "move", "shape")
+
+
+def _columns(tree: Tree) -> list[str]:
+    """The arrays of the tree that have a number for each slot; what it does not count has one of length 1."""
+    return [name for name in tree._fields if name not in ("free", "counts") and len(getattr(tree, name)) > 1]
 
 
 @cached_njit
@@ -110,9 +113,7 @@ def pack(tree: Tree) -> Arrays:
             blocks.append(block)
             lengths[size_class] += 1
             block = int(tree.children[block])
-    arrays: Arrays = {name: getattr(tree, name)[:used][is_node] for name in _COLUMNS}
-    if counts_availability(tree):
-        arrays["available"] = tree.available[:used][is_node]
+    arrays: Arrays = {name: getattr(tree, name)[:used][is_node] for name in _columns(tree)}
     return arrays | {
         "counts": tree.counts.copy(),
         "nodes": np.packbits(is_node),
@@ -129,7 +130,7 @@ def unpack(tree: Tree, arrays: Arrays) -> None:
     bits = take(arrays, "nodes", np.uint8, (used + 7) // 8)
     is_node = np.unpackbits(bits, count=used).view(np.bool_)
     require(int(is_node.sum()) == nodes and is_node[ROOT], "the tree's nodes are not as many as it says")
-    for name in _COLUMNS + (("available",) if counts_availability(tree) else ()):
+    for name in _columns(tree):
         column = getattr(tree, name)
         column[:used][is_node] = take(arrays, name, column.dtype, nodes)
     for name in ("visits", "unobserved"):

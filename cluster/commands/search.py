@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,12 +11,19 @@ from cluster.commands.options import (
     ALGORITHM,
     BUDGET,
     OUTPUT,
-    PLACE,
+    AddressOption,
+    CheckpointEveryOption,
+    ExecutorOption,
     GameArgument,
+    JobTimeoutOption,
     JsonOption,
+    MetricsHostOption,
+    MetricsPortOption,
     MovesOption,
     NoColorOption,
     PositionOption,
+    ProgressOption,
+    WorkersOption,
     colour_wanted,
 )
 
@@ -212,56 +220,27 @@ def search(
             metavar="N", help="leaf: playouts from each (by the game's cost).", rich_help_panel=ALGORITHM
         ),
     ] = None,
-    workers: Annotated[
-        str,
+    workers: WorkersOption = "auto",
+    executor: ExecutorOption = "ray",
+    address: AddressOption = None,
+    job_timeout: JobTimeoutOption = None,
+    checkpoint: Annotated[
+        Path | None,
         typer.Option(
-            metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE
-        ),
-    ] = "auto",
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="ray|inline",
-            help="Ray, or this process alone, which starts quicker.",
-            rich_help_panel=PLACE,
-        ),
-    ] = "ray",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (or auto); otherwise Ray is started here.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    job_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="How long a job may take before its worker counts as hung (30).",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(metavar="PORT", help="Serve Prometheus metrics while it runs.", rich_help_panel=OUTPUT),
-    ] = None,
-    metrics_host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to serve them.", rich_help_panel=OUTPUT)
-    ] = "127.0.0.1",
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Show how it goes, on standard error: live on a terminal, else a line a second.",
+            metavar="FILE",
+            help="Keep the search in FILE, so that banyan resume FILE can go on with it.",
             rich_help_panel=OUTPUT,
         ),
-    ] = True,
+    ] = None,
+    checkpoint_every: CheckpointEveryOption = None,
+    metrics_port: MetricsPortOption = None,
+    metrics_host: MetricsHostOption = "127.0.0.1",
+    progress: ProgressOption = True,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.launch import Output, Place, run_search
+    from cluster.launch import Keep, Output, Place, run_search
     from cluster.position import split_moves
     from search.request import DEFAULT_MEMORY_MB, DEFAULT_SECONDS, SearchRequest
 
@@ -305,7 +284,8 @@ def search(
         **{name: value for name, value in asked.items() if value is not None},
     )
     place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
-    return run_search(request, place, Output(json_output, progress, colour_wanted(no_color)))
+    output = Output(json_output, progress, colour_wanted(no_color))
+    return run_search(request, place, output, keep=Keep.of(checkpoint, checkpoint_every))
 
 
 def parse_workers(text: str) -> int | None:
