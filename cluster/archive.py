@@ -177,7 +177,7 @@ def _opened(file: IO[bytes]) -> zipfile.ZipFile:
     if not names or names[0] != f"{HEAD}.npy" or len(names) > MOST_ARRAYS or len(set(names)) < len(names):
         raise BadArchive("a checkpoint with a description and arrays")
     if sum(member.file_size for member in members) > MOST_EXPANSION * size + ROOM:
-        raise BadArchive("a checkpoint whose arrays are as large as they can be in a file of this size")
+        raise BadArchive(f"a checkpoint that is not {MOST_EXPANSION} times as large when it is read")
     return archive
 
 

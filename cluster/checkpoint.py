@@ -202,13 +202,14 @@ def _request_of(values: dict[str, Any]) -> SearchRequest:
     for name, value in values.items():
         if name not in hints:
             raise BadArchive(f"a checkpoint of a search without {name!r}, which is not known here")
-        if name == "moves" and isinstance(value, list) and all(isinstance(move, str) for move in value):
-            read[name] = tuple(value)
-            continue
         kinds = get_args(hints[name]) or (hints[name],)
-        if type(value) not in kinds and not (float in kinds and type(value) is int):
+        if name == "moves":
+            fits = isinstance(value, list) and all(isinstance(move, str) for move in value)
+        else:
+            fits = type(value) in kinds or (float in kinds and type(value) is int)
+        if not fits:
             raise BadArchive(f"a checkpoint of a search whose {name} is not {value!r}")
-        read[name] = value
+        read[name] = tuple(value) if name == "moves" else value
     if "game" not in read:
         raise BadArchive("a checkpoint of a search of a game")
     try:

@@ -21,7 +21,7 @@ from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
-from cluster.session import Session
+from cluster.session import Observer, Session
 from games.errors import InvalidInput
 from search.engine import engine_of
 from search.opening import Search, open_search
@@ -110,15 +110,12 @@ def _run(begin: Callable[[], Opened], place: Place, output: Output, keep: Keep |
 
                 metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
                 stack.callback(metrics.close)
-            keeper = (
-                None if keep is None else Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
-            )
             opened = begin()
             coordinator, search = opened.coordinator, opened.coordinator.search
-            if coordinator.finished:
-                # There is but its answer to show.
-                keeper = None
-            if keeper is not None:
+            keeper = None
+            # Of a search that is over there is but the answer to show.
+            if keep is not None and not coordinator.finished:
+                keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
                 keeper.begin(opened)
             with starting(errors, place):
                 executor = _open_executor(search, place, interruption, stack, errors)
@@ -128,7 +125,7 @@ def _run(begin: Callable[[], Opened], place: Place, output: Output, keep: Keep |
             if metrics is not None:
                 metrics.watch(session)
             with Progress(errors, search.request, enabled=output.progress) as progress:
-                result = _run_session(session, progress, keeper)
+                result = run_session(session, (progress,), keeper)
             print_result(search, result, output)
             if result.stopped_by == "cancelled" and keeper is not None:
                 errors.print(f"banyan: interrupted; {_how_to_go_on(keeper)}", soft_wrap=True, highlight=False)
@@ -140,12 +137,12 @@ def _run(begin: Callable[[], Opened], place: Place, output: Output, keep: Keep |
         interruption.uninstall()
 
 
-def _run_session(session: Session, progress: Progress, keeper: Keeper | None) -> SearchResult:
+def run_session(session: Session, observers: tuple[Observer, ...], keeper: Keeper | None) -> SearchResult:
     """Run to the end. A search that fails is kept as far as it has come: what failed it may be mended."""
     if keeper is None:
-        return session.run(observers=(progress,))
+        return session.run(observers)
     try:
-        return session.run(observers=(progress, keeper))
+        return session.run((*observers, keeper))
     except (SearchFailed, ConnectionError) as error:
         keeper.keep(session)
         raise type(error)(f"{error}; {_how_to_go_on(keeper)}") from error

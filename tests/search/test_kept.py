@@ -90,6 +90,28 @@ def test_so_does_a_search_whose_memory_is_used_up(kind: str) -> None:
     assert same(moved.strategy.state(), calm.strategy.state())
 
 
+def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in() -> None:
+    """Several pieces a lane, which only a slow game or a large budget has: made here by hand."""
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, simulations=400, seed=8)
+    searches = [open_search(request), open_search(request)]
+    for search in searches:
+        for _ in range(4):
+            search.strategy.next_job(50)
+    worker = Worker()
+    for index in range(8):
+        for search in searches:
+            if index < 4:
+                search.strategy.next_job(50)
+            job = search.strategy.jobs[index]
+            search.strategy.absorb(
+                job, (worker if search is searches[0] else Worker()).run(search.context, job)
+            )
+        searches[1] = carried(searches[1])
+    one, other = (search.strategy.state() for search in searches)
+    assert same(one, other)
+    assert one["merged_sizes"].tolist() == [50] * 8
+
+
 def test_jobs_that_are_out_are_made_again_as_they_were() -> None:
     for kind in KINDS.values():
         search = open_search(SearchRequest("tictactoe", **kind, simulations=SIMULATIONS))
