@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
@@ -38,6 +39,19 @@ class Traced:
     children: list[Traced] = field(default_factory=list)
     """In the order in which they are searched."""
 
+    def to_json(self) -> dict[str, Any]:
+        """For `banyan tree --json`; bounds that are infinite are left out."""
+        return {
+            "move": self.text,
+            "visited": self.visited,
+            "value": self.value,
+            "alpha": None if math.isinf(self.alpha) else self.alpha,
+            "beta": None if math.isinf(self.beta) else self.beta,
+            "cuts": self.cuts,
+            "best": self.best,
+            "children": [child.to_json() for child in self.children],
+        }
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -52,7 +66,7 @@ class Trace:
 def trace(lookahead: Lookahead, game: Game, state: State, limits: Limits) -> Trace:
     """Search an unfinished position and write down how.
 
-    Raises InvalidInput (field ``player option depth``) where minimax would visit more than `MOST_NODES` positions.
+    Raises InvalidInput (field ``player option depth``) where minimax would visit more than `MOST_NODES`.
     """
     return _Tracer(lookahead, game, limits).run(state)
 

@@ -42,8 +42,10 @@ def _levels(figure: Figure) -> list[str]:
 
 
 def _arrived(figure: Figure, edge: Edge) -> str:
+    """The node that an edge leads to, and the edge's own text where the node's does not begin with it."""
     node = figure.nodes[edge.target]
-    return f"{_said(node)}{'  x' if node.faint else ''}"
+    said = "cut" if node.faint and not node.text else _said(node) + "  cut" * node.faint
+    return said if node.text.startswith(edge.text) else f"{edge.text}: {said}"
 
 
 def _said(node: Node) -> str:

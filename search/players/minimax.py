@@ -6,11 +6,12 @@ import random
 import re
 
 from games.errors import InvalidInput
-from games.game import FIRST, Game
+from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.alphabeta import MAX_DEPTH, Limits
 from search.lookahead import Foresight, lookahead_of
 from search.players.player import Choice, Player, Seen
+from search.trace import Trace, trace
 
 DEFAULT_DEPTH = 2
 MAX_SECONDS = 86_400.0
@@ -35,18 +36,23 @@ class Minimax(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Minimax:
-        """Options: depth, evaluator, ties; alpha-beta also seconds and ordering."""
+        """Options: depth, evaluator, ties; alpha-beta also seconds, ordering, and when it cuts."""
         refuse_hidden(spec, game)
-        seconds, ordered = None, False
+        seconds, ordered, cuts_equals = None, False, True
         if cls.prunes:
             seconds = _seconds(options)
             ordered = options.choice("ordering", "priority", ("priority", "none")) == "priority"
+            cuts_equals = options.choice("cuts", "equal", ("equal", "above")) == "equal"
         depth = options.whole("depth", DEFAULT_DEPTH if seconds is None else MAX_DEPTH, 1, MAX_DEPTH)
         ties = options.choice("ties", "random", ("random", "first"))
         names = tuple(game.evaluators) or ("default",)
         evaluator = options.choice("evaluator", names[0], names)
         limits = lookahead_of(game, evaluator).limits(
-            min(depth, game.max_plies), prunes=cls.prunes, ordered=ordered, finds_ties=ties == "random"
+            min(depth, game.max_plies),
+            prunes=cls.prunes,
+            cuts_equals=cuts_equals,
+            ordered=ordered,
+            finds_ties=ties == "random",
         )
         return cls(str(spec), game, limits, evaluator, seconds)
 
@@ -58,6 +64,15 @@ class Minimax(Player):
         move = random.Random(seed).choice(found.best_moves)
         value = found.value if seen.mover == FIRST else -found.value
         return Choice(move, value, nodes=found.positions, thought=self._thought(seen, found))
+
+    def trace(self, game: Game, state: State) -> Trace:
+        """What it looks at in an unfinished position, node by node, and what it cuts.
+
+        Raises InvalidInput for a budget in seconds, and where that is too much to write down.
+        """
+        if self._seconds is not None:
+            raise InvalidInput("player option seconds", self._seconds, "a depth, such as depth=3")
+        return trace(self._lookahead, game, state, self._limits)
 
     def _thought(self, seen: Seen, found: Foresight) -> str:
         text = f"depth {found.depth}, {found.positions:,} positions"
