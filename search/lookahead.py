@@ -18,7 +18,8 @@ from search import alphabeta
 from search.alphabeta import CUTS, LEAVES, MAX_DEPTH, NO_MOVE, PLY, POSITIONS, UNFINISHED, Frames, Limits
 
 _GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
-FEW_POSITIONS = 1_000
+AFFORDABLE = 10_000
+"""Moves that may be played to count minimax's positions: a millisecond or two."""
 FIRST_CHUNK = 64
 CHUNK_S = 0.002
 """How long a search under a time budget runs between two looks at the clock."""
@@ -154,11 +155,11 @@ class Lookahead:
     def share_cut(self, state: State, found: Foresight) -> float | None:
         """Which share of minimax's positions of that depth alpha-beta did not visit.
 
-        None where counting them takes more moves than alpha-beta has made, and more than a few: in practice
-        from depth 4 on.
+        None where more moves must be played to count them than alpha-beta has made and than `AFFORDABLE`:
+        in practice from depth 4 on.
         """
-        most = max(found.positions, FEW_POSITIONS)
-        total = self._count_tree(state, found.depth, most, self._frames_for(found.depth))
+        affordable = max(found.positions, AFFORDABLE)
+        total = self._count_tree(state, found.depth, affordable, self._frames_for(found.depth))
         return None if total < 0 else 1.0 - found.positions / total
 
     def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:
@@ -183,7 +184,7 @@ class Lookahead:
 
     def _frames_for(self, depth: int) -> Frames:
         if self._frames is None or len(self._frames.states) <= depth:
-            self._frames = _new_frames(self._game, depth)
+            self._frames = new_frames(self._game, depth)
         return self._frames
 
 
@@ -200,7 +201,8 @@ def _next_chunk(positions: int, seconds: float) -> int:
     return max(1, int(min(4.0 * positions, positions * CHUNK_S / seconds)))
 
 
-def _new_frames(game: Game, depth: int) -> Frames:
+def new_frames(game: Game, depth: int) -> Frames:
+    """Scratch memory for searches of the game to that depth."""
     plies, state = depth + 1, game.initial_state()
 
     def room(*shape: int, dtype: Any = np.int64) -> Any:
@@ -226,4 +228,4 @@ def _new_frames(game: Game, depth: int) -> Frames:
     )
 
 
-__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "Visit", "lookahead_of"]
+__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "Visit", "lookahead_of", "new_frames"]

@@ -139,7 +139,7 @@ def read_options(
         str,
         typer.Option(
             metavar="POLICY",
-            help="How playouts move: random, greedy, or one for each player, such as greedy-random.",
+            help="How playouts move: random, greedy, minimax1, minimax2, or for each player: greedy-random.",
             rich_help_panel=ALGORITHM,
         ),
     ] = "random",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from fractions import Fraction
 from functools import cache
 
@@ -78,7 +79,7 @@ def test_fleets_are_drawn_as_from_a_list_of_all_that_fit(
     for seed in range(8 if JIT else 2):
         pick = random.Random(seed)
         truth, _ = pick.choice(_fleets(touch))
-        shots = pick.sample(range(16), (0, 2, 3, 4, 5, 6, 7, 9)[seed] if JIT else 5 + seed)
+        shots = pick.sample(range(16), (0, 2, 3, 4, 5, 6, 7, 9)[seed] if JIT else 7 + seed)
         told = naive.answers(truth, shots, announce == "yes")
         fitting = {
             key_of(fleet): chance if placement == "sequential" else Fraction(1)
@@ -254,8 +255,32 @@ def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
     assert shots.mean() == pytest.approx(1717 / 18, abs=5 * shots.std() / number**0.5)
     assert np.median(shots) == 97
     assert np.allclose(results, 1 - 2 * (shots - 17) / 83)
-    assert game.rules.evaluate is not None
-    assert game.rules.evaluate(start(game, 1)) == pytest.approx(1 - 2 * (1717 / 18 - 17) / 83)
+
+
+def test_a_position_is_worth_what_a_practised_shooter_makes_of_it() -> None:
+    """Of 5 ships with 17 cells, 100 cells are 100 x 5 / 17 places, and all are found after 5/6 of these."""
+    game = battleship("battleship:task=solo,announce_sunk=yes")
+    evaluate = game.calls.evaluate
+    assert evaluate is not None
+
+    def worth(shots: float) -> float:
+        return 1 - 2 * (shots - 17) / 83
+
+    state = start(game, 1)
+    assert evaluate(state) == pytest.approx(worth(17 + 100 * 5 / 17 * 5 / 6))
+    cells = [cell for cell in range(100) if state[rules.CELLS + cell] >> 4 == 5]
+    assert len(cells) == 2
+    game.play_text(state, [game.format_move(state, cells[0]), "hit"])
+    # Found: one miss until it is sunk; 99 cells are 99 x 4 / 15 places for the others.
+    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
+    game.calls.play(state, cells[1])
+    # A shot that awaits its answer has told nothing yet.
+    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
+    game.calls.play(state, game.legal_moves(state)[0])
+    assert evaluate(state) == pytest.approx(worth(2 + 15 + 98 * 4 / 15 * 4 / 5))
+    race = battleship("battleship")
+    assert race.calls.evaluate is not None
+    assert race.calls.evaluate(start(race, 1)) == 0.0
 
 
 def test_position_text_of_a_game_on_paper() -> None:
@@ -289,6 +314,38 @@ def test_what_no_fleet_can_answer_is_refused_when_it_is_searched() -> None:
     with pytest.raises(InvalidInput) as caught:
         game.observation(state, games.FIRST)
     assert caught.value.field == "position"
+
+
+@pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])
+def test_answers_are_refused_if_and_only_if_none_of_all_fleets_fits(touch: str) -> None:
+    game = battleship(f"{SMALL},touch={touch}")
+    fleets = {frozenset().union(*fleet) for fleet, _ in _fleets(touch)}
+    draw = random.Random(5)
+    seen = set()
+    for _ in range(400 if JIT else 100):
+        signs = draw.choices(".xo", (5, draw.randint(0, 5), draw.randint(0, 5)), k=16)
+        hits, misses = ({cell for cell in range(16) if signs[cell] == sign} for sign in "xo")
+        rows = "/".join("".join(signs[4 * row : 4 * row + 4]) for row in (3, 2, 1, 0))
+        text = re.sub(r"\.+", lambda run: str(len(run[0])), rows)
+        possible = any(hits <= cells and not misses & cells for cells in fleets)
+        try:
+            game.observation(game.parse_position(text), games.FIRST)
+        except InvalidInput:
+            assert not possible
+        else:
+            assert possible
+        seen.add(possible)
+    assert seen == {False, True}
+
+
+def test_hits_too_far_apart_for_the_fleet_are_refused_at_once() -> None:
+    """Eight hits that no two of seven ships share; trying all ways to cover seven of them takes hours."""
+    game = battleship("battleship:task=solo,size=12,fleet=6-6-6-6-6-6-6")
+    text = "x11/2x9/4x7/6x5/8x3/10x1/1x10/3x8/12/12/12/12"
+    with pytest.raises(InvalidInput, match="position"):
+        game.observation(game.parse_position(text), games.FIRST)
+    one_less = text.replace("3x8", "12")
+    assert len(game.observation(game.parse_position(one_less), games.FIRST))
 
 
 @pytest.mark.parametrize(
@@ -383,3 +440,19 @@ def test_the_board_shows_hits_and_no_ship() -> None:
         ".... ....",
         "...x ..o.",
     ]
+
+
+def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
+    game = games.load("battleship:size=4,fleet=3-2-2")
+    state = game.parse_position("4/4/4/3x fleet=b1d1,a2b2,a3b3 | 4/4/4/2o1 fleet=d1d3,a2b2,a3b3")
+    seen = []
+    for owner in (games.FIRST, games.SECOND):
+        board = game.secret(state, owner)
+        assert board is not None
+        seen.append(["".join(cell.text for cell in row) for row in board.rows])
+    assert seen[games.FIRST] == ["....", "33.1", "22.1", "..o1"], "the fleet that the second player shoots at"
+    assert seen[games.SECOND] == ["....", "33..", "22..", ".11X"]
+    assert game.secret(game.initial_state(), games.FIRST) is None, "not dealt"
+    solo = games.load("battleship:size=4,fleet=2,task=solo")
+    dealt = solo.parse_position("4/4/4/4 fleet=a1b1")
+    assert solo.secret(dealt, games.FIRST) is None, "a shooter alone has none"
