@@ -56,7 +56,7 @@ def _graph(graph: PositionGraph) -> Figure:
         for to in dict.fromkeys(move.to for move in place.moves)
     ]
     title = f"{graph.solution.game.spec}: the game graph, {len(nodes)} positions and {len(edges)} moves"
-    return Figure(title, nodes, edges, [_colours(graph)], _rows(graph, nodes))
+    return Figure(title, nodes, edges, _colours(graph), _rows(graph, nodes))
 
 
 def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept: bool = False) -> Figure:
@@ -92,7 +92,7 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
         )
         for place, level in found
     ]
-    legend = [_colours(graph)]
+    legend = _colours(graph)
     if player is not None:
         name = graph.solution.game.player_names[player]
         legend.append(
@@ -132,10 +132,12 @@ def _rows(graph: PositionGraph, nodes: list[Node]) -> list[str]:
     return rows
 
 
-def _colours(graph: PositionGraph) -> str:
+def _colours(graph: PositionGraph) -> list[str]:
     first, second = graph.solution.game.player_names
-    who = f"{first} wins (blue), {second} wins (orange), a draw (grey)"
-    return f"who wins stands below each position: {who}. Who moves: {first} square, {second} round"
+    return [
+        f"who wins stands below each position: {first} (blue), {second} (orange), or draw (grey)",
+        f"who moves: {first} square, {second} round, thin if the game is over",
+    ]
 
 
 def _too_large(what: str, count: int) -> InvalidInput:

@@ -7,7 +7,8 @@ import math
 from cluster import terminal
 from cluster.drawing import Edge, Figure, Node
 from games.explicit_tree import ExplicitTree
-from games.game import FIRST, Game
+from games.game import FIRST, SECOND, Game
+from search.players.minimax import Minimax
 from search.result import SearchResult
 from search.top import TopNode
 from search.trace import Trace, Traced
@@ -28,9 +29,8 @@ def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
             edges.append(Edge(parent, number, top.move, weight=top.visits / max(1, root.visits)))
         waiting += [(child, level + 1, number) for child in top.children]
     first, second = game.player_names
-    title = (
-        f"{_named(game)}: {terminal.count(result.simulations)} simulations, best {result.answer.best_move}"
-    )
+    best = "" if result.answer.best_move is None else f", best {result.answer.best_move}"
+    title = f"{_named(game)}: {terminal.count(result.simulations)} simulations{best}"
     nodes_in_all = terminal.count(result.tree_nodes)
     legend = [
         f"{result.strategy}, {result.lanes} lanes, seed {result.seed}, {nodes_in_all} nodes",
@@ -56,51 +56,69 @@ def _node_of_search(game: Game, top: TopNode, level: int) -> Node:
         title=f"{top.move or 'root'}: {terminal.count(top.visits)} visits, value {note}{more}",
         player=top.player,
         value=top.first_value,
-        note=f"{_short(top.visits)} \N{MIDDLE DOT} {note}",
+        note=f"{terminal.count(top.visits)} \N{MIDDLE DOT} {note}",
         level=level,
     )
 
 
-def _short(visits: int) -> str:
-    """A count with three digits that matter."""
-    return terminal.rate(visits).removesuffix("/s") if visits >= 1_000 else str(visits)
+def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
+    """All that minimax would look at; what alpha-beta cut is faint, the best line thick.
 
-
-def figure_of_trace(game: Game, traced: Trace, player: str) -> Figure:
-    """All that minimax would look at; what alpha-beta cut is faint, the best line thick."""
+    Values are the first player's; of negamax, of whoever is to move.
+    """
     nodes: list[Node] = []
     edges: list[Edge] = []
-    waiting: list[tuple[Traced, int]] = [(traced.root, -1)]
-    for each, parent in waiting:
+    waiting: list[tuple[Traced, int, int]] = [(traced.root, traced.root.player or FIRST, -1)]
+    for each, mover, parent in waiting:
         number = len(nodes)
-        nodes.append(_node_of_trace(game, each))
+        nodes.append(_node_of_trace(game, each, player, mover))
         if parent >= 0:
             edges.append(Edge(parent, number, each.text, bold=each.best, faint=not each.visited))
-        waiting += [(child, number) for child in each.children]
+        # Whose turn it would be at a leaf: the other's.
+        waiting += [
+            (child, SECOND - mover if child.player is None else child.player, number)
+            for child in each.children
+        ]
     cut = traced.total - traced.visited
-    share = f" ({100 * cut / traced.total:.0f} %)" if cut else ""
-    title = f"{_named(game)}: {player} visits {traced.visited} of {traced.total} nodes, {cut} cut{share}"
-    depth = 1 + max(node.level for node in nodes)
+    visits = f"visits {traced.total} nodes"
+    if player.prunes:
+        visits = f"visits {traced.visited} of {traced.total} nodes, {100 * cut / traced.total:.0f} % cut"
+    title = f"{_named(game)}: {player.spec} {visits}"
     names = game.player_names
     rows = []
-    for level in range(depth):
+    for level in range(1 + max(node.level for node in nodes)):
         movers = {node.player for node in nodes if node.level == level and node.player is not None}
         rows.append(names[movers.pop()] if len(movers) == 1 else "")
-    legend = [
-        f"{names[0]} (square) takes the highest value, {names[1]} (round) the lowest; thick: the best line",
-        f"{names[0]} has {ALPHA} for certain, {names[1]} can hold it to {BETA}; dashed: cut, never looked at",
-    ]
-    return Figure(title, nodes, edges, legend if cut else legend[:1], rows)
+    return Figure(title, nodes, edges, _legend_of_trace(names, player, cut), rows)
 
 
-def _node_of_trace(game: Game, each: Traced) -> Node:
-    worth = "" if each.value is None else number(game, each.value)
+def _legend_of_trace(names: tuple[str, str], player: Minimax, cut: int) -> list[str]:
+    first, second = names
+    legend = [f"{first} (square) takes the highest value, {second} (round) the lowest; thick: the best line"]
+    if player.turns_values:
+        legend = [
+            f"a value is that of the player to move ({first} square, {second} round), who takes the highest",
+            "of the values below with the sign turned round; thick: the best line",
+        ]
+    if player.prunes:
+        legend.append(f"{first} has {ALPHA} for certain, {second} can hold it to {BETA}")
+    if cut:
+        legend[-1] += "; dashed: cut, never looked at"
+    return legend
+
+
+def _node_of_trace(game: Game, each: Traced, player: Minimax, mover: int) -> Node:
+    turned = player.turns_values and mover == SECOND
+    worth = "" if each.value is None else number(game, -each.value if turned else each.value)
     label = worth if isinstance(game, ExplicitTree) else f"{each.text} {worth}".strip()
-    alpha, beta = f"{ALPHA} {number(game, each.alpha)}", f"{BETA} {number(game, each.beta)}"
-    bounds, note = f"{alpha}  {beta}", ""
-    if each.player is not None:
-        note = f"{bounds}  cut" if each.cuts else alpha if each.player == FIRST else beta
-    said = f"value {worth}, {bounds}" if each.player is not None else f"value {worth}"
+    said, note = f"value {worth}", ""
+    if player.prunes and each.player is not None:
+        alpha, beta = f"{ALPHA} {number(game, each.alpha)}", f"{BETA} {number(game, each.beta)}"
+        said += f", {alpha}, {beta}"
+        note = alpha if each.player == FIRST else beta
+        if each.cuts:
+            said += f", {BETA if each.player == FIRST else ALPHA} cut"
+            note = f"{alpha} \N{GREATER-THAN OR EQUAL TO} {beta}"
     return Node(
         text=label,
         title=f"{each.text or 'root'}: {said if each.visited else 'cut'}",

@@ -12,20 +12,18 @@ FACTS = ("best move", "value", "simulations", "search", "tree", "stopped by", "d
 
 
 def tree_lines(root: TopNode, name: str) -> list[str]:
-    """The tree with a line for each node: move, visits, share, value, proof; and how many are left out."""
-    rows: list[tuple[str, TopNode | None]] = [(name, root)]
+    """A heading and a line for each node: move, visits, share, value, proof, how many moves are not shown."""
+    rows = [(name, root)]
     _add_rows(root, "", rows)
     wide = max(len(label) for label, _ in rows)
     visits = max(len("visits"), len(terminal.count(root.visits)))
     lines = [f"{'move'.ljust(wide)}  {'visits'.rjust(visits)}    share   value"]
     for label, node in rows:
-        if node is None:
-            lines.append(label)
-            continue
         share = f"{100 * node.share:.1f} %"
         facts = f"{terminal.count(node.visits).rjust(visits)}  {share:>7}  {node.value:+.3f}"
-        proof = f"  {node.proof}" if node.proof else ""
-        lines.append(f"{label.ljust(wide)}  {facts}{proof}")
+        more = f"{node.left_out} more" if node.children and node.left_out else ""
+        notes = "".join(f"  {note}" for note in (node.proof, more) if note)
+        lines.append(f"{label.ljust(wide)}  {facts}{notes}")
     return lines
 
 
@@ -45,10 +43,8 @@ def print_tree(search: Search, result: SearchResult, top: TopNode, output: Outpu
         console.print(Text(line, style="bold" if is_best else ""), soft_wrap=True)
 
 
-def _add_rows(node: TopNode, before: str, rows: list[tuple[str, TopNode | None]]) -> None:
-    for number, child in enumerate(node.children):
-        last = number == len(node.children) - 1 and not node.left_out
+def _add_rows(node: TopNode, before: str, rows: list[tuple[str, TopNode]]) -> None:
+    for number, child in enumerate(node.children, 1):
+        last = number == len(node.children)
         rows.append((f"{before}{'`' if last else '|'}-- {child.move}", child))
         _add_rows(child, before + ("    " if last else "|   "), rows)
-    if node.children and node.left_out:
-        rows.append((f"{before}`-- {node.left_out} more", None))

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from search.result import SearchResult
 
 DRAWING = "Drawing"
-DEPTH, WIDTH = 3, 4
-SMALLEST_SHARE = 1_000
-"""Moves with less than one in this many of all visits are not shown, unless it is asked for."""
+NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
+"""A screenful: the best moves with their main answers. What was tried once says nothing yet."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +28,10 @@ def register(app: typer.Typer) -> None:
 
 def tree(
     asked: Asked,
+    nodes: Annotated[
+        int,
+        typer.Option(metavar="N", help="At most so many nodes, the most visited.", rich_help_panel=DRAWING),
+    ] = NODES,
     depth: Annotated[
         int, typer.Option(metavar="D", help="Plies below the root that are shown.", rich_help_panel=DRAWING)
     ] = DEPTH,
@@ -36,13 +39,9 @@ def tree(
         int, typer.Option(metavar="W", help="Moves of each node, the most visited.", rich_help_panel=DRAWING)
     ] = WIDTH,
     min_visits: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Only nodes with so many visits (a thousandth of all).",
-            rich_help_panel=DRAWING,
-        ),
-    ] = None,
+        int,
+        typer.Option(metavar="V", help="Only nodes with so many visits.", rich_help_panel=DRAWING),
+    ] = MIN_VISITS,
     player: Annotated[
         str | None,
         typer.Option(
@@ -64,9 +63,10 @@ def tree(
 
     if out is not None:
         format_of(out)
-    for name, value in (("depth", depth), ("width", width), ("min_visits", min_visits)):
-        if value is not None and value < 1:
-            raise InvalidInput(f"--{name.replace('_', '-')}", value, "a whole number of at least 1")
+    limits = {"nodes": nodes, "depth": depth, "width": width, "min_visits": min_visits}
+    for name, value in limits.items():
+        if value < 1:
+            raise InvalidInput(name, value, "a whole number of at least 1")
     if player is not None:
         return _look_ahead(asked, player, out)
 
@@ -74,12 +74,9 @@ def tree(
         from cluster.terminal import print_json
         from cluster.tree_figures import figure_of_search
         from cluster.tree_report import print_tree
-        from search.top import top_of
-        from search.tree import ROOT
+        from search.top import Extent, top_of
 
-        shared = search.strategy.tree
-        least = int(shared.visits[ROOT]) // SMALLEST_SHARE if min_visits is None else min_visits
-        top = top_of(shared, search.game, search.root_state, depth, width, least)
+        top = top_of(search.strategy.tree, search.game, search.root_state, Extent(**limits))
         if output.json:
             print_json(result.to_json() | {"tree": top.to_json()})
         else:
@@ -107,7 +104,7 @@ def _look_ahead(asked: Asked, player: str, out: Path | None) -> int:
         raise InvalidInput("player", player, "alphabeta, minimax or negamax, with depth=N")
     state = root_position(asked.request, game)
     traced = looks.trace(game, state)
-    figure = figure_of_trace(game, traced, looks.spec)
+    figure = figure_of_trace(game, traced, looks)
     if asked.output.json:
         print_json(
             {

@@ -12,8 +12,8 @@ from html import escape
 from cluster.drawing.figure import Edge, Figure, Node
 from cluster.drawing.layout import GAP, places_across
 
-LETTER, SMALL_LETTER = 8.3, 6.6
-"""Widths of a letter in pixels, about."""
+LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
+"""Widths of a letter in pixels, about; lines of prose have narrower ones than numbers."""
 LINE, NOTE_LINE, PADDING = 25.0, 13.0, 9.0
 SMALLEST = 18.0
 BETWEEN, BETWEEN_SIDEWAYS = 44.0, 70.0
@@ -49,8 +49,8 @@ def write_svg(figure: Figure) -> str:
     boxes = _boxes(figure)
     width = max(box.x + box.width / 2 for box in boxes) + MARGIN
     bottom = max(box.y + box.height / 2 for box in boxes)
-    width = max(width, 2 * MARGIN + 1.2 * LETTER * len(figure.title))
-    width = max(width, *(2 * MARGIN + 0.85 * LETTER * len(line) for line in [*figure.legend, ""]))
+    width = max(width, 2 * MARGIN + HEAD_LETTER * len(figure.title))
+    width = max(width, *(2 * MARGIN + LEGEND_LETTER * len(line) for line in [*figure.legend, ""]))
     height = bottom + MARGIN + LEGEND_LINE * len(figure.legend) + (MARGIN / 2 if figure.legend else 0)
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     parts = [

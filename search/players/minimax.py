@@ -19,13 +19,11 @@ _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 
 
 class Minimax(Player):
-    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``).
-
-    Negamax is minimax with the signs written otherwise: it visits the same positions in the same order and
-    finds the same values, and so the two names stand for one kernel.
-    """
+    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``)."""
 
     prunes = False
+    turns_values = False
+    """Whether values are thought of as those of the player to move."""
 
     def __init__(
         self, spec: str, game: Game, limits: Limits, evaluator: str, seconds: float | None = None
@@ -80,6 +78,15 @@ class Minimax(Player):
             share = self._lookahead.share_cut(seen.state, found)
             text += "" if share is None else f", {100 * share:.0f} % cut"
         return text + (", to the end" if found.complete else "")
+
+
+class Negamax(Minimax):
+    """Minimax with the signs written otherwise: the same positions in the same order, and the same moves.
+
+    So the two names stand for one kernel.
+    """
+
+    turns_values = True
 
 
 class AlphaBeta(Minimax):
