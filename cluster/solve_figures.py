@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cluster.drawing import Edge, Figure, Node
+from cluster.tree_figures import named
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND
 from games.position_graph import Place, PositionGraph
@@ -55,7 +56,7 @@ def _graph(graph: PositionGraph) -> Figure:
         for number, place in enumerate(graph.places)
         for to in dict.fromkeys(move.to for move in place.moves)
     ]
-    title = f"{graph.solution.game.spec}: the game graph, {len(nodes)} positions and {len(edges)} moves"
+    title = f"{named(graph.solution.game)}: the game graph, {len(nodes)} positions and {len(edges)} moves"
     return Figure(title, nodes, edges, _colours(graph), _rows(graph, nodes))
 
 
@@ -102,7 +103,7 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
         legend.append(
             f"thick: moves with which {name} {goal}" if has_strategy else f"{name} has no winning strategy"
         )
-    title = f"{graph.solution.game.spec}: {what}, {len(nodes)} nodes"
+    title = f"{named(graph.solution.game)}: {what}, {len(nodes)} nodes"
     return Figure(title, nodes, edges, legend, _rows(graph, nodes))
 
 

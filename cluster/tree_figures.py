@@ -30,7 +30,7 @@ def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
         waiting += [(child, level + 1, number) for child in top.children]
     first, second = game.player_names
     best = "" if result.answer.best_move is None else f", best {result.answer.best_move}"
-    title = f"{_named(game)}: {terminal.count(result.simulations)} simulations{best}"
+    title = f"{named(game)}: {terminal.count(result.simulations)} simulations{best}"
     nodes_in_all = terminal.count(result.tree_nodes)
     legend = [
         f"{result.strategy}, {result.lanes} lanes, seed {result.seed}, {nodes_in_all} nodes",
@@ -40,8 +40,8 @@ def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
     return Figure(title, nodes, edges, legend, sideways=True)
 
 
-def _named(game: Game) -> str:
-    """The spec, or the name where that is too long for a title."""
+def named(game: Game) -> str:
+    """A game's spec, or its name where that is too long for a title."""
     return game.spec if len(game.spec) <= LONGEST_SPEC else game.name
 
 
@@ -83,7 +83,7 @@ def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
     visits = f"visits {traced.total} nodes"
     if player.prunes:
         visits = f"visits {traced.visited} of {traced.total} nodes, {100 * cut / traced.total:.0f} % cut"
-    title = f"{_named(game)}: {player.spec} {visits}"
+    title = f"{named(game)}: {player.spec} {visits}"
     names = game.player_names
     rows = []
     for level in range(1 + max(node.level for node in nodes)):
