@@ -33,10 +33,12 @@ def tree(
         typer.Option(metavar="N", help="At most so many nodes, the most visited.", rich_help_panel=DRAWING),
     ] = NODES,
     depth: Annotated[
-        int, typer.Option(metavar="D", help="Plies below the root that are shown.", rich_help_panel=DRAWING)
+        int,
+        typer.Option(metavar="DEPTH", help="Plies below the root that are shown.", rich_help_panel=DRAWING),
     ] = DEPTH,
     width: Annotated[
-        int, typer.Option(metavar="W", help="Moves of each node, the most visited.", rich_help_panel=DRAWING)
+        int,
+        typer.Option(metavar="W", help="Moves of each node, the most visited.", rich_help_panel=DRAWING),
     ] = WIDTH,
     min_visits: Annotated[
         int,
@@ -63,8 +65,7 @@ def tree(
 
     if out is not None:
         format_of(out)
-    limits = {"nodes": nodes, "depth": depth, "width": width, "min_visits": min_visits}
-    for name, value in limits.items():
+    for name, value in (("nodes", nodes), ("depth", depth), ("width", width), ("min_visits", min_visits)):
         if value < 1:
             raise InvalidInput(name, value, "a whole number of at least 1")
     if player is not None:
@@ -76,7 +77,8 @@ def tree(
         from cluster.tree_report import print_tree
         from search.top import Extent, top_of
 
-        top = top_of(search.strategy.tree, search.game, search.root_state, Extent(**limits))
+        extent = Extent(nodes, depth, width, min_visits)
+        top = top_of(search.strategy.tree, search.game, search.root_state, extent)
         if output.json:
             print_json(result.to_json() | {"tree": top.to_json()})
         else:
@@ -94,7 +96,7 @@ def _look_ahead(asked: Asked, player: str, out: Path | None) -> int:
     from cluster.tree_figures import figure_of_trace
     from games.catalogue import load
     from games.errors import InvalidInput
-    from search.opening import root_position
+    from search.opening import unfinished_position
     from search.players import player_of
     from search.players.minimax import Minimax
 
@@ -102,8 +104,7 @@ def _look_ahead(asked: Asked, player: str, out: Path | None) -> int:
     looks = player_of(player, game)
     if not isinstance(looks, Minimax):
         raise InvalidInput("player", player, "alphabeta, minimax or negamax, with depth=N")
-    state = root_position(asked.request, game)
-    traced = looks.trace(game, state)
+    traced = looks.trace(game, unfinished_position(asked.request, game))
     figure = figure_of_trace(game, traced, looks)
     if asked.output.json:
         print_json(

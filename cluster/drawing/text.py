@@ -45,7 +45,8 @@ def _arrived(figure: Figure, edge: Edge) -> str:
     """The node that an edge leads to, and the edge's own text where the node's does not begin with it."""
     node = figure.nodes[edge.target]
     said = "cut" if node.faint and not node.text else _said(node) + "  cut" * node.faint
-    return said if node.text.startswith(edge.text) else f"{edge.text}: {said}"
+    names_it = node.text.startswith(f"{edge.text} ") or (node.faint and node.text == edge.text)
+    return said if names_it else f"{edge.text}: {said}"
 
 
 def _said(node: Node) -> str:
