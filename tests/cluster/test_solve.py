@@ -16,7 +16,7 @@ from cluster.solve_figures import figure_of
 from games.game import FIRST, SECOND
 from games.position_graph import PositionGraph
 from games.solving import solve
-from tests.cluster.command import here
+from tests.cluster.command import ROOT, here
 
 SEVEN = "grundy:pile=7"
 
@@ -142,11 +142,50 @@ def test_the_second_player_has_an_answer_to_each_split_and_the_first_has_none() 
     assert "first has no winning strategy" in other.legend
 
 
-def test_a_labelled_tree_of_ones_and_minus_ones() -> None:
-    """Figure 10 in small: who wins goes up the tree."""
-    graph = graph_of("explicit:([(1 0)(0 1)][(1 -1)(-1 -1)])")
-    assert [place.value for place in graph.places[:7]] == [1, 1, -1, 1, 1, 1, -1]
-    assert edges_of(figure_of(graph, "strategy", FIRST), bold=True) >= {("root", "1"), ("1", "1.2")}
+@pytest.mark.parametrize(
+    ("tree", "winner"),
+    [("(1 -1)", "max"), ("(-1 -1)", "min"), ("(1 1 -1)", "max"), ("[-1 1 1]", "min"), ("[1 1]", "max")],
+)
+def test_figure_4_who_moves_needs_one_good_branch(
+    capsys: pytest.CaptureFixture[str], tree: str, winner: str
+) -> None:
+    assert solved(capsys, f"explicit:{tree}")["winner"] == winner
+
+
+FIGURE_10 = (
+    "explicit:([([1 0])([1][-1 1][0 1])] [([1 1][-1 0])([-1])] [([1][0 1])([1])([1][-1][1 1 1])])",
+    [
+        [1],
+        [0, -1, 1],
+        [0, 1, 1, -1, 1, 1, 1],
+        [0, 1, -1, 0, 1, -1, -1, 1, 0, 1, 1, -1, 1],
+        [1, 0, 1, -1, 1, 0, 1, 1, 1, -1, 0, -1, 1, 0, 1, 1, 1, -1, 1, 1, 1],
+    ],
+)
+"""The values on each level are the article's; the branches are such that these follow from the ends."""
+
+
+def test_figure_10_the_winning_strategy_by_minimax() -> None:
+    spec, values = FIGURE_10
+    graph = graph_of(spec)
+    tree = figure_of(graph, "tree")
+    for level, row in enumerate(values):
+        assert [node.value for node in tree.nodes if node.level == level] == row
+    strategy = edges_of(figure_of(graph, "strategy"), bold=True)
+    assert {target for source, target in strategy if source == "root"} == {"3"}
+    assert {target for source, target in strategy if source == "3"} == {"3.1", "3.2", "3.3"}
+    kept = {node.text for node in figure_of(graph, "strategy").nodes}
+    assert all(place.value == 1 for place in graph.places if place.text.split()[0] in kept)
+
+
+def test_the_picture_in_the_readme_is_what_the_command_draws(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ("solve", SEVEN, "--draw", "and-or")
+    assert f"`banyan {' '.join(command)}`" in (ROOT / "README.md").read_text()
+    here(capsys, *command, "--out", str(tmp_path / "drawn.svg"))
+    picture = ROOT / "cluster" / "plots" / "grundy_and_or.svg"
+    assert (tmp_path / "drawn.svg").read_text() == picture.read_text()
 
 
 @pytest.mark.parametrize("kind", ["graph", "tree", "and-or", "strategy"])

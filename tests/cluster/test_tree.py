@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cluster.commands.search_options import read_options
-from tests.cluster.command import here
+from tests.cluster.command import ROOT, here
 from tests.cluster.test_cli import COMMANDS
 
 SMALL = ("--executor", "inline", "--simulations", "2000", "--no-progress")
@@ -88,7 +88,7 @@ def test_lines_say_move_visits_share_value_proof_and_what_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("game", "strategy"), [("battleship", "tree"), ("battleship", "root"), ("tictactoe", "leaf")]
+    ("game", "strategy"), [("battleship", "tree"), ("tictactoe", "root"), ("tictactoe", "leaf")]
 )
 def test_any_game_is_drawn_in_every_format(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, game: str, strategy: str
@@ -156,6 +156,16 @@ def test_figure_14_15_of_35_nodes_and_what_was_cut_is_dashed(
     assert sum("opacity" in box.attrib for box in boxes) == 20
 
 
+def test_the_picture_in_the_readme_is_what_the_command_draws(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ("explicit", *ALPHABETA)
+    assert f"`banyan tree {' '.join(arguments)}`" in (ROOT / "README.md").read_text()
+    shown(capsys, *arguments, "--out", str(tmp_path / "drawn.svg"))
+    picture = ROOT / "cluster" / "plots" / "alphabeta.svg"
+    assert (tmp_path / "drawn.svg").read_text() == picture.read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -166,7 +176,7 @@ def test_figure_14_15_of_35_nodes_and_what_was_cut_is_dashed(
         (("tictactoe", "--simulations", "0"), ("--simulations: 0", "from 1 to")),
         (("tictactoe", "--player", "uct"), ("PLAYER: 'uct'", "alphabeta, minimax or negamax")),
         (("battleship", *ALPHABETA), ("PLAYER: 'alphabeta", "hidden information")),
-        (("gomoku", "--player", "alphabeta:depth=2"), ("PLAYER option depth: 2", "1,500 positions")),
+        (("tictactoe", "--player", "alphabeta:depth=5"), ("PLAYER option depth: 5", "1,500 positions")),
         (("tictactoe", "--player", "alphabeta:seconds=1"), ("PLAYER option seconds: 1.0", "depth=3")),
         (("tictactoe", "--moves", "a1 a2 b1 b2 c1", *ALPHABETA), ("--moves", "not over")),
     ],
