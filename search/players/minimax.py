@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-import re
 
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.alphabeta import MAX_DEPTH, Limits
 from search.lookahead import Foresight, lookahead_of
-from search.players.player import Choice, Player, Seen
+from search.players.player import Choice, Player, Seen, seconds_of
 from search.trace import Trace, trace
 
 DEFAULT_DEPTH = 2
-MAX_SECONDS = 86_400.0
-_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 
 
 class Minimax(Player):
@@ -38,7 +35,7 @@ class Minimax(Player):
         refuse_hidden(spec, game)
         seconds, ordered, cuts_equals = None, False, True
         if cls.prunes:
-            seconds = _seconds(options)
+            seconds = seconds_of(options)
             ordered = options.choice("ordering", "priority", ("priority", "none")) == "priority"
             cuts_equals = options.choice("cuts", "equal", ("equal", "above")) == "equal"
         depth = options.whole("depth", DEFAULT_DEPTH if seconds is None else MAX_DEPTH, 1, MAX_DEPTH)
@@ -123,13 +120,3 @@ def refuse_hidden(spec: Spec, game: Game) -> None:
     if game.hidden_information:
         accepted = f"a player that can do without seeing all ({game.name} has hidden information)"
         raise InvalidInput("player", str(spec), accepted)
-
-
-def _seconds(options: Options) -> float | None:
-    text = options.text("seconds", "", re.compile(rf"|{_SECONDS.pattern}"), "seconds, such as 0.5")
-    if not text:
-        return None
-    seconds = float(text)
-    if not 0.0 < seconds <= MAX_SECONDS:
-        raise InvalidInput("player option seconds", text, f"more than 0 and at most {MAX_SECONDS:g}")
-    return seconds
