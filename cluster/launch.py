@@ -74,15 +74,24 @@ class Keep:
         return None
 
 
-def run_search(request: SearchRequest, place: Place, output: Output, keep: Keep | None = None) -> int:
-    """Search and print the answer; the exit status. Raises InvalidInput, SearchFailed, ConnectionError."""
+def run_search(
+    request: SearchRequest,
+    place: Place,
+    output: Output,
+    show: Callable[[Search, SearchResult, Output], None] | None = None,
+    keep: Keep | None = None,
+) -> int:
+    """Search and show the answer, as `print_result` does or in another way; the exit status.
+
+    Raises InvalidInput, SearchFailed, ConnectionError.
+    """
 
     def begin() -> Opened:
         if keep is not None:
             refuse_unfinished(keep.path)
         return Opened(Coordinator(open_search(request), 1))
 
-    return _run(begin, place, output, keep)
+    return _run(begin, place, output, show or print_result, keep)
 
 
 def resume_search(path: Path, place: Place, output: Output, every_s: float | None = None) -> int:
@@ -94,10 +103,16 @@ def resume_search(path: Path, place: Place, output: Output, every_s: float | Non
             warn(line, output)
         return checkpoint.open()
 
-    return _run(begin, place, output, Keep(path, every_s))
+    return _run(begin, place, output, print_result, Keep(path, every_s))
 
 
-def _run(begin: Callable[[], Opened], place: Place, output: Output, keep: Keep | None) -> int:
+def _run(
+    begin: Callable[[], Opened],
+    place: Place,
+    output: Output,
+    show: Callable[[Search, SearchResult, Output], None],
+    keep: Keep | None,
+) -> int:
     """Run a search from where ``begin`` opens it, and keep it in a file if that is wanted."""
     errors = terminal.stderr_console(output.colour)
     interruption = Interruption()
@@ -126,7 +141,7 @@ def _run(begin: Callable[[], Opened], place: Place, output: Output, keep: Keep |
                 metrics.watch(session)
             with Progress(errors, search.request, enabled=output.progress) as progress:
                 result = run_session(session, (progress,), keeper)
-            print_result(search, result, output)
+            show(search, result, output)
             if result.stopped_by == "cancelled" and keeper is not None:
                 errors.print(f"banyan: interrupted; {_how_to_go_on(keeper)}", soft_wrap=True, highlight=False)
             return INTERRUPTED if result.stopped_by == "cancelled" else 0

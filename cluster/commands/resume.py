@@ -51,7 +51,7 @@ def resume(
 
     The answer is that of the search without a break. FILE is kept up to date.
     """
-    from cluster.commands.search import parse_workers
+    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place, resume_search
 
     place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
