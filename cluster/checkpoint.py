@@ -86,6 +86,8 @@ class Checkpoint:
 
 def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
     """Read what a checkpoint says of its search, and nothing of its state. Raises InvalidInput (field)."""
+    if path.exists() and not path.is_file():
+        raise InvalidInput(field, str(path), "a checkpoint in an ordinary file")
     try:
         description = read_description(path)
         return Checkpoint(
@@ -161,9 +163,7 @@ def refuse_unfinished(path: Path) -> None:
 
     That is everything but a checkpoint of a search that is over.
     """
-    if not path.exists() or path.is_dir():
-        return
-    if read_checkpoint(path, "checkpoint").stopped_by is None:
+    if path.exists() and read_checkpoint(path, "checkpoint").stopped_by is None:
         accepted = "a file without an unfinished search (banyan resume goes on with it; or remove it)"
         raise InvalidInput("checkpoint", str(path), accepted)
 

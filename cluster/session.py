@@ -33,6 +33,8 @@ class Session:
     clock: Callable[[], float] = time.monotonic
     elapsed_before_s: float = 0.0
     """What the search had taken when it was interrupted: it goes on from there."""
+    simulations_before: int = 0
+    """Likewise, once it runs: the simulations that it had."""
     started_s: float | None = None
     """As if it had run without a break; None until it runs."""
     finished_s: float | None = None
@@ -65,6 +67,7 @@ class Session:
         """Run to the end; raises SearchFailed. The executor is left open for the next search."""
         coordinator, executor = self.coordinator, self.executor
         self.started_s = self.clock() - self.elapsed_before_s
+        self.simulations_before = coordinator.counters.simulations
         try:
             executor.submit(coordinator.start(self.elapsed_s))
             while not coordinator.finished:

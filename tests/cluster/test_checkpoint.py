@@ -353,7 +353,7 @@ def test_an_interrupted_search_goes_on_under_the_command(
 
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("resume", "{folder}/none"), "FILE: '{folder}/none' is not accepted; expected a checkpoint that can be"),
-    (("resume", "{folder}"), "FILE: '{folder}' is not accepted; expected a checkpoint that can be read"),
+    (("resume", "{folder}"), "FILE: '{folder}' is not accepted; expected a checkpoint in an ordinary file"),
     (("resume", "{text}"), "FILE: '{text}' is not accepted; expected a checkpoint of Ban"),
     (("resume", "{short}"), "expected a whole checkpoint (this one is truncated)"),
     (("resume", "{kept}", "--checkpoint-every", "0"), "--checkpoint-every: 0.0 is not accepted"),
@@ -361,7 +361,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("resume",), "Missing argument 'FILE'"),
     ((*SMALL, "--checkpoint", "{text}"), "--checkpoint: '{text}' is not accepted; expected a checkpoint of"),
     ((*SMALL, "--checkpoint", "{kept}"), "a file without an unfinished search (banyan resume goes on"),
-    ((*SMALL, "--checkpoint", "{folder}"), "--checkpoint: '{folder}' is not accepted; expected a file in a"),
+    ((*SMALL, "--checkpoint", "{folder}"), "--checkpoint: '{folder}' is not accepted; expected a checkpoint in"),
     ((*SMALL, "--checkpoint", "{folder}/no/a.ckpt"), "expected a file in a folder that is there"),
     ((*SMALL, "--checkpoint-every", "5"), "--checkpoint-every: 5.0 is not accepted; expected nothing"),
     ((*SMALL, "--checkpoint", "{new}", "--checkpoint-every", "-1"), "-every: -1.0 is not accepted"),
