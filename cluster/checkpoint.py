@@ -130,7 +130,9 @@ class Keeper:
         self._every_s = every_s
         self._warn = warn
         self._clock = clock
-        self._due_s = self._hand_in_s = 0.0
+        self._due_s = 0.0
+        self._ask_s = math.inf
+        """When to ask for what jobs bring along: half-way, so that it is there when it is kept."""
 
     def begin(self, opened: Opened) -> None:
         """Keep a search before it runs. Raises InvalidInput (checkpoint) if it cannot be."""
@@ -144,6 +146,9 @@ class Keeper:
         """Keep the session if it is time to."""
         if session.finished_s is not None or session.elapsed_s >= self._due_s:
             self.keep(session)
+        elif session.elapsed_s >= self._ask_s:
+            session.search.strategy.hand_in()
+            self._ask_s = math.inf
 
     def keep(self, session: Session) -> None:
         """Keep the session as it stands, or warn."""
@@ -159,10 +164,8 @@ class Keeper:
             self.written += 1
         finally:
             self._due_s = elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
-        if elapsed_s >= self._hand_in_s:
-            # What comes of it is in the next checkpoint.
-            coordinator.search.strategy.hand_in()
-            self._hand_in_s = elapsed_s + NODE_S * coordinator.tree_nodes / coordinator.workers / SHARE
+        handing_in_s = NODE_S * coordinator.tree_nodes / coordinator.workers
+        self._ask_s = elapsed_s + max((self._due_s - elapsed_s) / 2, handing_in_s / SHARE)
 
 
 def refuse_unfinished(path: Path) -> None:

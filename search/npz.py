@@ -31,7 +31,7 @@ class BadArchive(ValueError):
 
 
 def write_npz(file: IO[bytes], arrays: Arrays, comment: bytes = b"") -> None:
-    """Write an archive, whose last bytes are the comment. Bytes (uint8) are not compressed: few, or packed."""
+    """Write an archive, whose last bytes are the comment. Bytes (uint8) are not compressed again."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
         for name, array in arrays.items():
             # What has a ZipInfo of its own is not compressed. Neither kind of member has a date, which

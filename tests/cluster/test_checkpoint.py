@@ -21,6 +21,7 @@ from cluster.inline_executor import InlineExecutor
 from cluster.launch import run_session
 from cluster.session import Session
 from games.errors import InvalidInput
+from search.job import GrowJob
 from search.opening import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -186,6 +187,32 @@ def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> No
     keeper(session)
     assert keeper.written == 5
     assert read_checkpoint(tmp_path / "a.ckpt").stopped_by is None
+
+
+def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Path) -> None:
+    path = tmp_path / "a.ckpt"
+    clock = Clock()
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=1, seconds=1000.0)
+    keeper = Keeper(path, 8.0, warn=never, clock=lambda: 0.0)
+    pieces = []
+
+    def watch(running: Session) -> None:
+        keeper(running)
+        clock.now_s += 1.0
+        if keeper.written > len(pieces):
+            pieces.append(read_arrays(path)["lane_pieces"].tolist())
+        if keeper.written == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        session_of(fresh(request), clock=clock).run((watch,))
+    assert pieces[0] == [0, 0, 0]
+    assert 0 < max(pieces[1]) < max(pieces[2])
+    opened = read_checkpoint(path).open()
+    jobs = opened.coordinator.search.strategy.jobs.values()
+    assert [job.begin.pieces for job in jobs if isinstance(job, GrowJob) and job.begin][:3] == sorted(
+        pieces[2]
+    )
 
 
 def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
@@ -399,9 +426,8 @@ LONG = ("search", "gomoku", "--strategy", "tree", "--simulations", "100000000", 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "my search.ckpt"
-    with start(*LONG, "--checkpoint", str(file), "--json") as process:
-        wait_for(file.exists)
-        time.sleep(0.5)
+    with start(*LONG, "--checkpoint", str(file), "--checkpoint-every", "0.1", "--json") as process:
+        wait_for(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
