@@ -22,6 +22,7 @@ from search.tree import Tree, new_tree
 
 _GENERIC = (
     widening.best_untried,
+    kernel.deal,
     kernel.descend,
     kernel.value_of_leaf,
     kernel.simulate,
@@ -85,6 +86,7 @@ class Engine:
             state=np.zeros_like(self.game.initial_state()),
             leaf_state=np.zeros_like(self.game.initial_state()),
             moves=np.zeros(self.game.max_moves, dtype=np.uint16),
+            used=np.zeros(self.game.max_moves + 1, dtype=np.int64),
             slot_of=np.zeros(65_536 if self.hidden else 1, dtype=np.uint16),
             draw=np.zeros(2, dtype=np.uint64),
             nodes=np.zeros(plies, dtype=np.int32),
@@ -135,7 +137,7 @@ def engine_of(game: Game, features: Features = PLAIN) -> Engine:
 @lru_cache(maxsize=64)
 def _bindings(game: Game, features: Features) -> dict[str, Any]:
     """What the kernels' globals stand for, beside the game's own rules."""
-    bound: dict[str, Any] = {"WIDENED": features.widened}
+    bound: dict[str, Any] = {"WIDENED": features.widened, "PAIRED": features.paired}
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.
         bound["HIDDEN"] = False

@@ -19,9 +19,12 @@ class Features(NamedTuple):
     """Steered, with players in playouts who look ahead by minimax."""
     widened: bool = False
     """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
+    paired: bool = False
+    """Hidden, with each determinization searched by several moves of the root."""
 
 
 PLAIN = Features()
 
 WIDENED = False
-"""Features.widened as the kernels see it; `search.engine` binds it."""
+PAIRED = False
+"""Features.widened and Features.paired as the kernels see them; `search.engine` binds them."""

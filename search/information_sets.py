@@ -84,3 +84,21 @@ def best_available(
     for slot in range(count):
         slots[tree.move[first + slot]] = 0
     return best_slot, best_score, num_untried  # type: ignore[return-value]
+
+
+@njit
+def unused(used: npt.NDArray[np.int64], moves: Moves, num_legal: int) -> int:
+    """Bring the legal moves that are not among the used[0] ones after used[0] to the front; returns how many.
+
+    If that were none, all stay.
+    """
+    count = 0
+    for i in range(num_legal):
+        move = np.int64(moves[i])
+        new = True
+        for k in range(1, used[0] + 1):
+            new &= used[k] != move
+        if new:
+            moves[count] = moves[i]
+            count += 1
+    return count if count > 0 else num_legal

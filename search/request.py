@@ -62,6 +62,9 @@ class SearchRequest:
     or lost). None: spread where playouts are cut, else fixed."""
     widening: int | None = None
     """Progressive unpruning: the moves that a node begins with, by the game's priority; None: all."""
+    paired: int = 1
+    """Where something is hidden: how many of the root's moves search each determinization, so that
+    they are compared by what the same deals made of them."""
     playout_plies: int | None = None
     """Plies after which a playout is cut and its position evaluated; None: it runs to the end."""
     playout_policy: str = "random"
@@ -102,6 +105,7 @@ class SearchRequest:
         _one_of("exploration_scale", self.exploration_scale or "fixed", EXPLORATION_SCALES)
         _one_of("playout_policy", self.playout_policy, PLAYOUT_POLICIES)
         _whole("widening", self.widening, 1, 4095)
+        _whole("paired", self.paired, 1, 4095)
         _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
         _whole("staleness", self.staleness, 0, 1000)
@@ -144,7 +148,10 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
     """The form of the loop that a request needs; ``hidden`` as in Context."""
     steered = request.playout_plies is not None or request.policies != ("random", "random")
     thinking = any(POLICIES[policy] >= MINIMAX for policy in request.policies)
-    return Features(hidden == "ismcts", steered, thinking, request.widening is not None)
+    ismcts = hidden == "ismcts"
+    return Features(
+        ismcts, steered, thinking, request.widening is not None, paired=ismcts and request.paired > 1
+    )
 
 
 def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:

@@ -100,6 +100,7 @@ _NUMBERS: dict[str, type] = {
     "batch": int,
     "playouts_per_leaf": int,
     "widening": int,
+    "paired": int,
     "playout_plies": int,
     "memory_mb": int,
 }

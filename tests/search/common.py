@@ -36,6 +36,7 @@ KNOBS = Knobs(
     share=0,
     num_shares=1,
     widening=0,
+    paired=1,
     playout_plies=NO_CUT,
     first_policy=RANDOM,
     second_policy=RANDOM,
