@@ -20,11 +20,14 @@ class Features(NamedTuple):
     widened: bool = False
     """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
     paired: bool = False
-    """Hidden, with each determinization searched by several moves of the root."""
+    """Hidden, with each determinization searched by several moves of the root (information_sets.py)."""
+    evaluated: bool = False
+    """Nodes keep what the game's evaluation says of them (search/heuristics.py)."""
+    decisive: bool = False
+    """A move that wins at once is the only one that a node tries."""
 
 
 PLAIN = Features()
 
-WIDENED = False
-PAIRED = False
-"""Features.widened and Features.paired as the kernels see them; `search.engine` binds them."""
+WIDENED = PAIRED = EVALUATED = DECISIVE = False
+"""Features.widened and the like as the kernels see them; `search.engine` binds them."""

@@ -32,9 +32,10 @@ from games.unbound import (
     returns,
 )
 from search.alphabeta import Frames
-from search.features import PAIRED, WIDENED
-from search.information_sets import best_available, unused
-from search.playouts import leaf_playout
+from search.features import DECISIVE, EVALUATED, PAIRED, WIDENED
+from search.heuristics import note_heuristic
+from search.information_sets import best_available, deal, unused
+from search.playouts import leaf_playout, winning_move
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
     COMPLETE,
@@ -139,9 +140,12 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
             slot, score, num_untried = best_available(
                 tree, knobs, node, player, visits, work.moves, num_legal, work.slot_of
             )
-            # Of the children only those count that are legal here: an answer must always come in.
-            full = WIDENED and num_legal - num_untried + num_used >= allowed(
-                knobs, np.int64(tree.visits[node]) + tree.unobserved[node]
+            # Of the children only those count that are legal here: an answer always comes in.
+            full = (
+                WIDENED
+                and slot >= 0
+                and num_legal - num_untried + num_used
+                >= allowed(knobs, np.int64(tree.visits[node]) + tree.unobserved[node])
             )
             if num_untried > 0 and score < knobs.first_play_urgency and not full:
                 if visits == 0:
@@ -176,12 +180,18 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 if score < knobs.first_play_urgency:
                     if visits == 0:
                         return np.int64(depth)  # type: ignore[return-value]
-                    if WIDENED:
+                    won = winning_move(state, work, num_legal) if DECISIVE and count == 0 else -1
+                    if won >= 0:
+                        move = won
+                    elif WIDENED:
                         move = best_untried(tree, node, state, work.moves, num_legal, stream)
                     else:
                         move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
                     if child != NO_BLOCK:
+                        if won >= 0:
+                            # No other move is of interest, so it is all of them.
+                            tree.shape[node] |= np.uint16(COMPLETE)
                         play(state, move)
                         work.slots[depth] = count
                         depth += _ONE
@@ -226,6 +236,8 @@ def simulate(
         if PAIRED and depth > 0:
             work.used[0] += 1
             work.used[work.used[0]] = tree.move[work.nodes[1]]
+        if EVALUATED:
+            note_heuristic(tree, knobs, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, knobs, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])
@@ -247,6 +259,8 @@ def look_ahead(
     A lane begins with the visits that the lanes before it are making at the same time. Tree,
     stream and workspace are modified in place; the tree gains no node.
     """
+    if PAIRED:
+        work.used[0] = 0
     for _ in range(visits):
         determinize(root_state, work.state, stream)
         depth = descend(tree, knobs, 0, work, stream)
@@ -357,21 +371,6 @@ def play_out(
         else:
             results[1] += 1
     return plies
-
-
-def deal(
-    tree: Tree, knobs: Knobs, root_state: State, done: int, stream: Stream, work: Workspace
-) -> None:
-    """Generic: write the next simulation's determinization into work.state.
-
-    A new one when as many moves of the root as it should, or as there are, have searched the last one.
-    """
-    num_used = work.used[0]
-    if done == 0 or num_used == knobs.paired or num_used >= num_children(tree, ROOT):
-        work.used[0] = 0
-        determinize(root_state, work.leaf_state, stream)
-    for i in range(len(work.state)):
-        work.state[i] = work.leaf_state[i]
 
 
 @njit
