@@ -102,6 +102,7 @@ _NUMBERS: dict[str, type] = {
     "batch": int,
     "playouts_per_leaf": int,
     "widening": int,
+    "paired": int,
     "implicit_minimax": float,
     "bias": float,
     "playout_plies": int,
