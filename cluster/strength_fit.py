@@ -131,8 +131,8 @@ def fit(matches: Sequence[Scores], samples: int = SAMPLES, seed: int = 0) -> Fit
     drawn = bootstrap([match.pairs for match in matches], samples, np.random.default_rng(seed))
     found = _likeliest(design, weights, drawn)
     expected = 1 / (1 + np.exp(-design @ found[0]))
-    errors = drawn[1:].std(axis=0) if samples else np.full(len(matches), math.inf)
-    off = (drawn[0] - expected) / np.maximum(errors, TOLERANCE)
+    variance = expected * (1 - expected) * _spread([match.pairs for match in matches]) / weights
+    off = (drawn[0] - expected) / np.sqrt(variance)
     return Fit(
         middle=middle,
         line=found[:, 0],
@@ -162,6 +162,16 @@ def bootstrap(matches: Sequence[Sequence[float]], samples: int, draw: np.random.
         least = min(0.5, LEAST / number)
         columns.append(np.clip(np.concatenate(([score], again)), least, 1 - least))
     return np.stack(columns, axis=1)
+
+
+def _spread(matches: Sequence[Sequence[float]]) -> float:
+    """The variance of a pair's score, as a multiple of p (1 - p); over all matches, for one may be too short.
+
+    1/2 if both games of a pair were independent and none drawn.
+    """
+    found = sum(sum((score - mean(pairs)) ** 2 for score in pairs) for pairs in matches)
+    usual = sum((len(pairs) - 1) * mean(pairs) * (1 - mean(pairs)) for pairs in matches)
+    return found / usual if found > 0 else 0.5
 
 
 def _likeliest(design: Floats, weights: Floats, scores: Floats) -> Floats:
