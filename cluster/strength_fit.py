@@ -169,8 +169,11 @@ def _spread(matches: Sequence[Sequence[float]]) -> float:
 
     1/2 if both games of a pair were independent and none drawn.
     """
-    found = sum(sum((score - mean(pairs)) ** 2 for score in pairs) for pairs in matches)
-    usual = sum((len(pairs) - 1) * mean(pairs) * (1 - mean(pairs)) for pairs in matches)
+    found = usual = 0.0
+    for pairs in matches:
+        score = mean(pairs)
+        found += sum((pair - score) ** 2 for pair in pairs)
+        usual += (len(pairs) - 1) * score * (1 - score)
     return found / usual if found > 0 else 0.5
 
 
