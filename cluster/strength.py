@@ -253,9 +253,10 @@ def _make(spec: str, game: Game, cell: Cell | None) -> None:
         prefix = "player option"
         if not error.field.startswith(prefix):
             raise
-        key = error.field.removeprefix(prefix).strip() or str(error.value)
-        field = "strategies" if cell is not None and key in cell.strategy.options else "options"
-        raise InvalidInput(f"{field} {key}", error.value, error.accepted) from None
+        key = error.field.removeprefix(prefix).strip()
+        own = cell is not None and (key or error.value) in cell.strategy.options
+        field = f"{'strategies' if own else 'options'} {key}".strip()
+        raise InvalidInput(field, error.value, error.accepted) from None
 
 
 def _seed_of(seed: int, *specs: str) -> int:
