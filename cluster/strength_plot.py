@@ -19,6 +19,8 @@ COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
 MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """Where an interval has no end, it is drawn to so many times the largest number of lanes."""
+BESIDE = 0.06
+"""Strategies on as many lanes stand so many doublings beside each other, so that all intervals are seen."""
 
 
 def plot(result: StrengthResult, title: str, path: Path) -> None:
@@ -31,8 +33,12 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
     for row in result.rows:
         groups.setdefault(str(row.cell.strategy), []).append(row)
     styles = {
-        name: {"color": COLOURS[rows[0].cell.strategy.name], "marker": marker}
-        for (name, rows), marker in zip(groups.items(), cycle(MARKERS), strict=False)
+        name: {
+            "color": COLOURS[rows[0].cell.strategy.name],
+            "marker": marker,
+            "beside": 2 ** (BESIDE * (number - (len(groups) - 1) / 2)),
+        }
+        for number, ((name, rows), marker) in enumerate(zip(groups.items(), cycle(MARKERS), strict=False))
     }
     _scores(panels[0][-2 if speedups else 0], groups, styles)
     if speedups:
@@ -61,12 +67,11 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
         below = [value - max(low, value / 16) for value, (low, _) in zip(values, ends, strict=True)]
         above = [max(0.0, min(high, top) - value) for value, (_, high) in zip(values, ends, strict=True)]
         _errorbar(panel, shown, values, [below, above], name, styles[name])
-    for axis, name in ((panel.xaxis, "lanes"), (panel.yaxis, "strength speedup")):
-        axis.set_label_text(name)
-    panel.set_xscale("log", base=2)
+    _doublings(panel.xaxis, lanes)
     panel.set_yscale("log", base=2)
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.set_xlabel("lanes")
+    panel.set_ylabel("strength speedup")
 
 
 def _scores(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
@@ -78,8 +83,7 @@ def _scores(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) ->
         below = [100 * (score.score - score.interval[0]) for score in scores]
         above = [100 * (score.interval[1] - score.score) for score in scores]
         _errorbar(panel, shown, values, [below, above], name, styles[name])
-    panel.set_xscale("log", base=2)
-    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    _doublings(panel.xaxis, sorted({row.cell.lanes for rows in groups.values() for row in rows}))
     panel.set_xlabel("lanes")
     panel.set_ylabel("score against the sequential search\nwith the same total, %")
     panel.set_ylim(0, 100)
@@ -98,15 +102,22 @@ def _curve(panel: Any, result: StrengthResult) -> None:
         label="95 %",
     )
     panel.plot(budgets, [point.elo for point in points], "-o", color="#555555", label="sequential search")
-    panel.set_xscale("log", base=2)
-    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    _doublings(panel.xaxis, budgets)
     panel.set_xlabel("simulations a move")
     panel.set_ylabel("Elo above the smallest budget")
+
+
+def _doublings(axis: Any, values: Sequence[int]) -> None:
+    """A logarithmic axis that names the values themselves."""
+    axis.axes.set_xscale("log", base=2)
+    axis.set_ticks(values, [f"{value:,}" for value in values])
+    axis.set_ticks([], minor=True)
 
 
 def _errorbar(
     panel: Any, rows: Sequence[Row], values: Sequence[float], errors: Any, name: str, style: dict[str, Any]
 ) -> None:
     if rows:
-        lanes = [row.cell.lanes for row in rows]
-        panel.errorbar(lanes, values, yerr=errors, capsize=4, linewidth=2, label=name, **style)
+        beside, look = style["beside"], {key: value for key, value in style.items() if key != "beside"}
+        lanes = [row.cell.lanes * beside for row in rows]
+        panel.errorbar(lanes, values, yerr=errors, capsize=3, linewidth=1.6, label=name, **look)
