@@ -13,7 +13,19 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, games, match, play, resume, search, solve, speedup, tree
+from cluster.commands import (
+    benchmark,
+    check,
+    games,
+    match,
+    play,
+    resume,
+    search,
+    solve,
+    speedup,
+    strength,
+    tree,
+)
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -36,7 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, resume, tree, match, play, solve, speedup, benchmark, check):
+for _group in (games, search, resume, tree, match, play, solve, speedup, strength, benchmark, check):
     _group.register(app)
 
 

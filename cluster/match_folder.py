@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.match_game import MatchContext
-from cluster.match_record import GameRecord, read_records, write_file
+from cluster.match_game import GamePlayed, MatchContext
+from cluster.match_record import read_records, write_file
 from games.errors import InvalidInput
 
 IDENTITY, GAMES = "match.json", "games.txt"
@@ -37,9 +37,9 @@ class MatchFolder:
         write_file(self.games, self.played)
         self._file: IO[str] = self.games.open("a", encoding="utf-8")
 
-    def add(self, record: GameRecord) -> None:
+    def add(self, played: GamePlayed) -> None:
         """Keep a game."""
-        self._file.write(str(record))
+        self._file.write(str(played.record))
         self._file.flush()
 
     def close(self) -> None:
