@@ -16,6 +16,8 @@ from search import alphabeta
 from search.alphabeta import CUTS, LEAVES, MAX_DEPTH, NO_MOVE, POSITIONS, UNFINISHED, Frames, Limits
 
 _GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
+AFFORDABLE = 10_000
+"""Moves that may be played to count minimax's positions: a millisecond or two."""
 FIRST_CHUNK = 64
 CHUNK_S = 0.002
 """How long a search under a time budget runs between two looks at the clock."""
@@ -109,9 +111,11 @@ class Lookahead:
     def share_cut(self, state: State, found: Foresight) -> float | None:
         """Which share of minimax's positions of that depth alpha-beta did not visit.
 
-        None where counting them takes more moves than alpha-beta has made: in practice from depth 4 on.
+        None where more moves must be played to count them than alpha-beta has made and than `AFFORDABLE`:
+        in practice from depth 4 on.
         """
-        total = self._count_tree(state, found.depth, found.positions, self._frames_for(found.depth))
+        affordable = max(found.positions, AFFORDABLE)
+        total = self._count_tree(state, found.depth, affordable, self._frames_for(found.depth))
         return None if total < 0 else 1.0 - found.positions / total
 
     def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:

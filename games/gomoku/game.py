@@ -11,18 +11,30 @@ f6 and g7 on a 12x12 board: ``12/12/12/12/12/6o5/5x6/12/12/12/12/12 x``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Cell, Game, State
-from games.gomoku import rules
+from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
+from games.gomoku import patterns, rules
 from games.jit import source_of
 from games.notation import column_name, format_cell, parse_cell, row_name
+from games.rules import Evaluator
 from games.spec import Options, Spec
 
 MIN_SIZE = 5
+
+RULES = Rules(
+    rules.current_player,
+    rules.legal_moves,
+    rules.play,
+    rules.is_terminal,
+    rules.returns,
+    rules.playout,
+    evaluate=patterns.evaluate,
+    priority=patterns.priority,
+)
 
 _ROW = re.compile(r"(?:[xo]|[1-9][0-9]?)+")
 _ITEM = re.compile(r"[xo]|[0-9]+")
@@ -42,7 +54,7 @@ class Gomoku(Game):
         ``overline``: whether more than five in a row ``wins`` or does ``not``."""
         self.size, self.candidates, self.overline = size, candidates, overline
         self.options: dict[str, str | int] = {"size": size, "candidates": candidates, "overline": overline}
-        self.rules = rules.RULES
+        self.rules = RULES
         self.max_moves = self.max_plies = size * size
         self.nominal_simulations_per_s = 8e5 * 144 / size**2
         self._start = self._state_of([])
@@ -58,6 +70,12 @@ class Gomoku(Game):
         )
         options.close()
         return game
+
+    @property
+    def evaluators(self) -> Mapping[str, Evaluator]:
+        """``table``, and ``table_printed``, which also has a value for finished games; see `patterns`."""
+        rule = patterns.evaluate
+        return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
 
     def initial_state(self) -> State:
         """An empty board, ``int32[CELLS + 2 * size**2]`` (see `games.gomoku.rules`)."""

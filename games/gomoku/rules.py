@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from games.jit import njit
 from games.rng import Stream, below, mix
-from games.rules import Moves, Rules
+from games.rules import Moves
 
 MAX_SIZE = 20
 
@@ -258,6 +258,3 @@ def _has_five(state: State) -> bool:
         five |= a & (b << 1) & (c << 2) & (d << 3) & (e << 4)
         found |= np.int32(five)
     return bool(found != 0)
-
-
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout)

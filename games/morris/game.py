@@ -18,6 +18,7 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.morris import boards, rules
+from games.morris.insight import evaluate, priority
 from games.morris.playout import playout
 from games.notation import column_name, format_cell, row_name
 from games.spec import Options, Spec
@@ -29,6 +30,8 @@ RULES = Rules(
     rules.is_terminal,
     rules.returns,
     playout,
+    evaluate=evaluate,
+    priority=priority,
     pack=rules.pack,
     unpack=rules.unpack,
 )

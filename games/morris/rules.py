@@ -57,7 +57,7 @@ def current_player(state: State) -> int:
 
 
 @njit
-def _flies(state: State, player: Int) -> bool:
+def flies(state: State, player: Int) -> bool:
     """Whether the player, who moves a stone, may move it to any empty point."""
     if state[FLY] == ALWAYS:
         return True
@@ -103,10 +103,10 @@ def legal_moves(state: State, moves: Moves) -> int:
             count += 1
     if state[REMOVING] != 0 or (state[HANDS + player] > 0 and state[MOVES_EARLY] == 0):
         return count
-    flies = _flies(state, player)
+    anywhere = flies(state, player)
     for bit in range(POINTS[board]):
         if own >> bit & 1 != 0:
-            targets = empty if flies else empty & NEIGHBOURS[board, bit]
+            targets = empty if anywhere else empty & NEIGHBOURS[board, bit]
             for to in range(POINTS[board]):
                 if targets >> to & 1 != 0:
                     moves[count] = MOVE + 24 * CODE_OF[board, bit] + CODE_OF[board, to]
@@ -197,7 +197,7 @@ def _can_move(state: State) -> bool:
     player, empty = state[MOVER], _empty(state)
     if empty == 0:
         return False
-    if state[HANDS + player] > 0 or _flies(state, player):
+    if state[HANDS + player] > 0 or flies(state, player):
         return True
     own, reached = state[STONES + player], np.int64(0)
     for bit in range(POINTS[state[BOARD]]):

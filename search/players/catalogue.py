@@ -8,6 +8,7 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
 from search.players.flat import Flat
+from search.players.mills import Scripted
 from search.players.minimax import AlphaBeta, Greedy, Minimax
 from search.players.player import Player
 from search.players.scripted import Random
@@ -31,6 +32,7 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
     "negamax": (Minimax.from_options, "another word for minimax"),
     "random": (Random.from_options, "any legal move, each as likely"),
+    "scripted": (Scripted.from_options, "morris: strategy=random, own-mills, blocker or mixed"),
 }
 """By name: how it is made, and one line about it."""
 
