@@ -7,6 +7,7 @@ from collections.abc import Callable
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
+from search.players import omniscient
 from search.players.flat import Flat
 from search.players.mills import Scripted
 from search.players.minimax import AlphaBeta, Greedy, Minimax
@@ -31,6 +32,18 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
     "negamax": (Minimax.from_options, "another word for minimax"),
+    "omniscient-alphabeta": (
+        omniscient.AlphaBeta.from_options,
+        "battleship: is shown the enemy's ships; the thesis' program, depth=1",
+    ),
+    "omniscient-minimax": (
+        omniscient.Minimax.from_options,
+        "battleship: is shown the enemy's ships; the thesis' program, depth=1",
+    ),
+    "omniscient-sampling": (
+        omniscient.Sampling.from_options,
+        "battleship: is shown the enemy's ships; the thesis' program, depth=1, steps=50",
+    ),
     "random": (Random.from_options, "any legal move, each as likely"),
     "scripted": (Scripted.from_options, "morris: strategy=random, own-mills, blocker or mixed"),
 }

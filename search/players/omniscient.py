@@ -1,0 +1,208 @@
+"""Cheats at Battleship: the three players of a thesis, which are shown where the enemy's ships are.
+
+They are kept as the thesis prints them, faults included, because its tables are about these programs. None of
+them is what its name there says, and none plays honestly; `search.players.shooters` does.
+
+- sampling ("Monte Carlo tree search" there): no tree. Each step draws an untried cell and depth - 1 more
+  of the whole board, tried or not, and counts the hits; the step with most hits, the first of them, names
+  the shot: its last follow-up that hit, else the cell that it drew.
+- minimax: the fleets change places at each of its own plies but not at the enemy's, so the cells tested
+  are the enemy's, the enemy's, its own, its own: the enemy is thought to shoot at his own ships.
+- alphabeta: has neither alpha nor beta. A cell whose own score is below the best so far is left
+  out; the shots that are thought of are never marked as tried.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import numpy.typing as npt
+
+from games.battleship import Battleship, rules
+from games.errors import InvalidInput
+from games.game import Game, State
+from games.jit import njit
+from games.spec import Options, Spec
+from games.specialise import cached_njit
+from search.players.player import Choice, Player, Seen
+
+MAX_DEPTH = 4
+Cells = npt.NDArray[np.bool_]
+
+
+class Omniscient(Player):
+    """What the three have in common: they see everything."""
+
+    omniscient = True
+
+    def __init__(self, spec: str, depth: int, steps: int) -> None:
+        super().__init__(spec)
+        self.depth, self.steps = depth, steps
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Omniscient:
+        """Options: depth, 1 to 4; sampling also steps."""
+        if not isinstance(game, Battleship):
+            raise InvalidInput("player", str(spec), f"another player: {spec.name} plays battleship only")
+        depth = options.whole("depth", 1, 1, MAX_DEPTH)
+        steps = options.whole("steps", 50, 1, 1_000_000) if cls is Sampling else 0
+        return cls(str(spec), depth, steps)
+
+
+class Sampling(Omniscient):
+    """The thesis' Monte Carlo player."""
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        theirs, _, tried, _ = _sides(seen)
+        afloat = set(np.flatnonzero(theirs).tolist())
+        untried, draw = np.flatnonzero(~tried).tolist(), random.Random(seed)
+        best_score, best_guess = -1, -1
+        for _ in range(self.steps):
+            guess, score = self._step(draw.choice(untried), afloat, len(tried), draw)
+            if score > best_score:
+                best_score, best_guess = score, guess
+        return Choice(
+            best_guess, simulations=self.steps, thought=f"{best_score} hits in the best of its steps"
+        )
+
+    def _step(self, guess: int, afloat: set[int], area: int, draw: random.Random) -> tuple[int, int]:
+        """One sample: the shot that it names, and its hits."""
+        left = afloat - {guess}
+        score = int(guess in afloat)
+        guesses: set[int] = set()
+        while left and len(guesses) < self.depth - 1:
+            follow_up = draw.randrange(area)
+            if follow_up not in guesses:
+                guesses.add(follow_up)
+                if follow_up in left:
+                    left.remove(follow_up)
+                    score += 1
+                    guess = follow_up
+        return guess, score
+
+
+class Minimax(Omniscient):
+    """The thesis' minimax."""
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        theirs, mine, tried, their_tried = _sides(seen)
+        move, score, calls = printed_minimax(theirs, mine, tried, their_tried, self.depth)
+        return Choice(
+            int(move), nodes=int(calls), thought=f"depth {self.depth}, {calls:,} calls, score {score:g}"
+        )
+
+
+class AlphaBeta(Omniscient):
+    """The thesis' alpha-beta."""
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        theirs, mine, tried, their_tried = _sides(seen)
+        move, score, calls = printed_alpha_beta(theirs, mine, tried, their_tried, self.depth)
+        return Choice(
+            int(move), nodes=int(calls), thought=f"depth {self.depth}, {calls:,} calls, score {score:g}"
+        )
+
+
+def _sides(seen: Seen) -> tuple[Cells, Cells, Cells, Cells]:
+    """Cells of the enemy's ships afloat, and of one's own; cells that one has tried, and that the enemy has."""
+    state, area = seen.state, int(seen.state[rules.AREA])
+    if not state[rules.DEALT]:
+        text = seen.game.format_position(state)
+        raise InvalidInput("position", text, "a position whose fleets are dealt: this player sees them")
+    theirs, tried = _shot_at(state, seen.mover, area)
+    if state[rules.SIDES] == 1:
+        return theirs, np.zeros_like(theirs), tried, np.zeros_like(tried)
+    mine, their_tried = _shot_at(state, 1 - seen.mover, area)
+    return theirs, mine, tried, their_tried
+
+
+def _shot_at(state: State, side: int, area: int) -> tuple[Cells, Cells]:
+    cells = state[rules.CELLS + side * area : rules.CELLS + (side + 1) * area]
+    tried = (cells & 15) != 0
+    return (cells >= 16) & ~tried, tried
+
+
+@njit
+def _printed_hit(theirs: Cells, mine: Cells, ply: int, cell: int) -> float:
+    """1 if the ply's player hits the other's ship."""
+    return 1.0 if (theirs[cell] if ply & 1 == 0 else mine[cell]) else 0.0
+
+
+@cached_njit
+def printed_minimax(
+    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
+) -> tuple[int, float, int]:
+    """The shot, its score and the number of calls; of equal scores the first cell.
+
+    Where somebody has no cell left to try, which the thesis' program does not survive, he scores 0.
+    """
+    area = len(theirs)
+    free = np.empty((2, area), dtype=np.bool_)
+    free[0], free[1] = ~tried, ~their_tried
+    place = np.zeros(depth + 1, dtype=np.int64)
+    best = np.full(depth + 1, -np.inf)
+    best[1::2] = np.inf
+    shot, calls, ply = -1, 1, 0
+    while True:
+        mover = ply & 1
+        while place[ply] < area and not free[mover, place[ply]]:
+            place[ply] += 1
+        if place[ply] < area and ply < depth:
+            free[mover, place[ply]] = False
+            ply += 1
+            calls += 1
+            place[ply] = 0
+            best[ply] = np.inf if ply & 1 else -np.inf
+            continue
+        value = best[ply] if ply < depth and abs(best[ply]) < np.inf else 0.0
+        if ply == 0:
+            return shot, value, calls
+        ply -= 1
+        mover, cell = ply & 1, place[ply]
+        free[mover, cell] = True
+        place[ply] += 1
+        hit = theirs[cell] if ply & 2 == 0 else mine[cell]
+        if mover == 0 and hit - value > best[ply]:
+            best[ply] = hit - value
+            if ply == 0:
+                shot = cell
+        elif mover == 1 and value - hit < best[ply]:
+            best[ply] = value - hit
+
+
+@cached_njit
+def printed_alpha_beta(
+    theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
+) -> tuple[int, float, int]:
+    """The shot, its score and the number of calls; of equal scores the first cell."""
+    area = len(theirs)
+    place = np.zeros(depth, dtype=np.int64)
+    best = np.full(depth, -np.inf)
+    shot, calls, ply = -1, 1, 0
+    while True:
+        cell = place[ply]
+        if cell == area:
+            if ply == 0:
+                return shot, best[0], calls
+            # Back in the call before: what the other side could gain is taken off, if anything.
+            value = max(best[ply], 0.0)
+            ply -= 1
+            cell = place[ply]
+            place[ply] += 1
+            score = _printed_hit(theirs, mine, ply, cell) - value
+        else:
+            if tried[cell] if ply & 1 == 0 else their_tried[cell]:
+                place[ply] += 1
+                continue
+            score = _printed_hit(theirs, mine, ply, cell)
+            if score >= best[ply] and ply + 1 < depth:
+                ply += 1
+                calls += 1
+                place[ply], best[ply] = 0, -np.inf
+                continue
+            place[ply] += 1
+        if score > best[ply]:
+            best[ply] = score
+            if ply == 0:
+                shot = cell

@@ -1,0 +1,146 @@
+"""The thesis' players at Battleship: the figures that its printed code must give."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.battleship import rules
+from games.game import FIRST, Game, State
+from games.rng import new_stream
+from search.players import Seen, player_of
+from tests.games.common import JIT, start
+from tests.search.naive_omniscient import alpha_beta, minimax
+
+SOLO = "battleship:task=solo"
+# 17 / the mean number of shots, computed exactly from the printed code: depth, steps, accuracy.
+ACCURACIES = [
+    (1, 50, 0.8926),
+    (1, 80, 0.9504),
+    (2, 50, 0.9618),
+    (2, 80, 0.9859),
+    (3, 50, 0.9826),
+    (3, 80, 0.9948),
+]
+
+
+def shots_of(game: Game, spec: str, seed: int) -> int:
+    """How many shots the player needs for one fleet."""
+    player, state, shots = player_of(spec, game), start(game, seed), 0
+    while not game.calls.is_terminal(state):
+        legal = game.legal_moves(state)
+        move = legal[0]
+        if not state[rules.PENDING]:
+            shots += 1
+            if len(legal) > 1:
+                move = player.choose(Seen(game, state, FIRST, tuple(legal)), 1000 * seed + shots).move
+        assert move in legal
+        game.calls.play(state, move)
+    return shots
+
+
+def exact_shots(depth: int, steps: int) -> float:
+    """The mean number of shots: a step is all misses by chance, and then so is the shot."""
+
+    @cache
+    def shots(untried: int, left: int) -> float:
+        if left == 0:
+            return 0.0
+        misses = 1 - left / untried
+        for follow_up in range(depth - 1):
+            misses *= 1 - left / (100 - follow_up)
+        hit = 1 - misses**steps
+        after_miss = shots(untried - 1, left) if untried > left else 0.0
+        return 1 + hit * shots(untried - 1, left - 1) + (1 - hit) * after_miss
+
+    return shots(100, 17)
+
+
+@pytest.mark.parametrize(("depth", "steps", "accuracy"), ACCURACIES)
+def test_sampling_is_as_accurate_as_the_printed_code(depth: int, steps: int, accuracy: float) -> None:
+    assert abs(17 / exact_shots(depth, steps) - accuracy) < 0.0001
+    game = games.load(SOLO)
+    number = 150 if JIT else 6
+    shots = [
+        shots_of(game, f"omniscient-sampling:depth={depth},steps={steps}", seed) for seed in range(number)
+    ]
+    error = max(float(np.std(shots)) / number**0.5, 0.01)
+    assert abs(np.mean(shots) - exact_shots(depth, steps)) < 5 * error + (0 if JIT else 1)
+
+
+@pytest.mark.parametrize("name", ["omniscient-minimax", "omniscient-alphabeta"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_minimax_and_alpha_beta_never_miss(name: str, depth: int) -> None:
+    game = games.load(SOLO)
+    assert all(shots_of(game, f"{name}:depth={depth}", seed) == 17 for seed in range(3 if JIT else 1))
+
+
+@pytest.mark.parametrize(("depth", "calls"), [(1, 101), (2, 10_101), (3, 1_000_101)])
+def test_minimax_makes_as_many_calls_on_a_fresh_board_as_the_thesis_times_suggest(
+    depth: int, calls: int
+) -> None:
+    """1,000,101 is 1 + 100 + 100 * 100 + 100 * 100 * 99: the third shot has 99 cells left."""
+    if depth == 3 and not JIT:
+        pytest.skip("a million calls take long uncompiled")
+    game = games.load("battleship")
+    state = start(game, 1)
+    seen = Seen(game, state, FIRST, tuple(game.legal_moves(state)))
+    assert player_of(f"omniscient-minimax:depth={depth}", game).choose(seen, 1).nodes == calls
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_both_are_the_printed_recursions(depth: int) -> None:
+    game = games.load("battleship:size=4,fleet=3-2-1")
+    draw = random.Random(depth)
+    for seed in range(6):
+        state = _after_shots(game, seed, draw)
+        side = int(state[rules.SHOOTER])
+        theirs, tried = _afloat(state, side)
+        mine, others = _afloat(state, 1 - side)
+        seen = Seen(game, state, side, tuple(game.legal_moves(state)))
+        for name, naive in (("minimax", minimax), ("alphabeta", alpha_beta)):
+            choice = player_of(f"omniscient-{name}:depth={depth}", game).choose(seen, 1)
+            score, cell, calls = naive(mine, theirs, tried, others, depth, True, 16)
+            assert (choice.move, choice.nodes) == (cell, calls)
+            assert choice.thought.endswith(f"score {score:g}")
+
+
+def test_they_are_told_apart_from_honest_players() -> None:
+    game = games.load("battleship")
+    for name in ("sampling", "minimax", "alphabeta"):
+        player = player_of(f"omniscient-{name}", game)
+        assert player.omniscient
+        seen = Seen(game, game.initial_state(), FIRST, tuple(range(100)))
+        with pytest.raises(InvalidInput, match="dealt"):
+            player.choose(seen, 1)
+        with pytest.raises(InvalidInput, match="battleship only"):
+            player_of(f"omniscient-{name}", games.load("tictactoe"))
+
+
+def _after_shots(game: Game, seed: int, draw: random.Random) -> State:
+    state = start(game, seed)
+    game.calls.determinize(game.observation(game.initial_state(), FIRST), state, new_stream(seed))
+    for _ in range(4 * draw.randrange(4)):
+        after = state.copy()
+        game.calls.play(after, draw.choice(game.legal_moves(state)))
+        if game.calls.is_terminal(after):
+            break
+        state = after
+    while state[rules.PENDING]:
+        game.calls.play(state, game.legal_moves(state)[0])
+    return state
+
+
+def _afloat(state: State, side: int) -> tuple[list[int], list[int]]:
+    """Cells of ships that the side has not hit, and cells that it has tried."""
+    area = int(state[rules.AREA])
+    cells = state[rules.CELLS + side * area : rules.CELLS + (side + 1) * area].tolist()
+    return (
+        [cell for cell, value in enumerate(cells) if value >= 16 and not value & 15],
+        [cell for cell, value in enumerate(cells) if value & 15],
+    )
