@@ -10,7 +10,9 @@ from typing import Any
 
 from games.errors import InvalidInput
 
-OPENSPIEL = "openspiel"
+OPENSPIEL, EXPLICIT = "openspiel", "explicit"
+TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree"}
+"""Names after whose colon everything is one option's text."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
@@ -31,14 +33,15 @@ def parse_spec(text: str, field: str) -> Spec:
     """Read a spec; ``field`` is the name under which an error reports it.
 
     A name that ends in ``.py`` is the path of a game file, and may have any characters but ``:``. After
-    ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``.
+    ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``; after ``explicit:``
+    it is a tree, the option ``tree``.
     Raises InvalidInput for an empty name, a missing ``=``, an empty key or value, or a key given twice.
     """
     name, colon, rest = text.strip().partition(":")
     if not (_plain(name) or is_path(name)) or (colon and not rest):
         raise InvalidInput(field, text, FORM)
-    if name == OPENSPIEL:
-        return Spec(name, {"game": rest} if rest else {})
+    if name in TEXT_OF:
+        return Spec(name, {TEXT_OF[name]: rest} if rest else {})
     options: dict[str, str] = {}
     for item in rest.split(",") if rest else ():
         key, equals, value = (part.strip() for part in item.partition("="))

@@ -140,6 +140,8 @@ def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
 def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
     if game.spec.startswith("morris:variant=lasker") and "repetition=none" not in game.spec:
         pytest.skip("stones move before all are placed, and the game remembers every position")
+    if game.name == "explicit":
+        pytest.skip("a branch of a tree is nothing but its place at its node")
     num_orders = 0
     for seed in range(10):
         first, second, third, fourth, fifth = (move for _, _, move in random_game(game, seed, max_plies=5))
