@@ -1,6 +1,6 @@
 # The environment is made once, in .venv; make clean removes it.
 #   make demo       install, and search a position of gomoku for five seconds
-#   make test       the whole suite; games and search also uncompiled
+#   make test       the whole suite; games and search also uncompiled (tests/everything.py)
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 
@@ -17,9 +17,7 @@ demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
 
 test: $(VENV)/installed-tests
-	$(BIN)/python -m pytest
-	@echo "and once more uncompiled, where an index out of bounds raises"
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/games tests/search
+	$(BIN)/python -m tests.everything
 
 check: $(VENV)/installed-tests
 	$(BIN)/ruff format --check .

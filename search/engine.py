@@ -12,10 +12,11 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import flat, kernel, playouts, widening
+from search import alphabeta, flat, kernel, playouts, widening
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
+from search.lookahead import new_frames
 from search.statistics import Statistics, lone_root
 from search.tree import Tree, new_tree
 
@@ -42,7 +43,7 @@ class Engine:
 
     def __init__(self, game: Game, features: Features) -> None:
         self.game = game
-        self.hidden = features.hidden
+        self.features, self.hidden = features, features.hidden
         self._functions = specialise(_GENERIC, game, _bindings(game, features))
 
     @cached_property
@@ -89,6 +90,7 @@ class Engine:
             nodes=np.zeros(plies, dtype=np.int32),
             slots=np.zeros(plies, dtype=np.uint16),
             movers=np.zeros(plies, dtype=np.uint8),
+            frames=new_frames(self.game, playouts.DEEPEST if self.features.thinking else 0),
             tally=np.zeros(2, dtype=np.int64),
         )
 
@@ -138,6 +140,14 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         # Kernels that start from whole positions.
         bound["HIDDEN"] = False
         bound["determinize"] = specialise((default_determinize,), game)["default_determinize"]
-    playout = playouts.steered_playout if features.steered else playouts.whole_playout
-    bound["leaf_playout"] = specialise((playout,), game)[playout.__name__]
+    bound["leaf_playout"] = _leaf_playout(game, features)
     return bound
+
+
+def _leaf_playout(game: Game, features: Features) -> Callable[..., Any]:
+    if not features.steered:
+        return specialise((playouts.whole_playout,), game)["whole_playout"]
+    if not features.thinking:
+        return specialise((playouts.steered_playout,), game)["steered_playout"]
+    thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
+    return specialise((*thinking, playouts.steered_playout), game, {"THINKS": True})["steered_playout"]

@@ -15,6 +15,8 @@ class Features(NamedTuple):
     """Search information sets: the root is a view, each simulation starts with a determinization of it."""
     steered: bool = False
     """Playouts that are cut, or whose players have a policy (search/playouts.py)."""
+    thinking: bool = False
+    """Steered, with players in playouts who look ahead by minimax."""
     widened: bool = False
     """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
 

@@ -31,6 +31,7 @@ from games.unbound import (
     playout,
     returns,
 )
+from search.alphabeta import Frames
 from search.features import WIDENED
 from search.information_sets import best_available
 from search.playouts import leaf_playout
@@ -73,6 +74,8 @@ class Workspace(NamedTuple):
     """[max_plies + 1] the path: slots[d] is the place of nodes[d + 1] among its siblings."""
     movers: npt.NDArray[np.uint8]
     """[max_plies + 1] the path: who moves at nodes[d]."""
+    frames: Frames
+    """For players in playouts who look ahead (search/alphabeta.py)."""
     tally: npt.NDArray[np.int64]
     """[2] playouts and plies played by them; counted up, never reset here."""
 

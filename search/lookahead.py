@@ -135,7 +135,7 @@ class Lookahead:
 
     def _frames_for(self, depth: int) -> Frames:
         if self._frames is None or len(self._frames.states) <= depth:
-            self._frames = _new_frames(self._game, depth)
+            self._frames = new_frames(self._game, depth)
         return self._frames
 
 
@@ -152,7 +152,8 @@ def _next_chunk(positions: int, seconds: float) -> int:
     return max(1, int(min(4.0 * positions, positions * CHUNK_S / seconds)))
 
 
-def _new_frames(game: Game, depth: int) -> Frames:
+def new_frames(game: Game, depth: int) -> Frames:
+    """Scratch memory for searches of the game to that depth."""
     plies, state = depth + 1, game.initial_state()
 
     def room(*shape: int, dtype: Any = np.int64) -> Any:
@@ -178,4 +179,4 @@ def _new_frames(game: Game, depth: int) -> Frames:
     )
 
 
-__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "lookahead_of"]
+__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "lookahead_of", "new_frames"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from games.rng import Stream
+from games.rng import Stream, below
 from games.rules import State
 from games.unbound import (
     current_player,
@@ -24,6 +24,7 @@ from games.unbound import (
     random_move,
     returns,
 )
+from search.alphabeta import Limits, advance, begin
 from search.selection import Knobs
 
 if TYPE_CHECKING:
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 PLAYOUTS, PLIES = 0, 1
 """The fields of `Workspace.tally`."""
 
-RANDOM, GREEDY = 0, 1
-"""How a player moves in a playout; the values of Knobs.first_policy and second_policy."""
-POLICIES = {"random": RANDOM, "greedy": GREEDY}
+RANDOM, GREEDY, MINIMAX = 0, 1, 2
+"""How a player moves in a playout; the values of Knobs.first_policy and second_policy. From MINIMAX
+on: by minimax of depth policy - MINIMAX + 1, of equally good moves any."""
+POLICIES = {"random": RANDOM, "greedy": GREEDY, "minimax1": MINIMAX, "minimax2": MINIMAX + 1}
+DEEPEST = 2
+
+THINKS = False
+"""Whether any policy is minimax; `search.engine` binds it."""
 
 NO_CUT = 2**31 - 1
 
@@ -59,7 +65,9 @@ def steered_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
     plies = 0
     while plies < knobs.playout_plies and not is_terminal(state):
         policy = knobs.first_policy if current_player(state) == 0 else knobs.second_policy
-        if policy == GREEDY:
+        if THINKS and policy >= MINIMAX:
+            move = minimax_move(policy - MINIMAX + 1, work, stream)
+        elif policy == GREEDY:
             move = greedy_move(state, work.moves, stream)
         else:
             move = random_move(state, work.moves, stream)
@@ -70,6 +78,26 @@ def steered_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
     if is_terminal(state):
         return returns(state)
     return evaluate(state)
+
+
+def minimax_move(depth: int, work: Workspace, stream: Stream) -> int:
+    """Generic: a best move of work.state by minimax of that depth, of several any.
+
+    ``stream`` and work.frames are modified in place.
+    """
+    frames = work.frames
+    limits = Limits(depth, True, True, False, True, False)
+    begin(work.state, limits, frames)
+    while not advance(limits, 1_000_000, frames):
+        pass
+    found = 0
+    chosen = np.int64(frames.moves[0, 0])
+    for i in range(frames.num_moves[0]):
+        if frames.root_values[i] == frames.values[0]:
+            found += 1
+            if below(stream, found) == 0:
+                chosen = np.int64(frames.moves[0, i])
+    return chosen  # type: ignore[return-value]
 
 
 def leaf_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:

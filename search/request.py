@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from games.errors import InvalidInput
 from search.features import Features
-from search.playouts import POLICIES
+from search.playouts import MINIMAX, POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
 FINAL_MOVES = ("robust", "max", "robust-max", "secure")
@@ -65,7 +65,8 @@ class SearchRequest:
     playout_plies: int | None = None
     """Plies after which a playout is cut and its position evaluated; None: it runs to the end."""
     playout_policy: str = "random"
-    """How both players move in playouts, or each of them: ``random``, ``greedy``, ``greedy-random``."""
+    """How both players move in playouts, or each of them: ``random``, ``greedy`` (by the game's priority),
+    ``minimax1`` or ``minimax2`` (of that depth, by its evaluation), or ``greedy-random``."""
     solver: bool = False
     """MCTS-Solver: propagate proven results and stop when the root is proven."""
     final_move: str = "robust"
@@ -142,7 +143,8 @@ class SearchRequest:
 def features_of(request: SearchRequest, hidden: str) -> Features:
     """The form of the loop that a request needs; ``hidden`` as in Context."""
     steered = request.playout_plies is not None or request.policies != ("random", "random")
-    return Features(hidden == "ismcts", steered, request.widening is not None)
+    thinking = any(POLICIES[policy] >= MINIMAX for policy in request.policies)
+    return Features(hidden == "ismcts", steered, thinking, request.widening is not None)
 
 
 def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:

@@ -113,7 +113,7 @@ def search(
         str,
         typer.Option(
             metavar="POLICY",
-            help="How playouts move: random, greedy, or one for each player, such as greedy-random.",
+            help="How playouts move: random, greedy, minimax1, minimax2, or for each player: greedy-random.",
             rich_help_panel=ALGORITHM,
         ),
     ] = "random",

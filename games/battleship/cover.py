@@ -139,9 +139,41 @@ def classes_of(singles: Ints) -> Ints:
 
 
 @njit
-def _open(levels: Ints, level: int, order: Ints, hit_starts: Ints, free: Ints, each_fleet: bool) -> bool:
+def _hopeless(row: Ints, near: Ints, most: Ints) -> bool:
+    """Whether the unused ships are too few, or too short, for the hits that are not covered.
+
+    Hits that no placement covers together ask for a ship each.
+    """
+    ships, cells = 0, 0
+    for ship in range(len(most)):
+        if (row[USED] >> ship) & 1 == 0:
+            ships += 1
+            cells += most[ship]
+    apart = ~row[COVERED]
+    for hit in range(len(near)):
+        cells -= 1 - ((row[COVERED] >> hit) & 1)
+        if (apart >> hit) & 1 != 0:
+            ships -= 1
+            apart &= ~near[hit]
+    return bool(ships < 0 or cells < 0)
+
+
+@njit
+def _open(
+    levels: Ints,
+    level: int,
+    order: Ints,
+    hit_starts: Ints,
+    free: Ints,
+    near: Ints,
+    most: Ints,
+    each_fleet: bool,
+) -> bool:
     """Set what may be tried at a new level; False if there is nothing left to try: an entry is whole."""
     row = levels[level]
+    if _hopeless(row, near, most):
+        row[LISTED], row[AHEAD], row[BEHIND] = 0, 0, 0
+        return True
     hit = 0
     while hit < len(order) and (row[COVERED] >> order[hit]) & 1 != 0:
         hit += 1
@@ -183,6 +215,33 @@ def _descend(levels: Ints, level: int, candidate: Ints) -> bool:
     return True
 
 
+@njit
+def _note_masks(candidates: Ints, near: Ints, most: Ints) -> None:
+    """Fill in for each hit those that a placement covers with it, for each ship how many it can cover."""
+    for n in range(len(candidates)):
+        num_covered = 0
+        for hit in range(len(near)):
+            if (candidates[n, MASK] >> hit) & 1 != 0:
+                near[hit] |= candidates[n, MASK]
+                num_covered += 1
+        most[candidates[n, SHIP]] = max(most[candidates[n, SHIP]], num_covered)
+
+
+@njit
+def _note_twins(candidates: Ints, free: Ints, sizes: Ints, twins: Ints) -> None:
+    """Fill in for each ship those before it that have the very same candidates, as bits."""
+    for ship in range(len(twins)):
+        for other in range(ship):
+            alike = sizes[ship] == sizes[other]
+            if alike:
+                for i in range(sizes[ship]):
+                    for column in range(START, ID):
+                        ours, theirs = free[ship, 0] + i, free[other, 0] + i
+                        alike = alike and candidates[ours, column] == candidates[theirs, column]
+            if alike:
+                twins[ship] |= 1 << other
+
+
 @cached_njit
 def list_entries(
     candidates: Ints, num_ships: int, num_hits: int, each_fleet: bool, max_entries: int, max_nodes: int
@@ -192,19 +251,25 @@ def list_entries(
     Depth first: the hit with the fewest candidates that is not covered is covered in every way, then
     ships that cover none are placed in every way, the one with the fewest placements first
     (``each_fleet``), or given the range of all. An entry's weight is the product of its counts. Ends
-    early after max_entries entries, or after max_nodes steps if at least one entry was found.
+    early after max_entries entries, or after max_nodes steps if at least one entry was found. Until
+    one is found, what failed with a ship is not tried with another of its kind.
     """
+    near, most = np.zeros(num_hits, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
+    _note_masks(candidates, near, most)
+    sizes, twins = np.zeros(num_ships, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
     free = np.zeros((num_ships, 3), dtype=np.int64)
     hit_starts = np.zeros(num_hits + 1, dtype=np.int64)
     for n in range(len(candidates)):
         ship = candidates[n, SHIP]
         if n == 0 or candidates[n - 1, SHIP] != ship:
             free[ship, 0] = free[ship, 1] = n
+        sizes[ship] += 1
         if candidates[n, MASK] == 0:
             free[ship, 1] = n + 1
             free[ship, 2] += candidates[n, COUNT]
         for hit in range(num_hits):
             hit_starts[hit + 1] += (candidates[n, MASK] >> hit) & 1
+    _note_twins(candidates, free, sizes, twins)
     order = np.argsort(hit_starts[1:], kind="mergesort")
     by_hit = np.zeros(hit_starts.sum(), dtype=np.int64)
     end = 0
@@ -221,7 +286,7 @@ def list_entries(
     entering = True
     while level >= 0:
         row = levels[level]
-        if entering and not _open(levels, level, order, hit_starts, free, each_fleet):
+        if entering and not _open(levels, level, order, hit_starts, free, near, most, each_fleet):
             total, counts = row[WEIGHT], row[COUNTS]
             for ship in range(num_ships):
                 if (row[USED] >> ship) & 1 == 0:
@@ -249,6 +314,9 @@ def list_entries(
             continue
         n = by_hit[row[AHEAD]] if row[LISTED] != 0 else row[AHEAD]
         row[AHEAD] += 1
+        if num_entries == 0 and twins[candidates[n, SHIP]] & ~row[USED] != 0:
+            entering = False
+            continue
         entering = _descend(levels, level, candidates[n])
         level += entering
     return True, entries[:num_entries].copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -58,44 +59,64 @@ class Flat(Player):
         stream, work = new_stream(seed), engine.new_workspace()
         played: list[npt.NDArray[np.float64]] = []
 
-        def play(each: int) -> None:
-            values = np.zeros((len(moves), each))
+        def play(some: slice, each: int) -> None:
+            values = np.full((len(moves), each), np.nan)
             with np.errstate(over="ignore"):
-                engine.play_flat(seen.state, knobs, moves, values, stream, work)
+                engine.play_flat(seen.state, knobs, moves[some], values[some], stream, work)
             played.append(values)
 
         if self.request.simulations is not None:
-            play(max(1, self.request.simulations // len(moves)))
+            play(slice(None), max(1, self.request.simulations // len(moves)))
         else:
-            assert self.request.seconds is not None
             # Kernels are compiled, or loaded, before the clock runs.
             with np.errstate(over="ignore"):
                 engine.play_flat(seen.state, knobs, moves[:1], np.zeros((1, 1)), stream.copy(), work)
-            began, each = time.thread_time(), 1
-            while True:
-                started = time.thread_time()
-                play(each)
-                now = time.thread_time()
-                left_s = self.request.seconds - (now - began)
-                if left_s <= 0:
-                    break
-                per_playout_s = max(1e-9, (now - started) / each)
-                each = max(1, int(min(CHUNK_S, left_s) / per_playout_s))
+            # Moves in random order: where time ends within a round, none is left out for its name.
+            random.Random(seed).shuffle(order := list(seen.legal))
+            moves[:] = order
+            self._play_for_seconds(play, len(moves))
         values = np.concatenate(played, axis=1) * (1.0 - 2.0 * seen.mover)
         worth = _worth(values, self.value)
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
-        thought = f"{values.size:,} playouts, {values.shape[1]:,} a move; {self.value} {worth[best]:+.3f}"
-        return Choice(seen.legal[best], float(worth[best]), int(values.size), 0, thought)
+        count = int(np.count_nonzero(~np.isnan(values)))
+        thought = f"{count:,} playouts of {len(moves)} moves; {self.value} {worth[best]:+.3f}"
+        return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
+
+    def _play_for_seconds(self, play: Callable[[slice, int], None], num_moves: int) -> None:
+        """Round after round over the moves, in calls that take about `CHUNK_S` each."""
+        assert self.request.seconds is not None
+        began = now = time.thread_time()
+        size = each = 1
+        first = 0
+        while True:
+            started = now
+            play(slice(first, first + size), each)
+            now = time.thread_time()
+            left_s = self.request.seconds - (now - began)
+            if left_s <= 0:
+                return
+            first = (first + size) % num_moves if first + size < num_moves else 0
+            # As many playouts as fit the chunk: some of the moves once, or all of them several times.
+            fitting = min(CHUNK_S, left_s) / max(1e-9, (now - started) / (size * each))
+            size = min(num_moves - first, max(1, min(4 * size, int(fitting))))
+            each = max(1, int(fitting / num_moves)) if size == num_moves else 1
 
 
 def _worth(values: npt.NDArray[np.float64], statistic: str) -> npt.NDArray[np.float64]:
-    """[M] of values[M, n], from the mover's viewpoint; of several modes the highest counts."""
-    if statistic == "mean":
-        return np.asarray(values.mean(axis=1))
-    if statistic == "median":
-        return np.asarray(np.median(values, axis=1))
-    modes = np.zeros(len(values))
+    """[M] of values[M, n], NaN where there is none, from the mover's viewpoint.
+
+    Of several modes the highest counts. A move without a value is worth -inf.
+    """
+    worth = np.full(len(values), -np.inf)
     for m, row in enumerate(values):
-        different, counts = np.unique(row, return_counts=True)
-        modes[m] = different[counts == counts.max()].max()
-    return modes
+        known = row[~np.isnan(row)]
+        if not len(known):
+            continue
+        if statistic == "mean":
+            worth[m] = known.mean()
+        elif statistic == "median":
+            worth[m] = np.median(known)
+        else:
+            different, counts = np.unique(known, return_counts=True)
+            worth[m] = different[counts == counts.max()].max()
+    return worth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cluster.coordinator import Coordinator
+from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.inline_executor import InlineExecutor
 from cluster.session import Session
@@ -65,12 +67,21 @@ def test_rules_that_do_not_compile_are_one_line(tmp_path: Path, capsys: pytest.C
     assert err.splitlines()[-1] == "banyan: error: the game's rules do not compile: banyan check says where"
 
 
+@pytest.fixture(scope="module")
+def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    """Ray, with a cache folder of its own for game files: its workers take the folder from here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANYAN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        executor = make_executor("ray", 2, job_timeout_s=30)
+        yield executor
+        executor.close()
+
+
 @compiled_only
 @pytest.mark.parametrize("kind", ["compiled", "plain"])
 def test_workers_without_the_file_give_the_same_digest(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, two_workers: Executor
 ) -> None:
-    monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path / "cache"))
     path = write(tmp_path)
     if kind == "plain":
         path = str(tmp_path / "nim.py")
@@ -78,19 +89,15 @@ def test_workers_without_the_file_give_the_same_digest(
     simulations = 40_000 if kind == "compiled" else 400
     request = SearchRequest(game=path, strategy="leaf", simulations=simulations, seed=3, lanes=4)
     digests = []
-    executor = make_executor("ray", 2, job_timeout_s=30)
-    try:
-        for strategy in ("leaf", "tree"):
-            asked = replace(request, strategy=strategy)
-            inline, search = open_search(asked), open_search(asked)
-            if strategy == "tree":
-                # The workers go on with what came along with the search.
-                os.rename(path, path + ".gone")
-            for opened, where in ((inline, InlineExecutor()), (search, executor)):
-                where.open(opened.context)
-                digests.append(Session(Coordinator(opened, 2), where).run().digest)
-    finally:
-        executor.close()
+    for strategy in ("leaf", "tree"):
+        asked = replace(request, strategy=strategy)
+        inline, search = open_search(asked), open_search(asked)
+        if strategy == "tree":
+            # The workers go on with what came along with the search.
+            os.rename(path, path + ".gone")
+        for opened, where in ((inline, InlineExecutor()), (search, two_workers)):
+            where.open(opened.context)
+            digests.append(Session(Coordinator(opened, 2), where).run().digest)
     assert digests[0] == digests[1]
     assert digests[2] == digests[3]
 

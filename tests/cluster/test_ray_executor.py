@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -59,7 +60,9 @@ def run_on(
     return session.run(observers), session
 
 
+@cache
 def inline_result(request: SearchRequest) -> SearchResult:
+    """What the search must give; the same for several tests."""
     return run_on(InlineExecutor(), request)[0]
 
 
@@ -119,7 +122,7 @@ def test_one_two_and_three_workers_give_the_digest_of_the_inline_search(
 def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     ray_executor: RayExecutor, strategy: str
 ) -> None:
-    request = request_for(strategy, simulations=2_000_000)
+    request = request_for(strategy, simulations=1_000_000)
     expected = inline_result(request)
     ray_executor.use(2)
     killed: list[int] = []
@@ -132,13 +135,13 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     assert killed
     assert result.jobs_retried > 0
     assert result.digest == expected.digest
-    assert result.simulations == 2_000_000
+    assert result.simulations == 1_000_000
     same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0}
     assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
 
 
 def test_all_workers_killed_at_once_change_nothing(ray_executor: RayExecutor) -> None:
-    request = request_for("tree", simulations=1_500_000)
+    request = request_for("tree", simulations=1_000_000)
     expected = inline_result(request)
     ray_executor.use(3)
 
@@ -192,7 +195,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
 
 
 def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> None:
-    request = request_for("root", simulations=2_000_000)
+    request = request_for("root", simulations=1_000_000)
     expected = inline_result(request)
     ray_executor.use(2)
     stopped: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from fractions import Fraction
 from functools import cache
 
@@ -78,7 +79,7 @@ def test_fleets_are_drawn_as_from_a_list_of_all_that_fit(
     for seed in range(8 if JIT else 2):
         pick = random.Random(seed)
         truth, _ = pick.choice(_fleets(touch))
-        shots = pick.sample(range(16), (0, 2, 3, 4, 5, 6, 7, 9)[seed] if JIT else 5 + seed)
+        shots = pick.sample(range(16), (0, 2, 3, 4, 5, 6, 7, 9)[seed] if JIT else 7 + seed)
         told = naive.answers(truth, shots, announce == "yes")
         fitting = {
             key_of(fleet): chance if placement == "sequential" else Fraction(1)
@@ -289,6 +290,38 @@ def test_what_no_fleet_can_answer_is_refused_when_it_is_searched() -> None:
     with pytest.raises(InvalidInput) as caught:
         game.observation(state, games.FIRST)
     assert caught.value.field == "position"
+
+
+@pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])
+def test_answers_are_refused_if_and_only_if_none_of_all_fleets_fits(touch: str) -> None:
+    game = battleship(f"{SMALL},touch={touch}")
+    fleets = {frozenset().union(*fleet) for fleet, _ in _fleets(touch)}
+    draw = random.Random(5)
+    seen = set()
+    for _ in range(400 if JIT else 100):
+        signs = draw.choices(".xo", (5, draw.randint(0, 5), draw.randint(0, 5)), k=16)
+        hits, misses = ({cell for cell in range(16) if signs[cell] == sign} for sign in "xo")
+        rows = "/".join("".join(signs[4 * row : 4 * row + 4]) for row in (3, 2, 1, 0))
+        text = re.sub(r"\.+", lambda run: str(len(run[0])), rows)
+        possible = any(hits <= cells and not misses & cells for cells in fleets)
+        try:
+            game.observation(game.parse_position(text), games.FIRST)
+        except InvalidInput:
+            assert not possible
+        else:
+            assert possible
+        seen.add(possible)
+    assert seen == {False, True}
+
+
+def test_hits_too_far_apart_for_the_fleet_are_refused_at_once() -> None:
+    """Eight hits that no two of seven ships share; trying all ways to cover seven of them takes hours."""
+    game = battleship("battleship:task=solo,size=12,fleet=6-6-6-6-6-6-6")
+    text = "x11/2x9/4x7/6x5/8x3/10x1/1x10/3x8/12/12/12/12"
+    with pytest.raises(InvalidInput, match="position"):
+        game.observation(game.parse_position(text), games.FIRST)
+    one_less = text.replace("3x8", "12")
+    assert len(game.observation(game.parse_position(one_less), games.FIRST))
 
 
 @pytest.mark.parametrize(

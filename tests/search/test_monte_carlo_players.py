@@ -9,6 +9,7 @@ import pytest
 
 import games
 from games.errors import InvalidInput
+from search.features import Features
 from search.opening import open_search, open_view
 from search.players import Choice, Player, Seen, describe, names, player_of
 from search.players.flat import _worth
@@ -154,4 +155,4 @@ def test_hidden_fleets_are_shot_at_by_what_was_seen() -> None:
     for player in (f"uct:simulations={simulations},playout_plies=1", f"flat:simulations={simulations}"):
         assert ask(player, spec).move < 25
     search = open_search(SearchRequest(game=spec, simulations=10, playout_plies=1))
-    assert search.context.features == (True, True, False)
+    assert search.context.features == Features(hidden=True, steered=True)

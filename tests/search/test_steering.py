@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import pstdev
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,16 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import njit
 from games.rng import below, new_stream
+from games.specialise import specialise
 from games.tictactoe import TicTacToe
+from search.alphabeta import advance, begin, open_frame
 from search.engine import engine_of
 from search.features import Features
+from search.kernel import Workspace
 from search.knobs import knobs_of
+from search.lookahead import lookahead_of
 from search.opening import open_search
-from search.playouts import GREEDY, NO_CUT, RANDOM
+from search.playouts import GREEDY, NO_CUT, RANDOM, minimax_move
 from search.request import PLAYOUT_POLICIES, SearchRequest
 from search.selection import Knobs
 from search.tree import ROOT, capacity_for, new_tree
@@ -223,3 +228,35 @@ def test_wrong_values_are_named(field: str, value: object) -> None:
         SearchRequest(game="thud", **{field: value})  # type: ignore[arg-type]
     assert caught.value.field == field
     assert PLAYOUT_POLICIES[:2] == ("random", "greedy")
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_player_in_a_playout_who_looks_ahead_moves_as_minimax_does(depth: int) -> None:
+    """Each best move of minimax is played, and no other."""
+    game = Weighted()
+    state = game.initial_state()
+    game.play_text(state, ["a1", "b3", "c2"])
+    lookahead = lookahead_of(game, "default")
+    best = lookahead.search(state, lookahead.limits(depth)).best_moves
+    functions = specialise((open_frame, begin, advance, minimax_move, random_best), game)
+    work = engine_of(game, Features(steered=True, thinking=True)).new_workspace()
+    moves = np.zeros(200 if JIT else 40, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        functions["random_best"](state, depth, moves, new_stream(2), work)
+    assert set(moves.tolist()) == set(best)
+
+
+def random_best(state: State, depth: int, moves: Any, stream: Any, work: Workspace) -> None:
+    """Generic: that many draws of `minimax_move`."""
+    for n in range(len(moves)):
+        for i in range(len(state)):
+            work.state[i] = state[i]
+        moves[n] = minimax_move(depth, work, stream)
+
+
+def test_playouts_by_minimax_run_in_every_strategy() -> None:
+    asked = {"game": "tictactoe", "playout_policy": "minimax2-minimax1", "simulations": 60, "lanes": 2}
+    for strategy in ("root", "tree", "leaf"):
+        assert digest_of_search(strategy=strategy, **asked) == digest_of_search(
+            ChaosExecutor(1), 2, strategy=strategy, **asked
+        )

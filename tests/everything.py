@@ -1,0 +1,97 @@
+"""Every test, on two cores: what `make test` runs.
+
+Tests of the cluster go first, for some of them watch the clock; then those of games and of search, side
+by side. All the while games and search run uncompiled too, where an index out of bounds raises: at a low
+priority, in the time that the others leave. The exit status is 0 when every run passed, 1 when one did
+not, 130 after Ctrl-C, which leaves nothing running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import IO, Any
+
+KERNELS = ("tests/games", "tests/search")
+"""The folders whose tests run twice."""
+BEHIND = 10
+"""Niceness: a tenth of the time of what has none, where there is not enough for all."""
+END_S = 20.0
+"""How long a run that was called off may take to put away what it started."""
+
+
+class Run:
+    """A pytest in a session of its own: Ctrl-C comes to this process alone, which passes it on once."""
+
+    def __init__(
+        self, *arguments: str, later: IO[str] | None = None, niceness: int = 0, **environment: str
+    ) -> None:
+        """``later`` keeps what it prints until it has been waited for."""
+        self.later = later
+        self.process = subprocess.Popen(
+            ["nice", "-n", str(niceness), sys.executable, "-m", "pytest", *arguments],
+            env={**os.environ, **environment},
+            stdout=later,
+            stderr=None if later is None else subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def passed(self) -> bool:
+        """Wait for its end, and print what it kept."""
+        status = self.process.wait()
+        if self.later is not None:
+            self.later.seek(0)
+            shutil.copyfileobj(self.later, sys.stdout)
+            sys.stdout.flush()
+        return status == 0
+
+    def call_off(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        """Wait until what was called off has ended, and then no longer."""
+        try:
+            self.process.wait(END_S)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def main() -> int:
+    # Of both: in the background of a shell, Ctrl-C is ignored, here and in what is started from here.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    games, search = KERNELS
+    runs: list[Run] = []
+
+    def start(*arguments: str, **options: Any) -> Run:
+        runs.append(Run(*arguments, **options))
+        return runs[-1]
+
+    with tempfile.TemporaryFile("w+") as later, tempfile.TemporaryFile("w+") as last:
+        try:
+            uncompiled = start(games, search, later=last, niceness=BEHIND, NUMBA_DISABLE_JIT="1")
+            results = [start("tests", f"--ignore={games}", f"--ignore={search}").passed()]
+            results += [run.passed() for run in (start(games), start(search, later=later))]
+            print("\nand uncompiled, where an index out of bounds raises", flush=True)
+            results.append(uncompiled.passed())
+        finally:
+            for run in runs:
+                run.call_off()
+            for run in runs:
+                run.end()
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
