@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from cluster.match_game import GameJob, GamePlayed, MatchContext
 from cluster.match_record import GameRecord
-from cluster.match_standing import Standing, score_of_a
-from cluster.match_statistics import Sprt, pentanomial
+from cluster.match_standing import Standing, score_of_pair
+from cluster.match_statistics import PAIR_SCORES, Sprt
 
 MAX_ATTEMPTS = 5
 """A game that was lost this often takes down whatever plays it; the match gives up."""
@@ -45,8 +45,10 @@ class Match:
         games: int,
         sprt: Sprt | None = None,
         played: Iterable[GameRecord] = (),
+        scoring: str = "wins",
     ) -> None:
-        """``played``: games of this match that were played before."""
+        """``played``: games of this match that were played before. ``scoring``: one of SCORINGS."""
+        self.scoring = scoring
         self.context = context
         self.games = games
         self.sprt = sprt
@@ -57,7 +59,8 @@ class Match:
         self.decision: Decision | None = None
         self._records: dict[int, GameRecord] = {}
         self._attempts: dict[int, int] = {}
-        self._pair_scores: list[float] = []
+        self._counts = [0] * len(PAIR_SCORES)
+        """Of the first pairs, as far as none is missing: how many scored 0, 1/4, 1/2, 3/4 and 1."""
         for record in played:
             assert record.pair is not None
             assert record.leg is not None
@@ -120,19 +123,22 @@ class Match:
         """What the games say that count."""
         last = self.games if self.decision is None else 2 * self.decision.pairs
         counted = {index: record for index, record in self._records.items() if index < last}
-        return Standing(counted)
+        return Standing(counted, self.scoring)
 
     def _look(self) -> None:
         """Find out whether the match is over."""
         if self.finished:
             return
-        while (first := 2 * len(self._pair_scores)) in self._records and first + 1 in self._records:
-            both = (first, first + 1)
-            self._pair_scores.append(sum(score_of_a(index, self._records[index]) for index in both) / 2)
-            accepted = self.sprt.decision(pentanomial(self._pair_scores)) if self.sprt else None
+        while self.sprt is not None and not self.finished:
+            both = [2 * sum(self._counts), 2 * sum(self._counts) + 1]
+            if any(index not in self._records for index in both):
+                break
+            score = score_of_pair(self._records, both[0], self.scoring)
+            self._counts[PAIR_SCORES.index(score)] += 1
+            accepted = self.sprt.decision(self._counts)
             if accepted is not None:
-                self.decision = Decision(accepted, len(self._pair_scores))
+                self.decision = Decision(accepted, sum(self._counts))
                 self.stop("sprt")
-                return
         if len(self._records) == self.games:
+            # Unless the test has stopped it just now.
             self.stop("games")

@@ -6,6 +6,7 @@ the match ends. So a match that was broken off goes on where it was: a game is t
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 from pathlib import Path
@@ -26,6 +27,7 @@ class MatchFolder:
         path.mkdir(parents=True, exist_ok=True)
         self.games = path / GAMES
         self._check(path, _identity(context))
+        self._lock = self._locked(path)
         text = self.games.read_text(encoding="utf-8") if self.games.exists() else ""
         self.played = read_records(text, "out")
         """Games that were there at the beginning."""
@@ -41,10 +43,22 @@ class MatchFolder:
         self._file.flush()
 
     def close(self) -> None:
-        """Put the games in order."""
+        """Put the games in order, and let others write to the folder."""
         self._file.close()
         records = read_records(self.games.read_text(encoding="utf-8"), "out")
         write_file(self.games, sorted(records, key=lambda record: (record.pair or 0, record.leg or 0)))
+        self._lock.close()
+
+    @staticmethod
+    def _locked(path: Path) -> IO[str]:
+        """A lock that goes with the process, so that no two matches write to one folder."""
+        file = (path / IDENTITY).open("a", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise InvalidInput("out", str(path), "a folder that no other match is writing to") from None
+        return file
 
     @staticmethod
     def _check(path: Path, identity: dict[str, Any]) -> None:

@@ -130,7 +130,7 @@ def play_game(
     while legal := game.legal_moves(state):
         if cancelled():
             raise Cancelled
-        if len(moves) > game.max_plies:
+        if len(moves) >= game.max_plies:
             raise PlayerFailed(f"{game.spec} goes on after {game.max_plies} plies, its max_plies")
         mover, move = int(game.calls.current_player(state)), legal[0]
         if len(legal) > 1:

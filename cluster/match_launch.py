@@ -19,6 +19,7 @@ from cluster.match_folder import MatchFolder
 from cluster.match_game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.match_progress import MatchProgress
 from cluster.match_session import MatchSession, Stop
+from cluster.match_standing import SCORINGS
 from cluster.match_statistics import Sprt
 from games.errors import InvalidInput
 from games.game import Game
@@ -44,6 +45,7 @@ class MatchRequest:
     openings: Path | None = None
     sprt: str | None = None
     """``elo0,elo1``."""
+    scoring: str = "wins"
 
 
 def run_match(
@@ -61,7 +63,8 @@ def run_match(
             if out is not None:
                 folder = MatchFolder(out, context)
                 stack.callback(folder.close)
-            match = Match(context, request.games, sprt, () if folder is None else folder.played)
+            played = () if folder is None else folder.played
+            match = Match(context, request.games, sprt, played, request.scoring)
             stop = Stop()
             with starting(errors, place):
                 start = partial(make_game_executor, place, make_player, stop)
@@ -91,7 +94,7 @@ def run_match(
 def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tuple[MatchContext, Game]:
     """Load the game, make the players once, and look at the openings.
 
-    Raises InvalidInput (game, player, games, seed, opening_plies, openings).
+    Raises InvalidInput (game, player, games, seed, scoring, opening_plies, openings).
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
@@ -99,6 +102,8 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
         raise InvalidInput("games", request.games, f"an even number from 2 to {MAX_GAMES}: two games a pair")
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
+    if request.scoring not in SCORINGS:
+        raise InvalidInput("scoring", request.scoring, " or ".join(SCORINGS))
     plies = game.opening_plies if request.opening_plies is None else request.opening_plies
     if not 0 <= plies <= game.max_plies:
         raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")

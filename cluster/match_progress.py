@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 REDRAW_S = 0.25
+DRAWING_SHARE = 0.03
+"""The most of the time that the standing may take."""
 LINE_S = 2.0
 LINE_SHARE = 0.05
 """Lines become rarer as a match grows longer: a match of hours is not to fill a log."""
@@ -49,7 +51,7 @@ class MatchProgress:
             return
         if self._status is not None:
             self._status.update(line(session.match, now))
-            self._due_s = now + REDRAW_S
+            self._due_s = now + max(REDRAW_S, (session.elapsed_s - now) / DRAWING_SHARE)
         elif session.match.done != self._shown:
             self._shown = session.match.done
             print(f"banyan: {line(session.match, now)}", file=self._console.file, flush=True)

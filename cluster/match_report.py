@@ -21,6 +21,10 @@ OPEN = "open"
 
 def line(match: Match, elapsed_s: float) -> str:
     """The standing as one plain line."""
+    if not match.done:
+        return (
+            f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
+        )
     standing = match.standing()
     parts = [
         f"{terminal.count(match.done)} of {terminal.count(match.games)} games",
@@ -54,16 +58,13 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
             _percent(standing.all.wins / max(1, standing.number), wilson(standing.all.wins, standing.number)),
         ),
         ("", ""),
-        ("pairs", f"{standing.pair_tally} for A; {_scores(standing)}"),
+        ("pairs", _named(standing.pair_tally)),
+        ("pair scores", _scores(standing)),
     ]
     if standing.has_margins:
-        mean, error = standing.mean_pair_return
-        unit = "points" if game.points > 1 else "in returns"
-        rows.append(
-            ("margin", f"{mean * game.points:+.2f} +- {error * game.points:.2f} {unit} in the mean of pairs")
-        )
+        rows.append(("margin", _margin(standing, game.points)))
     rows += [
-        ("score of A", _percent(standing.score, (low, high))),
+        ("score of A", f"{_percent(standing.score, (low, high))}, pairs scored by {match.scoring}"),
         ("Elo of A", elo_text(standing)),
     ]
     if match.sprt is not None:
@@ -77,7 +78,7 @@ def efforts_table(match: Match) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
-    for heading in ("moves", "CPU s", "a move", "longest", "simulations", "nodes"):
+    for heading in ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, effort in zip("AB", match.standing().efforts, strict=True):
         table.add_row(name, *_effort(effort))
@@ -88,10 +89,10 @@ def warnings(match: Match) -> list[str]:
     """What somebody who trusts the figures should know."""
     standing, lines = match.standing(), []
     if standing.different_games < standing.number:
-        same = standing.number - standing.different_games
-        lines.append(f"{same} of {standing.number} games are the same, move by move, as another of them")
+        different = f"{standing.different_games} of {standing.number}"
+        lines.append(f"only {different} games differ: the others repeat one of them, move by move")
     if match.retried:
-        lines.append(f"{match.retried} games were lost with a worker and played again")
+        lines.append(f"games that were lost with a worker and played again: {match.retried}")
     return lines
 
 
@@ -114,6 +115,7 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
         "seed": context.seed,
         "opening_plies": None if context.openings else context.opening_plies,
         "openings": [" ".join(moves) for moves in context.openings] or None,
+        "scoring": match.scoring,
         **standing.to_json(game.points),
         "sprt": sprt,
         "games_asked": match.games,
@@ -164,11 +166,16 @@ def _games(match: Match, standing: Standing) -> str:
     return f"{counted}; opening {opening}, seed {context.seed}, {standing.mean_plies:.1f} plies in the mean"
 
 
+def _margin(standing: Standing, points: int) -> str:
+    mean, error = standing.mean_pair_return
+    unit = "points" if points > 1 else "in returns"
+    known = f" +- {error * points:.2f}" if math.isfinite(error) else ""
+    return f"{mean * points:+.2f}{known} {unit} in the mean of pairs"
+
+
 def _scores(standing: Standing) -> str:
     counts = pentanomial(standing.pair_scores)
-    return "scores " + ", ".join(
-        f"{name}: {n}" for name, n in zip(("0", "1/4", "1/2", "3/4", "1"), counts, strict=True)
-    )
+    return ", ".join(f"{name}: {n}" for name, n in zip(("0", "1/4", "1/2", "3/4", "1"), counts, strict=True))
 
 
 def _short(tally: Tally) -> str:

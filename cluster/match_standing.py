@@ -18,6 +18,10 @@ from cluster.match_statistics import (
     wilson,
 )
 
+SCORINGS = ("wins", "margins")
+"""How a pair is scored. wins: the mean of its games, each 1, 1/2 or 0. margins: as won, drawn or lost
+as a whole, by the sum of both returns; so in games that one plays alone, where only margins compare."""
+
 
 def return_of_a(index: int, record: GameRecord) -> float:
     """What the game brought A, in [-1, 1]: in games with an odd index A is the second player."""
@@ -25,9 +29,13 @@ def return_of_a(index: int, record: GameRecord) -> float:
     return -record.result if index % 2 else record.result
 
 
-def score_of_a(index: int, record: GameRecord) -> float:
-    """1 for a game that A won, 1/2 for a draw, 0 for a loss."""
-    gained = return_of_a(index, record)
+def score_of_pair(games: Mapping[int, GameRecord], first: int, scoring: str) -> float:
+    """A's score in the pair of games ``first`` and ``first`` + 1, see SCORINGS: one of PAIR_SCORES."""
+    returns = [return_of_a(index, games[index]) for index in (first, first + 1)]
+    return _score(sum(returns)) if scoring == "margins" else (_score(returns[0]) + _score(returns[1])) / 2
+
+
+def _score(gained: float) -> float:
     return 0.5 if gained == 0 else float(gained > 0)
 
 
@@ -56,8 +64,10 @@ class Tally:
 class Standing:
     """Of games by their index in the match; those of one pair are 2 k and 2 k + 1."""
 
-    def __init__(self, games: Mapping[int, GameRecord]) -> None:
+    def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
+        """``scoring``: one of SCORINGS."""
         self._games = dict(sorted(games.items()))
+        self._scoring = scoring
 
     @property
     def number(self) -> int:
@@ -90,8 +100,8 @@ class Standing:
 
     @cached_property
     def pair_scores(self) -> list[float]:
-        """A's mean score in each pair: 0, 1/4, 1/2, 3/4 or 1."""
-        return [sum(score_of_a(i, self._games[i]) for i in pair) / 2 for pair in self.pairs]
+        """A's score in each pair: 0, 1/4, 1/2, 3/4 or 1."""
+        return [score_of_pair(self._games, first, self._scoring) for first, _ in self.pairs]
 
     @cached_property
     def pair_returns(self) -> list[float]:

@@ -52,6 +52,8 @@ from search.worker import Worker
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
+# Of several jobs that raise, the first ends it all; Ray would write about the others.
+os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 
 import ray
 import ray.exceptions

@@ -77,6 +77,8 @@ class Game(ABC):
     """The grid that `board` draws with `cell`, and whose cells name the moves; 0: there is none."""
     source: str | None = None
     """What stands before the options in the spec, where that is not the name: the path of a file."""
+    source_text: str | None = None
+    """The text of that file, with which `games.load` makes the same game where there is no such file."""
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Game:

@@ -47,7 +47,7 @@ def game_from_file(spec: Spec, text: str) -> Game:
     Raises InvalidInput (field ``game``) for a file that fails or defines no game.
     """
     game = _make(_factory_in(_module_of(spec.name, text), spec.name), spec)
-    game.source = spec.name
+    game.source, game.source_text = spec.name, text
     return game
 
 

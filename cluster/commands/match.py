@@ -76,6 +76,14 @@ def match(
             rich_help_panel=MATCH,
         ),
     ] = None,
+    scoring: Annotated[
+        str,
+        typer.Option(
+            metavar="wins|margins",
+            help="A pair counts by games won, or as one game that the sum of both results decides.",
+            rich_help_panel=MATCH,
+        ),
+    ] = "wins",
     seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.", rich_help_panel=MATCH)] = 0,
     out: Annotated[
         Path | None,
@@ -131,6 +139,6 @@ def match(
     from cluster.launch import Output, Place
     from cluster.match_launch import MatchRequest, run_match
 
-    request = MatchRequest(game, a, b, games, seed, opening_plies, openings, sprt)
+    request = MatchRequest(game, a, b, games, seed, opening_plies, openings, sprt, scoring)
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")
     return run_match(request, place, Output(json_output, progress, colour_wanted(no_color)), out)

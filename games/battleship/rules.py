@@ -183,14 +183,43 @@ def _worth(state: State, num_shots: float) -> float:
 
 @njit
 def evaluate(state: State) -> float:
-    """Race: the share of the enemy fleet hit, less the enemy's. Alone: the mean return of random shots."""
-    total = state[TOTAL]
+    """What is to be expected of players who know how to look for ships.
+
+    Alone: the return of `shots_to_come`. Race: how much longer the other needs, as a share of both.
+    """
+    own = shots_to_come(state, 0)
     if state[SIDES] == 2:
-        return float(state[BLOCK + HITS] - state[BLOCK + BLOCK_LENGTH + HITS]) / float(total)
-    pending = 1 if state[PENDING] != 0 else 0
-    num_shots = state[BLOCK + SHOTS] - pending
-    left, untried = total - state[BLOCK + HITS], state[AREA] - num_shots
-    return _worth(state, float(num_shots) + float(left * (untried + 1)) / float(left + 1))
+        other = shots_to_come(state, 1)
+        return (other - own) / (other + own)
+    pending = 1.0 if state[PENDING] != 0 else 0.0
+    return _worth(state, float(state[BLOCK + SHOTS]) - pending + own)
+
+
+@njit
+def shots_to_come(state: State, side: int) -> float:
+    """About how many more shots a practised shooter needs; a shot that awaits its answer is not made yet.
+
+    A hit for every cell that is left, a miss for every ship that was found and not sunk; and the
+    ships not found lie as single cells would in a board of as many places as ships of their mean
+    length fill: the last of k is reached after the share k / (k + 1) of them. (Fits 600 games of a
+    shooter by density, 45 shots in the mean, with a factor of 0.99.)
+    """
+    block = block_of(side)
+    pending = 1 if state[PENDING] != 0 and state[SHOOTER] == side else 0
+    untried = float(state[AREA] - state[block + SHOTS] + pending)
+    misses = 0.0
+    num_hidden, cells = 0, 0
+    for ship in range(state[NUM_SHIPS]):
+        left = state[block + LEFT + ship]
+        if left == state[LENGTHS + ship]:
+            num_hidden += 1
+            cells += left
+        elif left > 0:
+            misses += 1.0
+    if num_hidden > 0:
+        places = untried * float(num_hidden) / float(cells)
+        misses += places * float(num_hidden) / float(num_hidden + 1)
+    return min(untried, float(state[TOTAL] - state[block + HITS]) + misses)
 
 
 @njit

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
-from search.players import omniscient
+from search.players import omniscient, shooters
 from search.players.flat import Flat
 from search.players.mills import Scripted
 from search.players.minimax import AlphaBeta, Greedy, Minimax
@@ -29,7 +29,12 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
         AlphaBeta.from_options,
         "minimax without what cannot change its answer; depth=2 or seconds",
     ),
+    "density": (
+        shooters.Density.from_options,
+        "battleship: the cell that most placements of ships afloat cover",
+    ),
     "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
+    "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
     "negamax": (Minimax.from_options, "another word for minimax"),
     "omniscient-alphabeta": (
@@ -43,6 +48,11 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "omniscient-sampling": (
         omniscient.Sampling.from_options,
         "battleship: is shown the enemy's ships; the thesis' program, depth=1, steps=50",
+    ),
+    "parity": (shooters.Parity.from_options, "battleship: beside a hit, else any of every second cell"),
+    "posterior": (
+        shooters.Posterior.from_options,
+        "battleship: the cell that most of samples=1000 fleets cover, drawn from all that fit",
     ),
     "random": (Random.from_options, "any legal move, each as likely"),
     "scripted": (Scripted.from_options, "morris: strategy=random, own-mills, blocker or mixed"),

@@ -105,7 +105,7 @@ class AlphaBeta(Omniscient):
 
 
 def _sides(seen: Seen) -> tuple[Cells, Cells, Cells, Cells]:
-    """Cells of the enemy's ships afloat, and of one's own; cells that one has tried, and that the enemy has."""
+    """Cells of the enemy's ships that are not hit, and of one's own; cells tried, and tried by the enemy."""
     state, area = seen.state, int(seen.state[rules.AREA])
     if not state[rules.DEALT]:
         text = seen.game.format_position(state)

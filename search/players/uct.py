@@ -62,7 +62,8 @@ class Uct(Player):
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
-        opened = open_view(request, seen.game, seen.state, seen.mover, len(seen.legal))
+        game = seen.game
+        opened = open_view(request, game, seen.state, seen.mover, len(seen.legal), game.source_text)
         strategy = opened[2]
         ran = run_here(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
         children = [child for child in root_children(strategy.tree, seen.mover) if child.visits > 0]

@@ -127,6 +127,17 @@ def test_the_sum_of_margins_decides_a_pair() -> None:
     assert standing.to_json(32)["pairs"]["mean_margin"] == pytest.approx(5)
 
 
+def test_pairs_scored_by_margins_are_won_or_lost_as_a_whole() -> None:
+    """As where each plays alone: what a game brings is compared with its twin, and not with nothing."""
+    games = {i: record_of(i, value) for i, value in enumerate((0.75, -0.5, 0.25, -0.25, -0.75, 0.5))}
+    assert Standing(games, "margins").pair_scores == [1.0, 0.5, 0.0]
+    assert Standing(games).pair_scores == [0.5, 0.5, 0.5]
+    better = [record_of(i, -0.5 if i % 2 else 0.75) for i in range(60)]
+    decided = Match(CONTEXT, 60, Sprt(0, 100), better, "margins")
+    assert decided.decision is not None
+    assert decided.decision.accepted == "elo1"
+
+
 def test_effort_goes_to_the_player_whatever_its_side() -> None:
     a, b = Effort(2, 1.0, 0.75, 20, 2), Effort(3, 9.0, 4.0, 300, 30)
     standing = Standing({0: record_of(0, 1.0, (a, b)), 1: record_of(1, 1.0, (b, a))})

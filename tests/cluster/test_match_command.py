@@ -23,6 +23,7 @@ from cluster.match_game import MatchWorker
 from cluster.match_launch import MatchRequest, open_match, run_match
 from cluster.match_record import read_file
 from cluster.match_session import MatchSession, Stop
+from games.errors import InvalidInput
 from tests.cluster.command import here, start
 from tests.cluster.match_players import make
 from tests.games.own_game import write
@@ -124,6 +125,7 @@ def test_a_match_taken_up_again_plays_only_what_is_missing(
         (("tictactoe", "random", "random", "--opening-plies", "99"), "--opening-plies: 99"),
         (("tictactoe", "random", "random", "--sprt", "5"), "--sprt: '5' is not accepted"),
         (("tictactoe", "random", "random", "--sprt", "5,0"), "the smaller one first"),
+        (("tictactoe", "random", "random", "--scoring", "luck"), "--scoring: 'luck' is not accepted"),
         (("tictactoe", "random", "random", "--openings", "/nowhere"), "--openings: '/nowhere'"),
         (("tictactoe", "random", "random", "--seed", "-1"), "--seed: -1 is not accepted"),
         (("chess", "random", "random"), "GAME: 'chess' is not accepted"),
@@ -154,9 +156,35 @@ def test_openings_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "--openings: 'b2'" in err
 
 
-def inline(game: str, a: str, b: str, games: int = 4) -> int:
-    place, output = Place("inline", None, None, None, None, ""), Output(True, False, False)
-    return run_match(MatchRequest(game, a, b, games), place, output, None, make)
+def inline(
+    game: str, a: str, b: str, games: int = 4, *, sprt: str | None = None, as_json: bool = True
+) -> int:
+    place, output = Place("inline", None, None, None, None, ""), Output(as_json, False, False)
+    return run_match(MatchRequest(game, a, b, games, sprt=sprt), place, output, None, make)
+
+
+def test_a_sequential_test_stops_the_match_and_says_what_it_decided(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On a board of 5x5 whoever takes the first free cell is more than 80 Elo stronger than random moves."""
+    for as_json in (True, False):
+        assert inline("gomoku:size=5", "first", "random", 2000, sprt="0,60", as_json=as_json) == 0
+    out = capsys.readouterr().out
+    answer = json.loads(out.splitlines()[0])
+    assert answer["sprt"]["accepted"] == "elo1"
+    assert answer["sprt"]["ratio"] >= answer["sprt"]["bounds"][1]
+    assert answer["stopped_by"] == "sprt"
+    assert answer["games"] < 300
+    assert f"elo1 = 60 accepted, elo0 rejected, after {answer['games'] // 2} pairs" in out
+
+
+def test_one_folder_takes_one_match_at_a_time(tmp_path: Path) -> None:
+    context, _ = open_match(MatchRequest("tictactoe", "random", "random", 2))
+    first = MatchFolder(tmp_path, context)
+    with pytest.raises(InvalidInput, match="no other match is writing"):
+        MatchFolder(tmp_path, context)
+    first.close()
+    MatchFolder(tmp_path, context).close()
 
 
 def test_a_player_that_answers_nonsense_ends_the_match(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +279,7 @@ def test_a_game_file_travels_with_the_match(
 ) -> None:
     monkeypatch.setenv("BANYAN_CACHE_DIR", str(tmp_path / "cache"))
     path = write(tmp_path)
-    request = MatchRequest(path, "random", "first", 8)
+    request = MatchRequest(path, "uct:simulations=50", "first", 8)
     context, _ = open_match(request, make)
     inline_match = in_process(request, tmp_path / "inline")
     os.rename(path, path + ".gone")

@@ -18,6 +18,7 @@ from cluster.match_game import (
 from cluster.match_record import GameRecord
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
+from games.tictactoe import TicTacToe
 from search.players import Player
 from tests.cluster.match_players import Illegal, Peeks, Raises, Slow, make
 
@@ -149,6 +150,14 @@ def test_a_game_can_be_given_up_between_two_moves() -> None:
     context = context_of("tictactoe")
     with pytest.raises(Cancelled):
         play_game(context, context.load_game(), (Peeks("a"), Peeks("b")), GameJob(0), cancelled=lambda: True)
+
+
+def test_a_game_that_goes_on_for_ever_is_an_error() -> None:
+    context = context_of("tictactoe")
+    game = TicTacToe()
+    game.max_plies = 4
+    with pytest.raises(PlayerFailed, match="goes on after 4 plies"):
+        play_game(context, game, (Peeks("a"), Peeks("b")), GameJob(0))
 
 
 def test_given_openings_go_round_and_must_be_legal() -> None:

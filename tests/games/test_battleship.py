@@ -255,8 +255,32 @@ def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
     assert shots.mean() == pytest.approx(1717 / 18, abs=5 * shots.std() / number**0.5)
     assert np.median(shots) == 97
     assert np.allclose(results, 1 - 2 * (shots - 17) / 83)
-    assert game.rules.evaluate is not None
-    assert game.rules.evaluate(start(game, 1)) == pytest.approx(1 - 2 * (1717 / 18 - 17) / 83)
+
+
+def test_a_position_is_worth_what_a_practised_shooter_makes_of_it() -> None:
+    """Of 5 ships with 17 cells, 100 cells are 100 x 5 / 17 places, and all are found after 5/6 of these."""
+    game = battleship("battleship:task=solo,announce_sunk=yes")
+    evaluate = game.calls.evaluate
+    assert evaluate is not None
+
+    def worth(shots: float) -> float:
+        return 1 - 2 * (shots - 17) / 83
+
+    state = start(game, 1)
+    assert evaluate(state) == pytest.approx(worth(17 + 100 * 5 / 17 * 5 / 6))
+    cells = [cell for cell in range(100) if state[rules.CELLS + cell] >> 4 == 5]
+    assert len(cells) == 2
+    game.play_text(state, [game.format_move(state, cells[0]), "hit"])
+    # Found: one miss until it is sunk; 99 cells are 99 x 4 / 15 places for the others.
+    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
+    game.calls.play(state, cells[1])
+    # A shot that awaits its answer has told nothing yet.
+    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
+    game.calls.play(state, game.legal_moves(state)[0])
+    assert evaluate(state) == pytest.approx(worth(2 + 15 + 98 * 4 / 15 * 4 / 5))
+    race = battleship("battleship")
+    assert race.calls.evaluate is not None
+    assert race.calls.evaluate(start(race, 1)) == 0.0
 
 
 def test_position_text_of_a_game_on_paper() -> None:
@@ -416,3 +440,19 @@ def test_the_board_shows_hits_and_no_ship() -> None:
         ".... ....",
         "...x ..o.",
     ]
+
+
+def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
+    game = games.load("battleship:size=4,fleet=3-2-2")
+    state = game.parse_position("4/4/4/3x fleet=b1d1,a2b2,a3b3 | 4/4/4/2o1 fleet=d1d3,a2b2,a3b3")
+    seen = []
+    for owner in (games.FIRST, games.SECOND):
+        board = game.secret(state, owner)
+        assert board is not None
+        seen.append(["".join(cell.text for cell in row) for row in board.rows])
+    assert seen[games.FIRST] == ["....", "33.1", "22.1", "..o1"], "the fleet that the second player shoots at"
+    assert seen[games.SECOND] == ["....", "33..", "22..", ".11X"]
+    assert game.secret(game.initial_state(), games.FIRST) is None, "not dealt"
+    solo = games.load("battleship:size=4,fleet=2,task=solo")
+    dealt = solo.parse_position("4/4/4/4 fleet=a1b1")
+    assert solo.secret(dealt, games.FIRST) is None, "a shooter alone has none"

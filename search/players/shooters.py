@@ -1,0 +1,194 @@
+"""Honest shooters at Battleship: they know the answers to shots, `Game.observation`, and no more."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from games.battleship import Battleship, rules
+from games.battleship.placements import placements_of
+from games.errors import InvalidInput
+from games.game import Game
+from games.rng import new_stream
+from games.spec import Options, Spec
+from search.players.fleets import Cells, mean_misses, sampled
+from search.players.player import Choice, Player, Seen
+
+UNTRIED, MISS, AFLOAT, SUNK = 0, 1, 2, 3
+"""What a shooter knows of a cell; AFLOAT: hit, and not known to be of a ship that is sunk."""
+HIT_WEIGHT = 100.0
+"""How many times more a placement weighs in a density for each hit that it covers."""
+SEQUENCE = 7
+"""Part of the identity of the random stream that fleets are drawn from."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the shooter knows."""
+
+    cells: Cells
+    """[area]"""
+    afloat: list[int]
+    """Ships that were not announced as sunk."""
+    size: int
+
+    def neighbours(self, cell: int) -> Iterable[int]:
+        """The up to four cells beside a cell."""
+        row, column = divmod(cell, self.size)
+        for r, c in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
+            if 0 <= r < self.size and 0 <= c < self.size:
+                yield r * self.size + c
+
+
+class Shooter(Player):
+    """Chooses a cell by what is known of all cells."""
+
+    def __init__(self, spec: str, game: Battleship) -> None:
+        super().__init__(spec)
+        self.game = game
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Shooter:
+        """It has no options."""
+        return cls(str(spec), battleship_of(spec, game))
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        return Choice(self.shoot(self.known(seen), random.Random(seed)))
+
+    @abstractmethod
+    def shoot(self, known: Known, draw: random.Random) -> int:
+        """An untried cell."""
+
+    @cached_property
+    def covers(self) -> npt.NDArray[np.int64]:
+        """[placements, area] 1 where the placement has a cell; ship by ship."""
+        placements = placements_of(self.game.size, self.game.lengths, self.game.touch)
+        covers = np.zeros((len(placements.first), self.game.size**2), dtype=np.int64)
+        for place, (first, step) in enumerate(zip(placements.first, placements.step, strict=True)):
+            covers[place, first : first + self.lengths[place] * step : step] = 1
+        return covers
+
+    @cached_property
+    def ships(self) -> npt.NDArray[np.int64]:
+        """[placements] the ship of each."""
+        starts = placements_of(self.game.size, self.game.lengths, self.game.touch).starts
+        return np.repeat(np.arange(len(self.game.lengths)), np.diff(starts))
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """[placements] the cells of each."""
+        return np.array(self.game.lengths)[self.ships]
+
+    def known(self, seen: Seen) -> Known:
+        """All cells; those of a ship announced as sunk as far as they can be told for certain."""
+        view, area = seen.state, self.game.size**2
+        side = seen.mover if view[rules.SIDES] == 2 else 0
+        status = view[rules.CELLS + side * area : rules.CELLS + (side + 1) * area]
+        block = rules.BLOCK + rules.BLOCK_LENGTH * side
+        cells = np.minimum(status, AFLOAT).astype(np.int64)
+        sunk = [int(view[block + rules.SUNK_SHIP + n]) for n in range(view[block + rules.NUM_SUNK])]
+        last = [int(view[block + rules.SUNK_CELL + n]) for n in range(len(sunk))]
+        fits = []
+        for number, (ship, cell) in enumerate(zip(sunk, last, strict=True)):
+            hit_by_then = (status >= rules.HIT_FIRST) & (status <= rules.HIT_FIRST + number)
+            of_ship = self.covers[self.ships == ship]
+            fits.append(of_ship[(of_ship[:, cell] == 1) & (of_ship @ ~hit_by_then == 0)])
+        cells[_certain(fits, area)] = SUNK
+        return Known(cells, [k for k in range(len(self.game.lengths)) if k not in sunk], self.game.size)
+
+
+def _certain(fits: list[npt.NDArray[np.int64]], area: int) -> npt.NDArray[np.bool_]:
+    """The cells that belong to sunk ships wherever these lie: each has some placements that fit."""
+    before = -1
+    certain = np.zeros(area, dtype=np.bool_)
+    while before != sum(map(len, fits)):
+        before = sum(map(len, fits))
+        owned = [each.all(axis=0) for each in fits]
+        certain = np.any(owned, axis=0) if owned else certain
+        # No other ship has a cell that is certainly one's own.
+        for n, each in enumerate(fits):
+            others = np.any(
+                [own for k, own in enumerate(owned) if k != n] or [np.zeros(area, np.bool_)], axis=0
+            )
+            fits[n] = each[each @ others == 0]
+    return certain
+
+
+class Hunt(Shooter):
+    """A neighbour of a hit of a ship afloat; else any cell."""
+
+    every = 1
+    """Cells in each line to the next one that is shot at while no ship is found."""
+
+    def shoot(self, known: Known, draw: random.Random) -> int:
+        hits = np.flatnonzero(known.cells == AFLOAT)
+        near = [n for cell in hits for n in known.neighbours(int(cell)) if known.cells[n] == UNTRIED]
+        if near:
+            return draw.choice(near)
+        left = [int(cell) for cell in np.flatnonzero(known.cells == UNTRIED)]
+        return draw.choice([cell for cell in left if sum(divmod(cell, known.size)) % self.every == 0] or left)
+
+
+class Parity(Hunt):
+    """The same, but every second cell."""
+
+    every = 2
+
+
+class Density(Shooter):
+    """The cell that most placements of single ships afloat cover, those on hits weighing far more."""
+
+    def shoot(self, known: Known, draw: random.Random) -> int:
+        blocked = (known.cells == MISS) | (known.cells == SUNK)
+        fits = np.isin(self.ships, known.afloat) & (self.covers @ blocked == 0)
+        hits = self.covers @ (known.cells == AFLOAT)
+        weights = fits * np.where(hits < self.lengths, HIT_WEIGHT**hits, 0.0)
+        counts = np.where(known.cells == UNTRIED, weights @ self.covers, -1.0)
+        return int(draw.choice(np.flatnonzero(counts == counts.max())))
+
+
+class Posterior(Player):
+    """The cell that most of the fleets cover which it draws from all that fit.
+
+    With a width, of so many such cells the one after which a greedy shooter who knows that the
+    fleet is one of those drawn needs the fewest shots in the mean.
+    """
+
+    def __init__(self, spec: str, game: Battleship, samples: int, width: int) -> None:
+        super().__init__(spec)
+        self.game, self.samples, self.width = game, samples, width
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Posterior:
+        """Options: samples, width."""
+        samples = options.whole("samples", 1000, 1, 1_000_000)
+        return cls(str(spec), battleship_of(spec, game), samples, options.whole("width", 1, 1, 100))
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        side = seen.mover if self.game.num_sides == 2 else 0
+        stream = new_stream(seed, SEQUENCE)
+        fleets, counts = sampled(self.game, seen.state, side, stream, self.samples)
+        best = np.argsort(-counts, kind="stable")[: self.width]
+        best = best[counts[best] > 0]
+        move = int(best[0])
+        if len(best) > 1 and counts[move] < self.samples:
+            area = self.game.size**2
+            untried = seen.state[rules.CELLS + side * area : rules.CELLS + (side + 1) * area] == 0
+            move = int(best[int(np.argmin([mean_misses(fleets, untried, int(cell)) for cell in best]))])
+        share = counts[move] / self.samples
+        return Choice(
+            move, simulations=self.samples, thought=f"a ship in {100 * share:.0f} % of the fleets drawn"
+        )
+
+
+def battleship_of(spec: Spec, game: Game) -> Battleship:
+    """The game; raises InvalidInput (field ``player``) if it is another."""
+    if not isinstance(game, Battleship):
+        raise InvalidInput("player", str(spec), f"another player: {spec.name} plays battleship only")
+    return game
