@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, games, match, play, search, speedup
+from cluster.commands import benchmark, check, experiment, games, match, play, search, speedup
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -24,6 +24,7 @@ OPTION_OF = {
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
     "player": "PLAYER",
+    "table": "TABLE",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, match, play, speedup, benchmark, check):
+for _group in (games, search, match, play, speedup, benchmark, experiment, check):
     _group.register(app)
 
 

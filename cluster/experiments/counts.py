@@ -1,26 +1,29 @@
 """What is counted and not sampled: sizes of games and trees, calls of a search, every line of play.
 
-A count takes a row's details, the seed among them, and answers with numbers by the names of figures.
+A count takes a row's details, the seed among them, and answers with numbers by the names of figures. A sample
+takes its number too, and answers with lists of observations: `SAMPLES` are run as often as a row says.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import games
-from cluster.match_game import ask, seed_of
+from cluster.match_game import GameJob, MatchContext, ask, play_game, seed_of
 from games.findings import deal
 from games.game import FIRST, Game, State
 from games.solving import solve
 from search.lookahead import lookahead_of
-from search.players import Player, player_of
+from search.players import Choice, Player, Seen, player_of
 
 Arguments = Mapping[str, Any]
 Found = dict[str, float]
+Samples = dict[str, list[float]]
 
 
 def arrangements(arguments: Arguments) -> Found:
@@ -87,7 +90,9 @@ def search_tree(arguments: Arguments) -> Found:
 def window_patterns(arguments: Arguments) -> Found:
     """Windows of five cells with stones of one player only, by how many; and those with none or both players'."""
     stones = Counter(mask.bit_count() for mask in range(1 << 5))
-    return {f"{count} stones": stones[count] for count in range(1, 6)} | {"all": sum(stones.values()) - stones[0]}
+    return {f"{count} stones": stones[count] for count in range(1, 6)} | {
+        "all": sum(stones.values()) - stones[0]
+    }
 
 
 def first_move_calls(arguments: Arguments) -> Found:
@@ -112,7 +117,13 @@ def every_line(arguments: Arguments) -> Found:
         for side in (0, 1):
             total += tree.lines(game.initial_state(), side)
         asked += len(tree.answers)
-    return {"lines": sum(total.values()), "wins": total[1], "draws": total[0], "losses": total[-1], "searches": asked}
+    return {
+        "lines": sum(total.values()),
+        "wins": total[1],
+        "draws": total[0],
+        "losses": total[-1],
+        "searches": asked,
+    }
 
 
 @dataclass
@@ -157,6 +168,48 @@ def _after(game: Game, state: State) -> list[State]:
     return children
 
 
+def thinking(arguments: Arguments, number: int) -> Samples:
+    """A game of a player against itself (or ``b``): for each of A's moves, what it took."""
+    context = MatchContext(
+        arguments["game"],
+        None,
+        (arguments["a"], arguments.get("b", arguments["a"])),
+        int(arguments["seed"]),
+        0,
+    )
+    game = context.load_game()
+    watched: dict[str, list[float]] = {"simulations": [], "calls": [], "ms": [], "simulations a second": []}
+    players = tuple(_Watched(player_of(spec, game), watched) for spec in context.players)
+    # The first move would pay for kernels that are loaded.
+    ask(players[0], game, deal(game, seed_of(context.seed, 0, number)), 0)
+    for observations in watched.values():
+        observations.clear()
+    play_game(context, game, players, GameJob(2 * number))
+    return watched
+
+
+class _Watched(Player):
+    """A player, and what each of its moves took."""
+
+    def __init__(self, player: Player, watched: dict[str, list[float]]) -> None:
+        super().__init__(player.spec)
+        self.omniscient = player.omniscient
+        self._player, self._watched = player, watched
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        started = time.thread_time()
+        choice = self._player.choose(seen, seed)
+        spent_s = time.thread_time() - started
+        for name, value in (
+            ("simulations", choice.simulations),
+            ("calls", choice.nodes),
+            ("ms", 1000 * spent_s),
+            ("simulations a second", choice.simulations / max(spent_s, 1e-9)),
+        ):
+            self._watched[name].append(value)
+        return choice
+
+
 COUNTS: dict[str, Callable[[Arguments], Found]] = {
     "arrangements": arrangements,
     "power": power,
@@ -166,3 +219,7 @@ COUNTS: dict[str, Callable[[Arguments], Found]] = {
     "first move's calls": first_move_calls,
     "every line": every_line,
 }
+"""By the name of a row's measure; units of their own, run once."""
+
+SAMPLES: dict[str, Callable[[Arguments, int], Samples]] = {"thinking": thinking}
+"""By the name of a row's measure; a unit for each of a row's ``games``."""

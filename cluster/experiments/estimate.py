@@ -19,6 +19,12 @@ from cluster.match_statistics import Z95, Interval, wilson
 from games.errors import InvalidInput
 
 PERCENT = "%"
+STUDENT_95 = (
+    (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+    + (2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
+    + (2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
+)
+"""The 97.5 % points of Student's t for 1 to 30 degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,23 @@ class Estimate:
             return cls(value, -math.inf, math.inf, unit, number)
         centre = math.fsum(values) / number
         spread = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (number - 1))
-        half = Z95 * spread / math.sqrt(number)
+        factor = STUDENT_95[number - 2] if number - 2 < len(STUDENT_95) else Z95
+        half = factor * spread / math.sqrt(number)
         return cls(centre, centre - half, centre + half, unit, number, spread)
 
     @classmethod
     def exact(cls, value: float, unit: str = "") -> Estimate:
         """What was counted, and not sampled."""
         return cls(value, value, value, unit)
+
+    @classmethod
+    def alone(cls, value: float, unit: str, number: int) -> Estimate:
+        """What has no interval, such as an extreme or a median of so many observations."""
+        return cls(value, math.nan, math.nan, unit, number)
+
+    @property
+    def has_interval(self) -> bool:
+        return not math.isnan(self.low)
 
     @property
     def is_exact(self) -> bool:

@@ -1,118 +1,86 @@
-"""Where experiments are made: matches played on an executor and kept, counts made here and kept.
-
-All is kept under one folder, by what it is and not by who asked for it: tables that look at the same
-games share them, a longer experiment goes on from a shorter one, and one that was broken off from where
-it was. Nothing is kept of games but the records of `cluster.match_folder`.
-"""
+"""From tables to what they need, and back from what was run to verdicts. Runs nothing itself."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from cluster.executor import Executor
-from cluster.match import Match
-from cluster.match_folder import MatchFolder
+from cluster.experiments.measures import measure
+from cluster.experiments.measures import names as measures
+from cluster.experiments.need import Need, need_of
+from cluster.experiments.store import Kept, Store
+from cluster.experiments.table import Row, load
+from cluster.experiments.verdict import TableResult, Verdict
 from cluster.match_game import MakePlayer
-from cluster.match_launch import MatchRequest, open_match
-from cluster.match_session import MatchSession, Observer, Stop
-from games.game import Game
+from games.errors import InvalidInput
 from search.players import player_of
-
-DEFAULT_OUT = Path("out/experiments")
-
-
-class Interrupted(Exception):
-    """The experiments were given up on request; what was played is kept."""
-
-
-@dataclass(frozen=True)
-class Played:
-    """A match that is over."""
-
-    match: Match
-    game: Game
-    cpu_s: float
-    """What all players thought, whenever that was."""
 
 
 class Laboratory:
-    """Runs what measures ask for."""
+    """Some tables at one scale. Rows that need the same games share them."""
 
     def __init__(
-        self,
-        out: Path,
-        seed: int,
-        make_executor: Callable[[], Executor],
-        stop: Stop | None = None,
-        observers: tuple[Observer, ...] = (),
-        make_player: MakePlayer = player_of,
+        self, names: Iterable[str], scale: str, seed: int = 0, make_player: MakePlayer = player_of
     ) -> None:
-        """``make_executor`` is called when the first game has to be played, and once."""
-        self.seed = seed
-        self.stop = stop or Stop()
-        self._out = out
-        self._make_executor = make_executor
-        self._make_player = make_player
-        self._observers = observers
-        self._executor: Executor | None = None
+        """Raises InvalidInput (table) for a name that there is not or a file that is wrong.
 
-    def play(self, game: str, a: str, b: str, num_games: int, opening_plies: int) -> Played:
-        """Play what is missing of a match.
-
-        Raises InvalidInput (a player that cannot be made, and what else `open_match` has to say),
-        MatchFailed, Interrupted.
+        A row whose game or player cannot be made fails by itself, see `result`.
         """
-        request = MatchRequest(game, a, b, num_games, self.seed, opening_plies)
-        context, loaded = open_match(request, self._make_player)
-        identity = (context.game, *context.players, context.seed, context.opening_plies)
-        folder = MatchFolder(self._out / "matches" / _name(context.game, identity), context)
+        self.scale = scale
+        self.tables = [load(name) for name in names]
+        self.needs: list[Need] = []
+        """What all tables need, without repetition."""
+        self._places: dict[str, int] = {}
+        self._failures: dict[tuple[str, int], str] = {}
+        self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
+        """By table and row: the place in `needs`, and the row's own need, which may be of fewer units."""
+        for table in self.tables:
+            for number, row in enumerate(table.rows_at[scale]):
+                self._add(table.name, number, row, seed, make_player)
+
+    def _add(self, table: str, number: int, row: Row, seed: int, make_player: MakePlayer) -> None:
+        if "not_run" in row.details:
+            self._failures[table, number] = str(row.details["not_run"])
+            return
+        if row.measure not in measures():
+            raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
         try:
-            match = Match(context, num_games, None, folder.played)
-            if not match.finished:
-                self._check()
-                if self._executor is None:
-                    self._executor = self._make_executor()
-                self._executor.open(context)
-                MatchSession(match, self._executor, self.stop, folder).run(self._observers)
-        finally:
-            folder.close()
-        if match.stopped_by == "cancelled":
-            raise Interrupted
-        return Played(match, loaded, sum(effort.cpu_s for effort in match.standing().efforts))
+            need = need_of(row, seed, make_player)
+        except InvalidInput as error:
+            text = f"{error.field} {error.value} is not accepted: expected {error.accepted}"
+            self._failures[table, number] = text
+            return
+        place = self._places.setdefault(need.key, len(self.needs))
+        if place == len(self.needs):
+            self.needs.append(need)
+        elif self.needs[place].units < need.units:
+            self.needs[place] = need
+        self._of_rows[table, number] = place, need
 
-    def count(
-        self, name: str, arguments: Mapping[str, Any], counting: Callable[[], Mapping[str, float]]
-    ) -> tuple[dict[str, float], float]:
-        """What ``counting`` finds, and the CPU seconds that it took; made here, once. Raises Interrupted."""
-        identity = (name, json.dumps(arguments, sort_keys=True, default=str))
-        file = self._out / "counts" / f"{_name(name, identity)}.json"
-        if file.exists():
-            kept = json.loads(file.read_text(encoding="utf-8"))
-            return kept["found"], kept["cpu_s"]
-        self._check()
-        started = time.thread_time()
-        found = dict(counting())
-        cpu_s = time.thread_time() - started
-        file.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"name": name, "arguments": dict(arguments), "found": found, "cpu_s": cpu_s}, default=str)
-        beside = file.with_suffix(".new")
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(file)
-        return found, cpu_s
+    def keep_from(self, store: Store) -> dict[int, Kept]:
+        """What a folder has of all needs, by their places."""
+        return {place: store.read(need) for place, need in enumerate(self.needs)}
 
-    def _check(self) -> None:
-        if self.stop.requested:
-            raise Interrupted
+    def units(self, name: str, kept: Mapping[int, Kept]) -> tuple[int, int]:
+        """Of one table: how many units are there, and how many there are to be."""
+        needs = dict(need for (table, _), need in self._of_rows.items() if table == name)
+        done = sum(need.units - len(kept[place].missing(need)) for place, need in needs.items())
+        return done, sum(need.units for need in needs.values())
 
+    def places(self, name: str) -> set[int]:
+        """Which needs a table has."""
+        return {place for (table, _), (place, _) in self._of_rows.items() if table == name}
 
-def _name(word: str, identity: tuple[Any, ...]) -> str:
-    """A folder's name that no other identity has."""
-    digest = hashlib.sha256("\n".join(map(str, identity)).encode()).hexdigest()
-    return f"{re.sub('[^a-z0-9]+', '-', word.lower()).strip('-')}-{digest[:16]}"
+    def result(self, name: str, kept: Mapping[int, Kept], failures: Mapping[int, str]) -> TableResult:
+        """A table's verdicts. ``failures``: of needs. Rows with units missing are not run, and say so."""
+        table = next(table for table in self.tables if table.name == name)
+        verdicts = []
+        for number, row in enumerate(table.rows_at[self.scale]):
+            failure = self._failures.get((name, number), "")
+            if not failure:
+                place, need = self._of_rows[name, number]
+                missing = kept[place].missing(need)
+                failure = failures.get(place, f"{len(missing)} units are missing" if missing else "")
+            verdicts.append(
+                Verdict(row, failure=failure) if failure else Verdict(row, measure(row, need, kept[place]))
+            )
+        return TableResult(table, self.scale, tuple(verdicts))

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cluster.experiments import counts
 from cluster.experiments.estimate import Estimate
-from cluster.experiments.laboratory import Laboratory, Played
+from cluster.experiments.need import CountNeed, MatchNeed, Need
+from cluster.experiments.store import Kept
 from cluster.experiments.table import Row
 from cluster.match_record import Effort, GameRecord
-from cluster.match_standing import Tally, return_of_a
-from cluster.match_statistics import wilson
+from cluster.match_game import MatchContext
+from cluster.match_standing import Standing, Tally
 from games.errors import InvalidInput
+from games.game import Game
 
 Estimates = dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Played:
+    """A match that is over."""
+
+    context: MatchContext
+    standing: Standing
+    records: Mapping[int, GameRecord]
+
+    @property
+    def game(self) -> Game:
+        return self.context.load_game()
 
 
 @dataclass(frozen=True)
@@ -33,30 +49,28 @@ class Measured:
     """What else is worth knowing, by name."""
 
 
-def measure(row: Row, laboratory: Laboratory) -> Measured:
-    """Measure one row; raises InvalidInput (a measure or player that there is not), MatchFailed, Interrupted."""
-    if row.measure in _OF_MATCHES:
-        return _of_match(row, laboratory)
-    if row.measure in counts.COUNTS:
-        return _of_count(row, laboratory)
+def measure(row: Row, need: Need, kept: Kept) -> Measured:
+    """Measure one row, of which all units are there; raises InvalidInput (a measure that there is not)."""
+    if isinstance(need, MatchNeed) and row.measure in _OF_MATCHES:
+        return _of_match(row, need, kept)
+    if isinstance(need, CountNeed):
+        return _of_samples(need, kept) if row.measure in counts.SAMPLES else _of_count(kept)
     raise InvalidInput("measure", row.measure, "one of " + ", ".join(names()))
 
 
 def names() -> list[str]:
     """All measures."""
-    return [*_OF_MATCHES, *counts.COUNTS]
+    return [*_OF_MATCHES, *counts.COUNTS, *counts.SAMPLES]
 
 
-def _of_match(row: Row, laboratory: Laboratory) -> Measured:
-    details = dict(row.details)
-    try:
-        game, a, num_games = details["game"], details["a"], details["games"]
-    except KeyError as error:
-        raise InvalidInput("table", row.name, f"a row with {error}") from None
-    played = laboratory.play(game, a, details.get("b", a), num_games, details.get("opening_plies", 0))
-    standing = played.match.standing()
+def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
+    records = {number: kept.records[number] for number in range(need.units)}
+    standing = Standing(records)
+    played = Played(need.context, standing, records)
     low, high = standing.score_interval
-    what = f"{standing.number} games" if details.get("unit") == "games" else f"{len(standing.pairs)} pairs"
+    what = (
+        f"{standing.number} games" if row.details.get("unit") == "games" else f"{len(standing.pairs)} pairs"
+    )
     efforts = standing.efforts
     also = {
         f"player {n}": f"{effort.simulations / max(1, effort.moves):.0f} simulations, "
@@ -65,20 +79,36 @@ def _of_match(row: Row, laboratory: Laboratory) -> Measured:
         if effort.moves
     }
     also["plies a game"] = f"{standing.mean_plies:.0f}"
+    cpu_s = sum(effort.cpu_s for effort in efforts)
     estimates = _OF_MATCHES[row.measure](row, played)
-    return Measured(estimates, played.cpu_s, what, (standing.score, low, high), also)
+    return Measured(estimates, cpu_s, what, (standing.score, low, high), also)
 
 
-def _of_count(row: Row, laboratory: Laboratory) -> Measured:
-    arguments = {key: value for key, value in row.details.items() if key != "games"}
-    arguments["seed"] = laboratory.seed
-    found, cpu_s = laboratory.count(row.measure, arguments, lambda: counts.COUNTS[row.measure](arguments))
-    return Measured({name: Estimate.exact(value) for name, value in found.items()}, cpu_s, "counted")
+def _of_count(kept: Kept) -> Measured:
+    found = kept.found[0]
+    return Measured({name: Estimate.exact(value) for name, value in found.items()}, kept.cpu_s, "counted")
+
+
+def _of_samples(need: CountNeed, kept: Kept) -> Measured:
+    """Means with intervals from the means of units, because what is seen in one game is not independent."""
+    estimates = {}
+    for name in kept.found[0]:
+        units = [list(map(float, kept.found[number][name])) for number in range(need.units)]
+        values = [value for unit in units for value in unit]
+        of_units = Estimate.mean([statistics.fmean(unit) for unit in units if unit], name)
+        centre = statistics.fmean(values)
+        half = (of_units.high - of_units.low) / 2
+        estimates[f"{name}, mean"] = replace(of_units, value=centre, low=centre - half, high=centre + half)
+        estimates[f"{name}, median"] = Estimate.alone(statistics.median(values), name, len(values))
+        estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
+        estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
+        estimates[f"{name}, most"] = Estimate.alone(max(values), name, len(values))
+    return Measured(estimates, kept.cpu_s, f"{need.units} games")
 
 
 def _results(row: Row, played: Played) -> Estimates:
     """wins, draws and losses of A: of pairs by the sum of both results, of games, or of A's games on one side."""
-    standing = played.match.standing()
+    standing = played.standing
     tallies: dict[str, Tally] = {
         "pairs": standing.pair_tally,
         "games": standing.all,
@@ -98,15 +128,15 @@ def _results(row: Row, played: Played) -> Estimates:
 
 def _plies(row: Row, played: Played) -> Estimates:
     """The length of games; own moves are half of it."""
-    lengths = [float(len(record.moves)) for record in played.match.records]
+    lengths = [float(len(record.moves)) for record in played.records.values()]
     return {"plies": Estimate.mean(lengths, "plies")}
 
 
 def _branching(row: Row, played: Played) -> Estimates:
     """How many legal moves positions have: the mean over games' means, and the most of each player."""
-    means, most, first = [], [0, 0], 0
-    for record in played.match.records:
-        numbers, game = [], played.game
+    means, most, first, game = [], [0, 0], 0, played.game
+    for record in played.records.values():
+        numbers = []
         state = record.start_state(game)
         for text in record.moves:
             number, mover = len(game.legal_moves(state)), int(game.calls.current_player(state))
@@ -117,33 +147,33 @@ def _branching(row: Row, played: Played) -> Estimates:
         means.append(sum(numbers) / len(numbers))
     return {
         "mean": Estimate.mean(means, "moves"),
-        "first player's maximum": Estimate.exact(most[0], "moves"),
-        "second player's maximum": Estimate.exact(most[1], "moves"),
+        "first player's maximum": Estimate.alone(most[0], "moves", len(means)),
+        "second player's maximum": Estimate.alone(most[1], "moves", len(means)),
         "at the start": Estimate.exact(first, "moves"),
     }
 
 
 def _effort(row: Row, played: Played) -> Estimates:
     """What A's moves took: over games, the mean of a move, and the longest of all."""
-    efforts = [_effort_of_a(played, record) for record in played.match.records]
+    efforts = [_effort_of_a(played, record) for record in played.records.values()]
     efforts = [effort for effort in efforts if effort.moves]
     return {
         "simulations": Estimate.mean([effort.simulations / effort.moves for effort in efforts], "a move"),
         "calls": Estimate.mean([effort.nodes / effort.moves for effort in efforts], "a move"),
         "mean ms": Estimate.mean([1000 * effort.cpu_s / effort.moves for effort in efforts], "ms"),
-        "maximum ms": Estimate.exact(1000 * max(effort.longest_s for effort in efforts), "ms"),
+        "maximum ms": Estimate.alone(1000 * max(effort.longest_s for effort in efforts), "ms", len(efforts)),
     }
 
 
 def _accuracy(row: Row, played: Played) -> Estimates:
     """Battleship with one shooter: the fleet's cells to shots, of each game; and the shots."""
-    shots = [_shots(record) for record in played.match.records]
+    shots = [_shots(record) for record in played.records.values()]
     cells = sum(int(length) for length in str(played.game.options["fleet"]).split("-"))
     shares = [100.0 * cells / number for number in shots]
     return {
         "mean": Estimate.mean(shares, "%, mean"),
-        "best": Estimate.exact(max(shares), "%, best"),
-        "worst": Estimate.exact(min(shares), "%, worst"),
+        "best": Estimate.alone(max(shares), "%, best", len(shares)),
+        "worst": Estimate.alone(min(shares), "%, worst", len(shares)),
         "shots": Estimate.mean([float(number) for number in shots], "shots"),
     }
 
@@ -156,7 +186,7 @@ def _shots(record: GameRecord) -> int:
 def _effort_of_a(played: Played, record: GameRecord) -> Effort:
     """Of both players, where they are the same."""
     assert record.leg is not None
-    a, b = played.match.context.players
+    a, b = played.context.players
     return record.efforts[0] + record.efforts[1] if a == b else record.efforts[record.leg - 1]
 
 

@@ -15,8 +15,8 @@
     not_comparable = "..."              optional: why
     ...                                 all else goes to the measure
 
-A row may have ``quick`` and ``paper`` tables of its own, whose values go before the table's. ``smoke``
-is ``quick`` with two games, for tests. Tables are named as the files are, ``002/11`` for 002-11.toml; the number
+A row may have ``smoke``, ``quick`` and ``paper`` tables of its own, whose values go before the table's. ``smoke``,
+for tests, is ``quick`` with two games, and with what the file says of it. Tables are named as the files are, ``002/11`` for 002-11.toml; the number
 before the slash stands for a source, and sources.toml says which.
 """
 
@@ -106,10 +106,12 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
     missing = [key for key in ("name", "measure", "figures") if key not in row]
     if missing:
         raise InvalidInput("table", f"{table} {row.get('name', '')}", f"a row with {', '.join(missing)}")
+    scales = data.get("scales", {})
     like = "quick" if scale == "smoke" else scale
-    values = {**data.get("scales", {}).get(like, {}), **row.get(like, {})}
-    if scale == "smoke" and "games" in values:
-        values["games"] = SMOKE_GAMES
+    values = {**scales.get(like, {}), **row.get(like, {})}
+    if scale == "smoke":
+        values["games"] = min(SMOKE_GAMES, values.get("games", SMOKE_GAMES))
+        values |= scales.get("smoke", {}) | row.get("smoke", {})
     details = {key: value for key, value in row.items() if key not in _OWN} | values
     try:
         details = {key: _filled(value, values) for key, value in details.items()}

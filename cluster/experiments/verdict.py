@@ -21,7 +21,8 @@ class Comparison:
     name: str
     source: SourceFigure
     ours: Estimate
-    agrees: bool
+    agrees: bool | None
+    """None where ours has no interval, such as an extreme: then nothing can be said."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class Verdict:
             return []
         ours = self.measured.estimates
         return [
-            Comparison(name, figure, ours[name], figure.agrees(ours[name]))
+            Comparison(
+                name, figure, ours[name], figure.agrees(ours[name]) if ours[name].has_interval else None
+            )
             for name, figure in self.row.figures.items()
             if name in ours
         ]
@@ -52,7 +55,10 @@ class Verdict:
             return NOT_RUN
         if self.row.not_comparable or not self.comparisons:
             return NOT_COMPARABLE
-        return YES if all(each.agrees for each in self.comparisons) else NO
+        told = [each.agrees for each in self.comparisons if each.agrees is not None]
+        if not told:
+            return NOT_COMPARABLE
+        return YES if all(told) else NO
 
     @property
     def conclusion(self) -> str:
@@ -67,10 +73,9 @@ class Verdict:
         return SAME if (ahead > 0) == (low > 0.5) else OPPOSITE
 
     @property
-    def reason(self) -> str:
+    def reasons(self) -> list[str]:
         """What is to be said about the row."""
-        parts = [self.failure, self.row.not_comparable if self.measured else "", self.row.remark]
-        return "; ".join(part for part in parts if part)
+        return [part for part in (self.failure, self.row.not_comparable, self.row.remark) if part]
 
     def to_json(self) -> dict[str, Any]:
         measured = self.measured
@@ -78,7 +83,7 @@ class Verdict:
             "row": self.row.name,
             "agreement": self.agreement,
             "conclusion": self.conclusion or None,
-            "reason": self.reason or None,
+            "remarks": self.reasons,
             "played": measured.what if measured else None,
             "cpu_s": round(measured.cpu_s, 3) if measured else None,
             "figures": [
@@ -140,14 +145,45 @@ def figure_text(value: float, unit: str = "") -> str:
 
 def source_text(figure: SourceFigure, unit: str) -> str:
     """As the source prints it."""
-    return figure_text(float(figure.value), unit)
+    text = f"{figure.value:,f}" if abs(figure.value) < 10**7 else f"{float(figure.value):.6g}"
+    return f"{text} %" if unit.startswith("%") else text
+
+
+def ours_text(ours: Estimate) -> str:
+    """Our figure."""
+    return figure_text(ours.value, ours.unit)
 
 
 def interval_text(ours: Estimate) -> str:
-    """The interval, without its unit; nothing for what is exact."""
+    """The interval, without its unit; nothing where there is none."""
     if ours.is_exact:
+        return "exact"
+    if not ours.has_interval or abs(ours.low) == float("inf"):
         return ""
     return f"{figure_text(ours.low)} to {figure_text(ours.high)}"
+
+
+def agreement_text(verdict: Verdict, figure: Comparison | None) -> str:
+    """yes or no for a figure; where the two cannot agree, how many times the source's ours is."""
+    if figure is None:
+        return verdict.agreement
+    if verdict.row.not_comparable or figure.agrees is None:
+        return f"x {_ratio(figure)}" if figure.source.value else "-"
+    return YES if figure.agrees else NO
+
+
+def _ratio(figure: Comparison) -> str:
+    ratio = figure.ours.value / float(figure.source.value)
+    return f"{ratio:.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+
+
+def summary(result: TableResult) -> str:
+    """How many rows came out how."""
+    counted = [(name, result.count(name)) for name in (YES, NO, NOT_COMPARABLE, NOT_RUN)]
+    words = {YES: "agree", NO: "do not", NOT_COMPARABLE: "not comparable", NOT_RUN: "not run"}
+    number = len(result.verdicts)
+    parts = [f"{count} {words[name]}" for name, count in counted if count]
+    return f"{number} row{'s' * (number != 1)}: {', '.join(parts)}"
 
 
 def rows_of(result: TableResult) -> Iterator[tuple[Verdict, Comparison | None]]:
