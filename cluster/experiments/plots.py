@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
