@@ -8,7 +8,7 @@ from cluster.experiments.measures import measure
 from cluster.experiments.measures import names as measures
 from cluster.experiments.need import Need, need_of
 from cluster.experiments.store import Kept, Store
-from cluster.experiments.table import Row, load
+from cluster.experiments.table import Row, Table
 from cluster.experiments.verdict import TableResult, Verdict
 from cluster.match_game import MakePlayer
 from games.errors import InvalidInput
@@ -19,14 +19,11 @@ class Laboratory:
     """Some tables at one scale. Rows that need the same games share them."""
 
     def __init__(
-        self, names: Iterable[str], scale: str, seed: int = 0, make_player: MakePlayer = player_of
+        self, tables: Iterable[Table], scale: str, seed: int = 0, make_player: MakePlayer = player_of
     ) -> None:
-        """Raises InvalidInput (table) for a name that there is not or a file that is wrong.
-
-        A row whose game or player cannot be made fails by itself, see `result`.
-        """
+        """Raises InvalidInput (measure). A row whose game or player cannot be made fails by itself."""
         self.scale = scale
-        self.tables = [load(name) for name in names]
+        self.tables = list(tables)
         self.needs: list[Need] = []
         """What all tables need, without repetition."""
         self._places: dict[str, int] = {}
@@ -62,9 +59,12 @@ class Laboratory:
 
     def units(self, name: str, kept: Mapping[int, Kept]) -> tuple[int, int]:
         """Of one table: how many units are there, and how many there are to be."""
-        needs = dict(need for (table, _), need in self._of_rows.items() if table == name)
-        done = sum(need.units - len(kept[place].missing(need)) for place, need in needs.items())
-        return done, sum(need.units for need in needs.values())
+        own: dict[int, Need] = {}
+        for (table, _), (place, need) in self._of_rows.items():
+            if table == name and (place not in own or own[place].units < need.units):
+                own[place] = need
+        done = sum(need.units - len(kept[place].missing(need)) for place, need in own.items())
+        return done, sum(need.units for need in own.values())
 
     def places(self, name: str) -> set[int]:
         """Which needs a table has."""

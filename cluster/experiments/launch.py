@@ -16,7 +16,7 @@ from cluster.experiments.laboratory import Laboratory
 from cluster.experiments.progress import ExperimentProgress
 from cluster.experiments.run import Run, drive
 from cluster.experiments.store import Store
-from cluster.experiments.table import SCALES, names
+from cluster.experiments.table import SCALES, load, names
 from cluster.experiments.unit import UnitWorker
 from cluster.experiments.verdict import TableResult
 from cluster.interruption import INTERRUPTED, Interruption
@@ -75,7 +75,7 @@ def run_experiments(
     for path in reports:
         report_file.check(path)
     errors = terminal.stderr_console(output.colour)
-    laboratory = Laboratory(request.tables, request.scale, request.seed, make_player)
+    laboratory = Laboratory(map(load, request.tables), request.scale, request.seed, make_player)
     interruption = Interruption()
     interruption.install()
     try:

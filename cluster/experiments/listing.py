@@ -8,7 +8,7 @@ from typing import Any
 from cluster import terminal
 from cluster.experiments.laboratory import Laboratory
 from cluster.experiments.store import Store
-from cluster.experiments.table import names
+from cluster.experiments.table import load, names
 from cluster.launch import Output
 
 SCALES = ("quick", "paper")
@@ -46,7 +46,7 @@ def print_list(out: Path, seed: int, output: Output) -> None:
 def listing(out: Path, seed: int) -> list[dict[str, Any]]:
     """All tables, with what a folder has of them."""
     store = Store(out)
-    laboratories = {scale: Laboratory(names(), scale, seed) for scale in SCALES}
+    laboratories = {scale: Laboratory(map(load, names()), scale, seed) for scale in SCALES}
     kept = {scale: laboratory.keep_from(store) for scale, laboratory in laboratories.items()}
     rows = []
     for table in laboratories["quick"].tables:

@@ -88,7 +88,9 @@ def _panel(panel: Any, name: str, shown: list[tuple[int, Comparison]]) -> None:
         values += [source, ours.value]
     if all(each.ours.unit == "%" for _, each in shown):
         panel.set_xlim(-4, 104)
-        panel.set_xticks(range(0, 101, 25), [f"{tick} %" for tick in range(0, 101, 25)])
+        panel.set_xticks(range(0, 101, 50), [f"{tick} %" for tick in range(0, 101, 50)])
+        panel.set_xticks(range(25, 101, 50), minor=True)
+        panel.grid(axis="x", which="minor", color=RULE, linewidth=0.5)
     elif values and min(values) > 0 and max(values) > WIDE * min(values):
         panel.set_xscale("log")
 

@@ -93,8 +93,8 @@ def totals(results: Sequence[TableResult]) -> str:
     text = ", ".join(parts) + "."
     if ahead[SAME] + ahead[OPPOSITE] + ahead[OPEN]:
         text += (
-            f" In matches the same player is ahead as in the source in {ahead[SAME]} rows, the opposite in "
-            f"{ahead[OPPOSITE]}, and {ahead[OPEN]} are open."
+            f" Where two players are compared, the same one is ahead as in the source {ahead[SAME]} times, "
+            f"the other one {ahead[OPPOSITE]} times, and it is open {ahead[OPEN]} times."
         )
     return text
 
