@@ -169,7 +169,7 @@ def _after(game: Game, state: State) -> list[State]:
 
 
 def thinking(arguments: Arguments, number: int) -> Samples:
-    """A game of a player against itself (or ``b``): for each of A's moves, what it took."""
+    """A game of a player against itself or ``b``: what each of its moves took; b's are not looked at."""
     context = MatchContext(
         arguments["game"],
         None,
@@ -179,7 +179,8 @@ def thinking(arguments: Arguments, number: int) -> Samples:
     )
     game = context.load_game()
     watched: dict[str, list[float]] = {"simulations": [], "calls": [], "ms": [], "simulations a second": []}
-    players = tuple(_Watched(player_of(spec, game), watched) for spec in context.players)
+    a, b = (player_of(spec, game) for spec in context.players)
+    players = _Watched(a, watched), b if "b" in arguments else _Watched(b, watched)
     # The first move would pay for kernels that are loaded.
     ask(players[0], game, deal(game, seed_of(context.seed, 0, number)), 0)
     for observations in watched.values():

@@ -19,6 +19,8 @@ from cluster.match_statistics import Z95, Interval, wilson
 from games.errors import InvalidInput
 
 PERCENT = "%"
+ROUNDING = 1e-9
+"""Of floating-point numbers, where ours is just at the edge of the source's."""
 STUDENT_95 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
@@ -105,7 +107,7 @@ class SourceFigure:
         """Half a unit of the last digit that is printed."""
         exponent = self.value.as_tuple().exponent
         assert isinstance(exponent, int)
-        return 0.5 * 10.0**exponent
+        return 0.5 * 10.0**exponent * (1 + ROUNDING)
 
     def interval(self, ours: Estimate) -> Interval:
         """95 %, but for its last digit, from the source's own number of games."""
