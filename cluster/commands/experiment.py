@@ -92,7 +92,7 @@ def experiment(
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> int:
-    """Measure tables of the sources again: the source's figure, ours, its interval, and whether they agree."""
+    """Measure tables of the sources again: their figures, ours, intervals, and whether they agree."""
     from cluster.commands.search import parse_workers
     from cluster.experiments.launch import ExperimentRequest, chosen, run_experiments
     from cluster.experiments.listing import print_list

@@ -23,8 +23,8 @@ from search.lookahead import lookahead_of
 from search.players import Choice, Player, Seen, player_of
 
 Arguments = Mapping[str, Any]
-Found = dict[str, float]
-Samples = dict[str, list[float]]
+Found = Mapping[str, float]
+Samples = Mapping[str, list[float]]
 
 
 def arrangements(arguments: Arguments) -> Found:
@@ -32,7 +32,7 @@ def arrangements(arguments: Arguments) -> Found:
     cells, dwarfs, trolls = (int(arguments[key]) for key in ("cells", "dwarfs", "trolls"))
     pairs = [(d, t) for d in range(dwarfs + 1) for t in range(trolls + 1)]
     alike = sum(math.comb(cells, d) * math.comb(cells - d, t) for d, t in pairs)
-    return {"positions": float(alike)}
+    return {"positions": float(alike), "log10": math.log10(alike)}
 
 
 def power(arguments: Arguments) -> Found:
@@ -41,7 +41,7 @@ def power(arguments: Arguments) -> Found:
 
 
 def game_tree(arguments: Arguments) -> Found:
-    """All lines of play of a small game: nodes, leaves and nodes by level; and all positions, and the moves between them."""
+    """All lines of play of a small game: nodes, leaves, levels; all positions, and moves between them."""
     game = games.load(arguments["game"])
     levels: Counter[int] = Counter()
     leaves, stack = 0, [(game.initial_state(), 0)]
@@ -89,7 +89,7 @@ def search_tree(arguments: Arguments) -> Found:
 
 
 def window_patterns(arguments: Arguments) -> Found:
-    """Windows of five cells with stones of one player only, by how many; and those with none or both players'."""
+    """Windows of five cells with stones of one player alone, by how many stones."""
     stones = Counter(mask.bit_count() for mask in range(1 << 5))
     return {f"{count} stones": stones[count] for count in range(1, 6)} | {
         "all": sum(stones.values()) - stones[0]
@@ -105,7 +105,7 @@ def first_move_calls(arguments: Arguments) -> Found:
 
 
 def every_line(arguments: Arguments) -> Found:
-    """A player against every move of its opponent, first and second, in a game without hidden information or chance.
+    """A player against every move of its opponent, first and second, in a game without chance.
 
     Each seed gives a player of its own: in the same position it always makes the same move.
     """

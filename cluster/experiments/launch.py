@@ -1,4 +1,4 @@
-"""What `banyan experiment` does once its options are read: run what is missing, print each table as it is whole."""
+"""What `banyan experiment` does once its options are read: run what is missing, print whole tables."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def run_experiments(
             if stop.requested:
                 left = len(run.units) - run.done
                 errors.print(
-                    f"banyan: interrupted with {terminal.count(left)} games and counts to go; what is done is "
-                    f"kept in {out}, and the same command goes on from there",
+                    f"banyan: interrupted with {terminal.count(left)} games and counts to go; what is done "
+                    f"is kept in {out}, and the same command goes on from there",
                     soft_wrap=True,
                 )
                 return INTERRUPTED
@@ -108,7 +108,7 @@ def run_experiments(
     if output.json:
         terminal.print_json([result.to_json() for result in results])
     for path in reports:
-        report_file.write(path, results, request.scale)
+        report_file.write(path, results, request.scale, set(request.tables) == set(names()))
         errors.print(f"banyan: wrote {path}", soft_wrap=True)
     return FAILED if run.failures else 0
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from cluster.experiments import counts
 from cluster.experiments.estimate import Estimate
 from cluster.experiments.need import CountNeed, MatchNeed, Need
 from cluster.experiments.store import Kept
 from cluster.experiments.table import Row
-from cluster.match_record import Effort, GameRecord
 from cluster.match_game import MatchContext
+from cluster.match_record import Effort, GameRecord
 from cluster.match_standing import Standing, Tally
 from games.errors import InvalidInput
 from games.game import Game
@@ -112,7 +111,7 @@ def _of_samples(need: CountNeed, kept: Kept) -> Measured:
 
 
 def _results(row: Row, played: Played) -> Estimates:
-    """wins, draws and losses of A: of pairs by the sum of both results, of games, or of A's games on one side."""
+    """What A won, drew and lost: of pairs by the sum of both results, of games, or of A's on one side."""
     standing = played.standing
     tallies: dict[str, Tally] = {
         "pairs": standing.pair_tally,

@@ -1,4 +1,5 @@
-"""How a run of experiments goes, on standard error: one live line on a terminal, now and then a plain one elsewhere."""
+"""How a run of experiments goes, on standard error: a live line, or where there is no terminal now and then
+a plain one."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class ExperimentProgress:
 def line(run: Run, doing: str, elapsed_s: float) -> str:
     """How it goes, as one plain line."""
     if not run.done:
-        return f"{doing}: nothing is done yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
+        waiting = "nothing is done yet (kernels are compiled once on a machine)"
+        return f"{doing}: {waiting}, {terminal.duration(elapsed_s)}"
     parts = [f"{doing}: {terminal.count(run.done)} of {terminal.count(len(run.units))} games and counts"]
     if run.retried:
         parts.append(f"{run.retried} run again")

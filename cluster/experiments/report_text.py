@@ -6,23 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cluster import terminal
+from cluster.experiments.report_words import HEADINGS, cells, name_of
 from cluster.experiments.verdict import (
     NO,
     TableResult,
     Verdict,
-    agreement_text,
-    interval_text,
-    ours_text,
     rows_of,
-    source_text,
     summary,
 )
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-HEADINGS = ("row", "figure", "source", "ours", "95 % interval", "agree")
 
 
 def print_result(result: TableResult, console: Console) -> None:
@@ -61,19 +56,8 @@ def _grid(result: TableResult) -> Table:
         grid.add_column(heading, justify="right" if heading in HEADINGS[2:5] else "left", overflow="fold")
     before: Verdict | None = None
     for verdict, figure in rows_of(result):
-        name = verdict.row.name if verdict is not before else ""
+        name = name_of(verdict) if verdict is not before else ""
         before = verdict
-        agreement = agreement_text(verdict, figure)
-        style = "yellow" if agreement == NO else ""
-        if figure is None:
-            grid.add_row(name, "", "", "", "", Text(agreement))
-            continue
-        grid.add_row(
-            name,
-            figure.name,
-            source_text(figure.source, figure.ours.unit),
-            ours_text(figure.ours),
-            interval_text(figure.ours),
-            Text(agreement, style=style),
-        )
+        *values, agreement = cells(verdict, figure)
+        grid.add_row(name, *values, Text(agreement, style="yellow" if agreement == NO else ""))
     return grid

@@ -119,7 +119,8 @@ def drive(
     observers: tuple[Observer, ...] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[None]:
-    """Run all units; comes back to the caller after whatever has happened. Ends when all is done, or on request.
+    """Run all units; comes back to the caller after whatever has happened. Ends when all is done, or
+    on request.
 
     ``make_executor`` is called if there is anything to run; whoever makes it closes it.
     """

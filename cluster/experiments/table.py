@@ -15,9 +15,10 @@
     not_comparable = "..."              optional: why
     ...                                 all else goes to the measure
 
-A row may have ``smoke``, ``quick`` and ``paper`` tables of its own, whose values go before the table's. ``smoke``,
-for tests, is ``quick`` with two games, and with what the file says of it. Tables are named as the files are, ``002/11`` for 002-11.toml; the number
-before the slash stands for a source, and sources.toml says which.
+A row may have ``smoke``, ``quick`` and ``paper`` tables of its own, whose values go before the table's.
+``smoke``, for tests, is ``quick`` with two games, and with what the file says of it. Tables are named as
+the files are, ``002/11`` for 002-11.toml; the number before the slash stands for a source, and sources.toml
+says which.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def names() -> list[str]:
 
 @cache
 def load(name: str) -> Table:
-    """One table; raises InvalidInput (field ``table``) for a name that there is not, or a file that is wrong."""
+    """One table; raises InvalidInput (table) for a name that there is not, or a file that is wrong."""
     if name not in names():
         raise InvalidInput("table", name, "one of " + ", ".join(names()) + ", or all")
     text = (_folder() / f"{name.replace('/', '-', 1)}.toml").read_text(encoding="utf-8")

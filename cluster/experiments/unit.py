@@ -1,4 +1,4 @@
-"""The units of work that experiments are cut into, and what runs one: a game of a match, or a part of a count.
+"""The units of work that experiments are cut into, and what runs one: a game, or a part of a count.
 
 A unit is a function of the plan and its own numbers: a lost one is run again, and is the same, as far as
 budgets are not in seconds. One that raises says so in its result, so that it takes down its own row only.

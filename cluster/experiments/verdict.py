@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -192,3 +193,7 @@ def rows_of(result: TableResult) -> Iterator[tuple[Verdict, Comparison | None]]:
         comparisons: list[Comparison | None] = [*verdict.comparisons] or [None]
         for comparison in comparisons:
             yield verdict, comparison
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
