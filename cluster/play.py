@@ -56,7 +56,8 @@ class Play:
         self.thought: Thought | None = None
         """The opponent's last one."""
         self.resigned: int | None = None
-        self._efforts = [Effort(), Effort()]
+        self._efforts = [Effort(), Effort()] if record is None else list(record.efforts)
+        self._given = record
         if record is None:
             start = deal(game, seed_of(seed, PLAY_STREAM))
             text = game.format_position(start) if game.hidden_information else None
@@ -119,6 +120,19 @@ class Play:
         """The whole game as it is now."""
         efforts = (self._efforts[FIRST], self._efforts[SECOND])
         return replace(self._record, moves=tuple(self._moves), result=self.result, efforts=efforts)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to keep: moves, and not only those of a game that was loaded."""
+        record = self.record
+        before = self._given
+        known = before is not None and (before.moves, before.result) == (record.moves, record.result)
+        return bool(record.moves) and not known
+
+    def warm_up(self) -> None:
+        """Ask the opponent once, so that no move of the game has to wait for kernels."""
+        if not self.over:
+            self.hint()
 
     def make(self, move: str) -> None:
         """A person's move. Raises InvalidInput (moves)."""

@@ -89,7 +89,7 @@ class PlayLoop:
     def offer(self) -> None:
         """The record of the game, or how to go on with it, before it is gone."""
         play, record = self.play, self.play.record
-        if not record.moves:
+        if not play.changed:
             return
         if play.game.hidden_information and record.result is None:
             # The record would tell what is hidden; the seed deals the same once more.

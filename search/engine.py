@@ -12,15 +12,17 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import alphabeta, flat, kernel, playouts, widening
+from search import alphabeta, flat, heuristics, kernel, playouts, widening
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
 from search.lookahead import new_frames
 from search.statistics import Statistics, lone_root
-from search.tree import Tree, new_tree
+from search.tree import Tree, bytes_per_node, capacity_for, new_tree
 
 _GENERIC = (
+    playouts.winning_move,
+    heuristics.note_heuristic,
     widening.best_untried,
     kernel.descend,
     kernel.value_of_leaf,
@@ -119,7 +121,16 @@ class Engine:
 
     def new_tree(self, capacity: int) -> Tree:
         """A lone root with room for ``capacity`` slots."""
-        return new_tree(capacity, self.hidden)
+        return new_tree(capacity, self.hidden, self.features.evaluated)
+
+    @property
+    def bytes_per_node(self) -> int:
+        """Bytes that a slot of a tree takes."""
+        return bytes_per_node(self.hidden, self.features.evaluated)
+
+    def capacity_for(self, memory_bytes: int, simulations: int) -> int:
+        """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``."""
+        return capacity_for(memory_bytes, simulations, self.bytes_per_node)
 
     def lone_root(self) -> Statistics:
         """The snapshot of a tree that nobody has visited."""
@@ -135,7 +146,11 @@ def engine_of(game: Game, features: Features = PLAIN) -> Engine:
 @lru_cache(maxsize=64)
 def _bindings(game: Game, features: Features) -> dict[str, Any]:
     """What the kernels' globals stand for, beside the game's own rules."""
-    bound: dict[str, Any] = {"WIDENED": features.widened}
+    bound: dict[str, Any] = {
+        "WIDENED": features.widened,
+        "EVALUATED": features.evaluated,
+        "DECISIVE": features.decisive,
+    }
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.
         bound["HIDDEN"] = False
@@ -148,6 +163,8 @@ def _leaf_playout(game: Game, features: Features) -> Callable[..., Any]:
     if not features.steered:
         return specialise((playouts.whole_playout,), game)["whole_playout"]
     if not features.thinking:
-        return specialise((playouts.steered_playout,), game)["steered_playout"]
+        return specialise((playouts.winning_move, playouts.steered_playout), game)["steered_playout"]
     thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
-    return specialise((*thinking, playouts.steered_playout), game, {"THINKS": True})["steered_playout"]
+    return specialise((*thinking, playouts.winning_move, playouts.steered_playout), game, {"THINKS": True})[
+        "steered_playout"
+    ]

@@ -20,8 +20,13 @@ class Features(NamedTuple):
     widened: bool = False
     """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
 
+    evaluated: bool = False
+    """Nodes keep what the game's evaluation says of them (search/heuristics.py)."""
+    decisive: bool = False
+    """A move that wins at once is the only one that a node tries."""
+
 
 PLAIN = Features()
 
-WIDENED = False
-"""Features.widened as the kernels see it; `search.engine` binds it."""
+WIDENED = EVALUATED = DECISIVE = False
+"""Features.widened, evaluated and decisive as the kernels see them; `search.engine` binds them."""

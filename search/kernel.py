@@ -32,9 +32,10 @@ from games.unbound import (
     returns,
 )
 from search.alphabeta import Frames
-from search.features import WIDENED
+from search.features import DECISIVE, EVALUATED, WIDENED
+from search.heuristics import note_heuristic
 from search.information_sets import best_available
-from search.playouts import leaf_playout
+from search.playouts import leaf_playout, winning_move
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
     COMPLETE,
@@ -163,12 +164,18 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 if score < knobs.first_play_urgency:
                     if visits == 0:
                         return np.int64(depth)  # type: ignore[return-value]
-                    if WIDENED:
+                    won = winning_move(state, work, num_legal) if DECISIVE and count == 0 else -1
+                    if won >= 0:
+                        move = won
+                    elif WIDENED:
                         move = best_untried(tree, node, state, work.moves, num_legal, stream)
                     else:
                         move = _untried(tree, knobs, node, work.moves, num_legal, stream)
                     child = add_child(tree, node, move)
                     if child != NO_BLOCK:
+                        if won >= 0:
+                            # No other move is of interest, so it is all of them.
+                            tree.shape[node] |= np.uint16(COMPLETE)
                         play(state, move)
                         work.slots[depth] = count
                         depth += _ONE
@@ -207,6 +214,8 @@ def simulate(
             return done
         determinize(root_state, work.state, stream)
         depth = descend(tree, knobs, 1, work, stream)
+        if EVALUATED:
+            note_heuristic(tree, knobs, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, knobs, work.nodes[depth], work, stream)
         for d in range(depth + 1):
             node = np.uint64(work.nodes[d])

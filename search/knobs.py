@@ -34,6 +34,8 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
         virtual_loss=request.in_flight == "virtual-loss",
         share=0,
         num_shares=1,
+        implicit=request.implicit_minimax,
+        bias=request.bias * exploration_scale,
         widening=request.widening or 0,
         playout_plies=NO_CUT if request.playout_plies is None else request.playout_plies,
         first_policy=POLICIES[request.policies[0]],

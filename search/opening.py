@@ -20,7 +20,6 @@ from search.plan import Plan, make_plan, playouts_per_leaf
 from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.tree import SNAPSHOT_ROWS
-from search.tree import bytes_per_node, capacity_for
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
@@ -86,8 +85,8 @@ def open_view(
     engine = engine_of(game, features_of(request, hidden))
     memory_bytes = request.memory_mb * 2**20
     lanes = plan.lanes if plan else request.lanes
-    _check_memory(request, game, lanes, bytes_per_node(engine.hidden))
-    total = plan.simulations if plan else memory_bytes // bytes_per_node(engine.hidden)
+    _check_memory(request, game, lanes, engine.bytes_per_node)
+    total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
@@ -96,7 +95,7 @@ def open_view(
         root_state=view,
         hidden=hidden,
         exploration_scale=1.0,
-        tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine.hidden),
+        tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine),
         report_visits=_report_visits(request, game, plan, lanes),
     )
     if request.scales_exploration:
@@ -108,7 +107,7 @@ def open_view(
         knobs=knobs_of(context),
         lanes=lanes,
         playouts_per_leaf=playouts_per_leaf(request, game),
-        tree=engine.new_tree(capacity_for(shared_bytes, total, engine.hidden)),
+        tree=engine.new_tree(engine.capacity_for(shared_bytes, total)),
         mover=mover,
         num_legal=num_legal,
     )
@@ -121,6 +120,14 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; refuses what makes no sense where something is hidden."""
     if not game.hidden_information:
         return ""
+    if request.hidden_information == "ismcts":
+        for field in ("implicit_minimax", "bias", "decisive", "widening"):
+            if getattr(request, field):
+                raise InvalidInput(
+                    field,
+                    getattr(request, field),
+                    f"nothing with ismcts, so with {game.name}: it goes by whole positions",
+                )
     if request.solver:
         raise InvalidInput(
             "solver", "yes", f"no: nothing is proven in {game.name}, where something is hidden"
@@ -141,7 +148,9 @@ def _spread(engine: Engine, context: Context) -> float:
     return max(SMALLEST_SPREAD, pstdev(values.tolist()))
 
 
-def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, hidden: bool) -> int:
+def _job_slots(
+    request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, engine: Engine
+) -> int:
     """Slots of a job's own tree, such that the trees of all jobs in one process keep within the memory.
 
     root: one process may come to hold the trees of all lanes. tree: half is the shared tree's.
@@ -150,9 +159,9 @@ def _job_slots(request: SearchRequest, plan: Plan | None, memory_bytes: int, lan
         return 0
     if request.strategy == "root":
         per_lane = plan.simulations // lanes + 1 if plan else memory_bytes
-        return capacity_for(memory_bytes // 2 // lanes, per_lane, hidden)
+        return engine.capacity_for(memory_bytes // 2 // lanes, per_lane)
     per_job = plan.size(plan.jobs - 1) + 1 if plan else memory_bytes
-    return capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS, hidden)
+    return engine.capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS)
 
 
 def _report_visits(request: SearchRequest, game: Game, plan: Plan | None, lanes: int) -> int:

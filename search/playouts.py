@@ -19,6 +19,7 @@ from games.unbound import (
     evaluate,
     greedy_move,
     is_terminal,
+    legal_moves,
     play,
     playout,
     random_move,
@@ -33,10 +34,17 @@ if TYPE_CHECKING:
 PLAYOUTS, PLIES = 0, 1
 """The fields of `Workspace.tally`."""
 
-RANDOM, GREEDY, MINIMAX = 0, 1, 2
-"""How a player moves in a playout; the values of Knobs.first_policy and second_policy. From MINIMAX
-on: by minimax of depth policy - MINIMAX + 1, of equally good moves any."""
-POLICIES = {"random": RANDOM, "greedy": GREEDY, "minimax1": MINIMAX, "minimax2": MINIMAX + 1}
+RANDOM, GREEDY, DECISIVE, MINIMAX = 0, 1, 2, 3
+"""How a player moves in a playout; the values of Knobs.first_policy and second_policy. DECISIVE: a move
+that wins at once, else any (Teytaud and Teytaud 2010). From MINIMAX on: by minimax of depth
+policy - MINIMAX + 1, of equally good moves any."""
+POLICIES = {
+    "random": RANDOM,
+    "greedy": GREEDY,
+    "decisive": DECISIVE,
+    "minimax1": MINIMAX,
+    "minimax2": MINIMAX + 1,
+}
 DEEPEST = 2
 
 THINKS = False
@@ -55,6 +63,23 @@ def whole_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
     return returns(work.state)
 
 
+def winning_move(state: State, work: Workspace, num_legal: int) -> int:
+    """Generic: the first of the legal moves in work.moves with which its player wins at once, or -1.
+
+    work.frames is scratch.
+    """
+    after = work.frames.state
+    wins = 1.0 - 2.0 * current_player(state)
+    for i in range(num_legal):
+        move = np.int64(work.moves[i])
+        for j in range(len(state)):
+            after[j] = state[j]
+        play(after, move)
+        if is_terminal(after) and returns(after) == wins:
+            return move  # type: ignore[return-value]
+    return -1
+
+
 def steered_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
     """Generic: the same, with each player's own policy and cut after knobs.playout_plies plies.
 
@@ -69,6 +94,10 @@ def steered_playout(knobs: Knobs, work: Workspace, stream: Stream) -> float:
             move = minimax_move(policy - MINIMAX + 1, work, stream)
         elif policy == GREEDY:
             move = greedy_move(state, work.moves, stream)
+        elif policy == DECISIVE:
+            move = winning_move(state, work, legal_moves(state, work.moves))
+            if move < 0:
+                move = random_move(state, work.moves, stream)
         else:
             move = random_move(state, work.moves, stream)
         play(state, np.int64(move))

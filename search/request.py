@@ -60,6 +60,12 @@ class SearchRequest:
     """What C is multiplied with: ``fixed``, nothing, or ``spread``, the standard deviation of what
     the positions after the root's moves turn out to be worth (about 1 for even games that are won
     or lost). None: spread where playouts are cut, else fixed."""
+    implicit_minimax: float = 0.0
+    """root: the share of the minimax of evaluations in what a child is worth (Lanctot et al. 2014)."""
+    bias: float = 0.0
+    """root: progressive bias, the weight of a child's evaluation / (visits + 1) in selection."""
+    decisive: bool = False
+    """Whether a move that wins at once is the only one that a node tries."""
     widening: int | None = None
     """Progressive unpruning: the moves that a node begins with, by the game's priority; None: all."""
     playout_plies: int | None = None
@@ -109,6 +115,11 @@ class SearchRequest:
         _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
         _number("seconds", self.seconds, 0.001, 1e6)
         _number("exploration", self.exploration, 0.0, 1000.0)
+        _number("implicit_minimax", self.implicit_minimax, 0.0, 1.0)
+        _number("bias", self.bias, 0.0, 1000.0)
+        if (self.implicit_minimax or self.bias) and self.strategy != "root":
+            # What travels between the lanes of the others has no evaluations.
+            raise InvalidInput("strategy", self.strategy, "root with implicit_minimax or bias")
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
         _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
@@ -144,7 +155,14 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
     """The form of the loop that a request needs; ``hidden`` as in Context."""
     steered = request.playout_plies is not None or request.policies != ("random", "random")
     thinking = any(POLICIES[policy] >= MINIMAX for policy in request.policies)
-    return Features(hidden == "ismcts", steered, thinking, request.widening is not None)
+    return Features(
+        hidden=hidden == "ismcts",
+        steered=steered,
+        thinking=thinking,
+        widened=request.widening is not None,
+        evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
+        decisive=request.decisive,
+    )
 
 
 def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:

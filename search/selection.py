@@ -54,6 +54,10 @@ class Knobs(NamedTuple):
     """Which share of a node's untried moves this lane looks at first, where other lanes know the node..."""
     num_shares: int
     """...of how many."""
+    implicit: float
+    """Implicit minimax (search/heuristics.py): the share a of the evaluations in what a child is worth."""
+    bias: float
+    """Progressive bias: b."""
     widening: int
     """Progressive unpruning (search/widening.py): the moves that a node begins with."""
     playout_plies: int
@@ -138,7 +142,7 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
     in_flight_here = np.int64(tree.unobserved[here])
     explore = knobs.exploration * sqrt_log(visits_here + in_flight_here)
     # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
-    plain = in_flight_here == 0 and not knobs.solver
+    plain = in_flight_here == 0 and not knobs.solver and knobs.implicit == 0.0 and knobs.bias == 0.0
     won = FIRST_WINS if player == 0 else SECOND_WINS
     lost = SECOND_WINS if player == 0 else FIRST_WINS
     best_slot = 0
@@ -171,7 +175,11 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
             elif visits == 0 and visits_here > 0:
                 # A child whose first visit is still in flight is believed to be as good as its parent.
                 mean = sign * tree.total_value[here] / visits_here
+            if knobs.implicit != 0.0:
+                mean += knobs.implicit * (sign * np.float64(tree.heuristic[child]) - mean)
             score = mean + explore * inverse_sqrt(visits + in_flight)
+            if knobs.bias != 0.0:
+                score += knobs.bias * sign * np.float64(tree.heuristic[child]) / (visits + in_flight + 1)
         if score > best_score:
             best_score = score
             best_slot = slot

@@ -1,5 +1,5 @@
 """The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node
-(28 with hidden information).
+(28 with hidden information, or with the game's evaluations).
 
 The children of a node lie side by side in one block, in the order in which they were
 added; a child that was never visited has no node. When a block is full its children move
@@ -22,8 +22,8 @@ from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
-AVAILABLE_BYTES = 4
-"""More of them with hidden information."""
+AVAILABLE_BYTES = HEURISTIC_BYTES = 4
+"""More of them with hidden information, or where nodes are evaluated."""
 ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
@@ -70,12 +70,16 @@ class Tree(NamedTuple):
     """[3] USED, NODES, FULL."""
     available: npt.NDArray[np.int32]
     """[C] with hidden information: how often the move was legal when the parent was visited; else [1]."""
+    heuristic: npt.NDArray[np.float32]
+    """[C] where nodes are evaluated (search/heuristics.py): what is known of that, in the first
+    player's viewpoint; else [1]."""
 
 
-def new_tree(capacity: int, hidden: bool = False) -> Tree:
+def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False) -> Tree:
     """A tree with nothing but its root, and room for ``capacity`` slots.
 
-    ``hidden``: whether it counts how often moves were available (see search/information_sets.py).
+    ``hidden``: whether it counts how often moves were available (see search/information_sets.py);
+    ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py).
 
     The arrays are not touched before they are used, so that an arena costs only what grows in it.
     """
@@ -90,14 +94,21 @@ def new_tree(capacity: int, hidden: bool = False) -> Tree:
         free=np.zeros(len(CAPACITIES), dtype=np.int32),
         counts=np.zeros(3, dtype=np.int64),
         available=np.empty(capacity if hidden else 1, dtype=np.int32),
+        heuristic=np.zeros(capacity if evaluated else 1, dtype=np.float32),
     )
     clear(tree)
     return tree
 
 
-def bytes_per_node(hidden: bool) -> int:
+def bytes_per_node(hidden: bool, evaluated: bool = False) -> int:
     """Bytes of the arena that a slot takes."""
-    return BYTES_PER_NODE + (AVAILABLE_BYTES if hidden else 0)
+    return BYTES_PER_NODE + (AVAILABLE_BYTES if hidden else 0) + (HEURISTIC_BYTES if evaluated else 0)
+
+
+@njit
+def keeps_heuristics(tree: Tree) -> bool:
+    """Whether the tree was made for a search that evaluates nodes."""
+    return len(tree.heuristic) > 1
 
 
 @njit
@@ -106,18 +117,18 @@ def counts_availability(tree: Tree) -> bool:
     return len(tree.available) > 1
 
 
-def capacity_for(memory_bytes: int, simulations: int, hidden: bool = False) -> int:
-    """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``.
+def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PER_NODE) -> int:
+    """Slots of ``node_bytes`` for a tree that ``simulations`` can fill, within ``memory_bytes``.
 
     A simulation adds at most one node, and all the blocks that a node's children have been in
     hold less than five slots for each child; so it is enough even if no old block is used again.
     """
-    return max(2, min(memory_bytes // bytes_per_node(hidden), 5 * simulations + 1024))
+    return max(2, min(memory_bytes // node_bytes, 5 * simulations + 1024))
 
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    return int(tree.counts[USED]) * bytes_per_node(counts_availability(tree))
+    return int(tree.counts[USED]) * bytes_per_node(counts_availability(tree), keeps_heuristics(tree))
 
 
 @njit
@@ -128,6 +139,8 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
     tree.children[slot] = NO_BLOCK
     if counts_availability(tree):
         tree.available[slot] = 0
+    if keeps_heuristics(tree):
+        tree.heuristic[slot] = 0.0
     tree.move[slot] = move
     tree.shape[slot] = 0
 
@@ -216,6 +229,8 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
             tree.shape[first + slot] = tree.shape[old + slot]
             if counts_availability(tree):
                 tree.available[first + slot] = tree.available[old + slot]
+            if keeps_heuristics(tree):
+                tree.heuristic[first + slot] = tree.heuristic[old + slot]
         tree.children[node] = first
         size_class = CLASS_OF[count]
         tree.children[old] = tree.free[size_class]

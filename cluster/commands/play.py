@@ -74,7 +74,10 @@ def play(
     table = Play(loaded, player_of(opponent or default_opponent(), loaded), SIDES[side], seed, record)
     for move in split_moves(moves):
         table.give(move)
-    colour = has_colour(stdout_console(colour_wanted(no_color)))
+    console = stdout_console(colour_wanted(no_color))
+    with console.status("getting ready ...") if console.is_terminal else contextlib.nullcontext():
+        table.warm_up()
+    colour = has_colour(console)
     return _run(PlayLoop(table, player_of, _reader(), _write, colour=colour))
 
 

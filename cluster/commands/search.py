@@ -93,6 +93,30 @@ def search(
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
+    implicit_minimax: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A",
+            help="root: the share of the minimax of the game's evaluations in a move's value (0).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    bias: Annotated[
+        float | None,
+        typer.Option(
+            metavar="B",
+            help="root: progressive bias, the weight of evaluation / (visits + 1) (0).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    decisive: Annotated[
+        bool,
+        typer.Option(
+            "--decisive/--no-decisive",
+            help="A move that wins at once is the only one tried.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = False,
     widening: Annotated[
         int | None,
         typer.Option(
@@ -251,6 +275,8 @@ def search(
         "anticipation": anticipation,
         "perturbation": perturbation,
         "lane_exploration": lane_exploration,
+        "implicit_minimax": implicit_minimax,
+        "bias": bias,
     }
     request = SearchRequest(
         game=game,
@@ -264,6 +290,7 @@ def search(
         stop_when_full=only_memory,
         seed=seed,
         exploration_scale=exploration_scale,
+        decisive=decisive,
         widening=widening,
         playout_plies=playout_plies,
         playout_policy=playout_policy,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import games
+from cluster.experiments.counts_battleship import sampling_accuracy
 from cluster.match_game import GameJob, MatchContext, ask, play_game, seed_of
 from games.findings import deal
 from games.game import FIRST, Game, State
@@ -219,6 +220,7 @@ COUNTS: dict[str, Callable[[Arguments], Found]] = {
     "window patterns": window_patterns,
     "first move's calls": first_move_calls,
     "every line": every_line,
+    "sampling accuracy": sampling_accuracy,
 }
 """By the name of a row's measure; units of their own, run once."""
 

@@ -84,8 +84,13 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
 
 
 def _of_count(kept: Kept) -> Measured:
+    """A deviation that was counted too makes the error of a source's sample."""
     found = kept.found[0]
-    return Measured({name: Estimate.exact(value) for name, value in found.items()}, kept.cpu_s, "counted")
+    exact = {
+        name: replace(Estimate.exact(value), spread=found.get(f"{name}, deviation", 0.0))
+        for name, value in found.items()
+    }
+    return Measured(exact, kept.cpu_s, "counted")
 
 
 def _of_samples(need: CountNeed, kept: Kept) -> Measured:

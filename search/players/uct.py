@@ -49,7 +49,8 @@ class Uct(Player):
             chosen = options.choice(key, "", ("", *accepted)) if key in spec.options else ""
             if chosen:
                 asked[field] = chosen
-        asked["solver"] = options.choice("solver", "no", ("no", "yes")) == "yes"
+        for switch in ("solver", "decisive"):
+            asked[switch] = options.choice(switch, "no", ("no", "yes")) == "yes"
         asked.setdefault("strategy", "root")
         asked.setdefault("lanes", 1)
         if "simulations" not in asked:
@@ -83,6 +84,7 @@ _SHORT = {
     "exploration_scale": "scale",
     "hidden_information": "hidden",
     "memory_mb": "memory",
+    "implicit_minimax": "implicit",
 }
 """What an option is called in a spec, where that is not the field's name."""
 
@@ -100,6 +102,8 @@ _NUMBERS: dict[str, type] = {
     "batch": int,
     "playouts_per_leaf": int,
     "widening": int,
+    "implicit_minimax": float,
+    "bias": float,
     "playout_plies": int,
     "memory_mb": int,
 }

@@ -143,6 +143,18 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert "o wins: x resigned" in again.told
 
 
+def test_a_game_that_was_only_looked_at_is_not_offered_again(tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    Talk("tictactoe", "c3", f"save {file}")
+    (record,) = read_file(file)
+    looked = Talk("tictactoe", f"load {file}", "back", "next")
+    assert looked.told[-1] == "x> "
+    assert looked.play.record.efforts == record.efforts
+    assert record.efforts[1].moves == 1
+    changed = Talk("tictactoe", f"load {file}", "b1")
+    assert changed.told[-1].startswith("\ngame ")
+
+
 def test_forced_moves_are_made_without_asking() -> None:
     """The last cell of a full board."""
     talk = Talk("tictactoe", "b2", "a1", "c1", "a3", "a2", "c2", "b3", "b1", side="both")

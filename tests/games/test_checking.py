@@ -118,6 +118,19 @@ def evaluate(state):
     return 0.5 * state[PLIES]
 
 @njit
+def priority(state, move):
+    return float(move == 3)
+
+@njit
+def restless_priority(state, move):
+    state[move] = 0
+    return 0.0
+
+@njit
+def greedy_move(state, moves, stream):
+    return moves[below(stream, legal_moves(state, moves))]
+
+@njit
 def playout(state, moves, stream):
     return 0
 
@@ -129,6 +142,12 @@ class ConnectFour"""
     [
         ("random_move=random_move", "random_move", "g .* times at ply 0; expected 200"),
         ("evaluate=evaluate", "evaluate", r"gave 1\.5 at ply 3; expected a number in \[-1, 1\]"),
+        ("priority=restless_priority", "priority", "changed the state at ply 7"),
+        (
+            "priority=priority, greedy_move=greedy_move",
+            "greedy_move",
+            "at ply 0, which is not legal and of the highest priority",
+        ),
         ("playout=playout", "playout", "mean length 0"),
     ],
 )

@@ -40,6 +40,8 @@ class Node:
     children: list[Node] = field(default_factory=list)
     complete: bool = field(default=False, compare=False)
     """Whether a visit has found that all legal moves are children."""
+    heuristic: float = field(default=0.0, compare=False)
+    """What the evaluations say of it, the first player's viewpoint."""
 
     def by_moves(self) -> Node:
         """The same with siblings in the order of their moves."""
@@ -173,6 +175,11 @@ def score_of(knobs: Knobs, node: Node, child: Node, mover: int) -> float:
     value = sign * child.total_value
     explore = knobs.exploration * math.sqrt(_natural_log(node.visits + node.unobserved))
     scale = 1.0 / math.sqrt(child.visits + child.unobserved)
+    if knobs.implicit or knobs.bias:
+        assert child.unobserved == 0
+        mean = value * scale * scale
+        mean += knobs.implicit * (sign * child.heuristic - mean)
+        return mean + explore * scale + knobs.bias * sign * child.heuristic / (child.visits + 1)
     if child.unobserved == 0:
         return scale * (value * scale + explore)
     if knobs.virtual_loss:

@@ -17,7 +17,7 @@ from search.knobs import knobs_of
 from search.opening import open_search
 from search.request import SearchRequest
 from search.summary import digest
-from search.tree import ROOT, Tree, capacity_for, children_of
+from search.tree import ROOT, Tree, children_of
 from tests.games.common import JIT
 from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, run_search
 from tests.search.hidden_nim import HiddenNim
@@ -54,7 +54,7 @@ def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: st
     GAME.play_text(state, moves.split())
     view = GAME.observation(state, 0)
     engine = engine_of(GAME, Features(hidden=True))
-    tree = engine.new_tree(capacity_for(2**24, SIMULATIONS, hidden=True))
+    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
     engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(7), engine.new_workspace())
     naive = NaiveIsmcts(GAME, view, new_stream(7))
     naive.simulate(knobs, SIMULATIONS)

@@ -23,7 +23,7 @@ from search.kernel import Workspace
 from search.knobs import knobs_of
 from search.lookahead import lookahead_of
 from search.opening import open_search
-from search.playouts import GREEDY, NO_CUT, RANDOM, minimax_move
+from search.playouts import DECISIVE, GREEDY, NO_CUT, RANDOM, minimax_move
 from search.request import PLAYOUT_POLICIES, SearchRequest
 from search.selection import Knobs
 from search.tree import ROOT, capacity_for, new_tree
@@ -64,21 +64,56 @@ class Weighted(TicTacToe):
 class Naive(NaiveSearch):
     """The naive search, steered, with the same draws."""
 
-    def __init__(self, game: Game, root_state: State, stream: object, widened: bool) -> None:
+    def __init__(self, game: Game, root_state: State, stream: object, features: Features) -> None:
         super().__init__(game, root_state, stream)  # type: ignore[arg-type]
-        self.widened = widened
+        self.features = features
 
     def _simulate_once(self, knobs: Knobs) -> None:
         self.knobs = knobs
         super()._simulate_once(knobs)
+        if self.features.evaluated:
+            self._evaluate_nodes(self.root, self.root_state)
+
+    def _evaluate_nodes(self, node: Node, state: State) -> float:
+        """What the position says, or with implicit minimax the best of the children; all anew."""
+        mover = int(self.game.calls.current_player(state))
+        below = []
+        for child in node.children:
+            after = state.copy()
+            self.game.calls.play(after, child.move)
+            below.append(self._evaluate_nodes(child, after))
+        if below and self.knobs.implicit:
+            node.heuristic = min(below) if mover else max(below)
+        else:
+            ended = self.game.calls.is_terminal(state)
+            node.heuristic = float(
+                np.float32(self.game.calls.returns(state) if ended else self.game.calls.evaluate(state))
+            )
+        return node.heuristic
+
+    def _winning(self, state: State, legal: list[int]) -> int | None:
+        calls = self.game.calls
+        for move in legal:
+            after = state.copy()
+            calls.play(after, move)
+            wins = -1.0 if calls.current_player(state) else 1.0
+            if calls.is_terminal(after) and calls.returns(after) == wins:
+                return move
+        return None
 
     def _evaluate(self, state: State) -> float:
+        if not self.features.steered:
+            return super()._evaluate(state)
         calls, knobs = self.game.calls, self.knobs
         for _ in range(knobs.playout_plies):
             if calls.is_terminal(state):
                 break
             legal = self._legal(state)
             policy = (knobs.first_policy, knobs.second_policy)[int(calls.current_player(state))]
+            winning = self._winning(state, legal) if policy == DECISIVE else None
+            if winning is not None:
+                calls.play(state, winning)
+                continue
             if policy == GREEDY:
                 legal = self._best(legal)
             calls.play(state, legal[int(_below(self.stream, len(legal)))])
@@ -89,12 +124,20 @@ class Naive(NaiveSearch):
         return [move for move in moves if WEIGHTS[move] == top]
 
     def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
-        if self.widened and len(node.children) >= _allowed(knobs, node.visits + node.unobserved):
+        if self.features.decisive:
+            winning = self._winning(state, self._legal(state))
+            if winning is not None:
+                is_new = not node.children
+                if is_new:
+                    node.children.append(Node(winning))
+                    node.complete = True
+                return node.children[0], is_new
+        if self.features.widened and len(node.children) >= _allowed(knobs, node.visits + node.unobserved):
             return node.children[best_child(knobs, node, mover)[0]], False
         return super()._choose(knobs, node, state, mover)
 
     def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int:
-        if not self.widened:
+        if not self.features.widened:
             return super()._untried(knobs, node, legal)
         chosen, top, found = -1, -math.inf, 0
         tried = {child.move for child in node.children}
@@ -114,8 +157,8 @@ def same_trees(knobs: Knobs, features: Features, simulations: int, seed: int) ->
     """Both searches from the start; the tree that they agree on."""
     game = Weighted()
     engine = engine_of(game, features)
-    tree, work = new_tree(capacity_for(2**26, simulations)), engine.new_workspace()
-    naive = Naive(game, game.initial_state(), new_stream(seed), features.widened)
+    tree, work = engine.new_tree(capacity_for(2**26, simulations)), engine.new_workspace()
+    naive = Naive(game, game.initial_state(), new_stream(seed), features)
     with np.errstate(over="ignore"):
         engine.simulate(tree, knobs, game.initial_state(), simulations, new_stream(seed), work)
         naive.simulate(knobs, simulations)
@@ -140,6 +183,25 @@ def test_widened_nodes_begin_with_the_best_looking_moves(widening: int, urgency:
     came = [WEIGHTS[child.move] for child in root.children]
     assert came == sorted(came, reverse=True)
     assert len(root.children) <= min(9, _allowed(knobs, simulations))
+
+
+@pytest.mark.parametrize("implicit", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("bias", [0.0, 3.0])
+@pytest.mark.parametrize("solver", [False, True])
+def test_evaluations_steer_as_published(implicit: float, bias: float, solver: bool) -> None:
+    knobs = KNOBS._replace(implicit=implicit, bias=bias, solver=solver)
+    root = same_trees(knobs, Features(evaluated=True), 500 if JIT else 80, seed=7)
+    if not solver:
+        plain_root = same_trees(KNOBS, Features(), 500 if JIT else 80, seed=7)
+        assert (root == plain_root) == (implicit == bias == 0.0)
+
+
+@pytest.mark.parametrize("solver", [False, True])
+@pytest.mark.parametrize("policy", [RANDOM, DECISIVE])
+def test_a_winning_move_is_the_only_one(solver: bool, policy: int) -> None:
+    knobs = KNOBS._replace(solver=solver, first_policy=policy, second_policy=policy, playout_plies=NO_CUT)
+    features = Features(decisive=True, steered=policy != RANDOM)
+    same_trees(knobs, features, 4000 if JIT else 100, seed=11)
 
 
 def test_the_number_of_moves_grows_as_published() -> None:
@@ -171,6 +233,7 @@ REQUESTS = [
     {"playout_policy": "greedy"},
     {"playout_policy": "random-greedy", "playout_plies": 6, "exploration_scale": "fixed"},
     {"widening": 4, "playout_plies": 2},
+    {"decisive": True, "playout_policy": "decisive", "solver": True},
 ]
 
 
@@ -220,6 +283,8 @@ def test_the_spread_is_that_of_the_positions_after_the_root_moves() -> None:
         ("playout_policy", "greedy-"),
         ("playout_plies", -1),
         ("widening", 0),
+        ("implicit_minimax", 1.5),
+        ("bias", -1.0),
         ("exploration_scale", "wide"),
     ],
 )
