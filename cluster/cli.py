@@ -16,6 +16,7 @@ import typer
 from cluster.commands import (
     benchmark,
     check,
+    experiment,
     games,
     match,
     play,
@@ -37,6 +38,7 @@ OPTION_OF = {
     "first_play_urgency": "--fpu",
     "player": "PLAYER",
     "file": "FILE",
+    "table": "TABLE",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -48,7 +50,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, resume, tree, match, play, solve, speedup, strength, benchmark, check):
+_GROUPS = (games, search, resume, tree, match, play, solve, speedup, strength, benchmark, experiment, check)
+for _group in _GROUPS:
     _group.register(app)
 
 

@@ -121,7 +121,7 @@ def strength(
     The strength speedup is how many times the budget of one lane a sequential search needs to play as
     well (Chaslot et al. 2008). Its interval is 95 %.
     """
-    from cluster.commands.search import parse_workers
+    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
     from cluster.strength import StrengthRequest
     from cluster.strength_launch import run_strength

@@ -41,7 +41,7 @@ REACH = 5
 """The longest ship has six cells: how far one that covers a cell can reach."""
 
 _MASKS = np.arange(1 << (2 * REACH + 1))
-WEIGHTS = HIT_WEIGHT ** sum((_MASKS >> bit & 1) for bit in range(2 * REACH + 1)).astype(np.float64)
+WEIGHTS = HIT_WEIGHT ** np.bitwise_count(_MASKS).astype(np.float64)
 """[2,048] HIT_WEIGHT to the number of bits set."""
 
 

@@ -110,6 +110,13 @@ def test_the_same_seed_gives_the_same_move() -> None:
     assert len(moves) > 1
 
 
+def test_flat_plays_as_many_playouts_as_it_is_given() -> None:
+    for simulations in (1, 3, 9, 25, 100):
+        assert ask(f"flat:simulations={simulations}", "tictactoe").simulations == simulations
+    # Fewer than there are moves: any of them may be the one that is looked at.
+    assert len({ask("flat:simulations=1", "tictactoe", seed=seed).move for seed in range(20)}) > 3
+
+
 def test_presets_are_the_constants_of_the_sources() -> None:
     game = games.load("tictactoe")
     for preset, c in (("morris-thesis", 1.414), ("thud-thesis", 0.919), ("tictactoe-article", 0.141)):
