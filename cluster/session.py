@@ -35,8 +35,8 @@ class Session:
     """What the search had taken when it was interrupted: it goes on from there."""
     simulations_before: int = 0
     """Likewise, once it runs: the simulations that it had."""
-    started_s: float | None = None
-    """As if it had run without a break; None until it runs."""
+    started_s: float = 0.0
+    """As if it had run without a break."""
     finished_s: float | None = None
     cancelled: bool = False
     failed: bool = False
@@ -48,8 +48,6 @@ class Session:
 
     @property
     def elapsed_s(self) -> float:
-        if self.started_s is None:
-            return self.elapsed_before_s
         return (self.clock() if self.finished_s is None else self.finished_s) - self.started_s
 
     @property
