@@ -23,8 +23,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     "morris-thesis": {"exploration": math.sqrt(2.0)},
     "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "final_move": "robust"},
     "tictactoe-article": {"exploration": 0.141},
+    "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
 }
-"""The exploration constants of the sources, on the scale of `SearchRequest.exploration`."""
+"""The exploration constants of the sources, on the scale of `SearchRequest.exploration`; and what a
+shooter at Battleship searches with."""
 
 
 class Uct(Player):

@@ -145,11 +145,11 @@ def test_whose_hits_are_sunk_is_not_known_before_fleets_are_dealt() -> None:
     """On paper only the shot that sank it certainly belongs to a ship that sank."""
     game = games.load(SPECS[0])
     state = game.initial_state()
-    game.play_text(state, "a1 hit b1 hit c1 sunk-destroyer".split())
+    game.play_text(state, ["a1", "hit", "b1", "hit", "c1", "sunk-destroyer"])
     # b1 may be the destroyer's other cell or not: c1 is out of play, a1 and b1 count as hits.
     assert game.calls.priority(state, 99) < density.HIT_WEIGHT <= game.calls.priority(state, 10)
     state = game.initial_state()
-    game.play_text(state, "a1 hit b1 sunk-destroyer".split())
+    game.play_text(state, ["a1", "hit", "b1", "sunk-destroyer"])
     assert game.calls.priority(state, 10) < density.HIT_WEIGHT
 
 

@@ -83,7 +83,9 @@ class NaiveIsmcts:
             sign = 1.0 - 2.0 * int(calls.current_player(state))
             scores = {move: score_of(knobs, node.children[move], sign) for move in known}
             best = max(known, key=lambda move: scores[move]) if known else None
-            full = self.widened and best is not None and len(known) + len(used) >= _allowed(knobs, node.visits)
+            full = (
+                self.widened and best is not None and len(known) + len(used) >= _allowed(knobs, node.visits)
+            )
             if untried and not full and (best is None or scores[best] < knobs.first_play_urgency):
                 move = self._untried(state, untried)
                 node.children[move] = Node(available=1)
