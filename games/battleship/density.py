@@ -40,8 +40,7 @@ HIT_WEIGHT = 100.0
 REACH = 5
 """The longest ship has six cells: how far one that covers a cell can reach."""
 
-_MASKS = np.arange(1 << (2 * REACH + 1))
-WEIGHTS = HIT_WEIGHT ** np.bitwise_count(_MASKS).astype(np.float64)
+WEIGHTS = np.array([HIT_WEIGHT ** bin(mask).count("1") for mask in range(1 << (2 * REACH + 1))])
 """[2,048] HIT_WEIGHT to the number of bits set."""
 
 

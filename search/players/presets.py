@@ -16,6 +16,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 """The exploration constants of the sources, on the scale of `SearchRequest.exploration`."""
 
 BEST: Mapping[str, Mapping[str, Any]] = {
+    "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
     "thud": {"exploration": 0.3, "playout_plies": 5, "playout_policy": "greedy", "widening": 8},
 }
 """By the name of a game: the settings that won the matches in search/README.md, as fields of SearchRequest.
