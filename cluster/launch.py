@@ -53,8 +53,16 @@ class Output:
     colour: bool | None
 
 
-def run_search(request: SearchRequest, place: Place, output: Output) -> int:
-    """Search and print the answer; the exit status. Raises InvalidInput, SearchFailed, ConnectionError."""
+def run_search(
+    request: SearchRequest,
+    place: Place,
+    output: Output,
+    show: Callable[[Search, SearchResult, Output], None] | None = None,
+) -> int:
+    """Search and show the answer, as `print_result` does or in another way; the exit status.
+
+    Raises InvalidInput, SearchFailed, ConnectionError.
+    """
     errors = terminal.stderr_console(output.colour)
     interruption = Interruption()
     interruption.install()
@@ -75,7 +83,7 @@ def run_search(request: SearchRequest, place: Place, output: Output) -> int:
                 metrics.watch(session)
             with Progress(errors, request, enabled=output.progress) as progress:
                 result = session.run(observers=(progress,))
-            print_result(search, result, output)
+            (show or print_result)(search, result, output)
             return INTERRUPTED if result.stopped_by == "cancelled" else 0
     except KeyboardInterrupt:
         errors.print(BEFORE_THE_SEARCH)

@@ -51,6 +51,16 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
     return game.canonical(state)
 
 
+def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
+    """The same; raises InvalidInput (moves, position) if the game is over there."""
+    state = root_position(request, game)
+    if game.calls.is_terminal(state):
+        field = "moves" if request.moves else "position"
+        value = " ".join(request.moves) if request.moves else request.position
+        raise InvalidInput(field, value, "a position in which the game is not over")
+    return state
+
+
 def open_search(request: SearchRequest, *, files: bool = True) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
@@ -62,11 +72,7 @@ def open_search(request: SearchRequest, *, files: bool = True) -> Search:
     """
     source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
-    root_state = root_position(request, game)
-    if game.calls.is_terminal(root_state):
-        field = "moves" if request.moves else "position"
-        value = " ".join(request.moves) if request.moves else request.position
-        raise InvalidInput(field, value, "a position in which the game is not over")
+    root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
     opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source)

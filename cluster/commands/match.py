@@ -135,7 +135,7 @@ def match(
     no_color: NoColorOption = False,
 ) -> int:
     """Play two players against each other: pairs of games from one opening with sides swapped."""
-    from cluster.commands.search import parse_workers
+    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
     from cluster.match_launch import MatchRequest, run_match
 
