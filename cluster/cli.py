@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, games, match, play, search, solve, speedup, tree
+from cluster.commands import benchmark, check, games, match, play, predict, search, solve, speedup, tree
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, tree, match, play, solve, speedup, benchmark, check):
+for _group in (games, search, tree, match, play, solve, speedup, predict, benchmark, check):
     _group.register(app)
 
 

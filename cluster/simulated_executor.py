@@ -66,8 +66,8 @@ class SimulatedExecutor:
         in_flight: int = IN_FLIGHT,
         seed: int = 0,
     ) -> None:
-        """``shared_cores``: the cores of the one machine on which everything runs; None gives each worker, and
-        the coordinator, a core of its own."""
+        """``shared_cores``: of the one machine on which everything runs; None gives each worker, and the
+        coordinator, a core of its own."""
         self._costs = costs
         self._mishaps = mishaps or Mishaps()
         self._worker = worker
@@ -85,7 +85,9 @@ class SimulatedExecutor:
         self._slip_s = 0.0
         """How much later all workers end because the coordinator took a core from them."""
         demand = workers * costs.job_cpu_share
-        self._robbed = 0.0 if shared_cores is None else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
+        self._robbed = (
+            0.0 if shared_cores is None else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
+        )
         crowded = shared_cores is None or demand >= shared_cores
         self._simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         self.coordinator_s = 0.0
