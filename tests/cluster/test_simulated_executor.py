@@ -35,17 +35,19 @@ def run(
     request: SearchRequest, workers: int, costs: Costs, mishaps: Mishaps | None = None, hollow: bool = True
 ) -> tuple[SearchResult, SimulatedExecutor]:
     search = open_hollow(request) if hollow else open_search(request)
-    executor = SimulatedExecutor(workers, costs, HollowWorker() if hollow else Worker(), mishaps=mishaps)
+    executor = SimulatedExecutor(
+        workers, costs, HollowWorker() if hollow else Worker(), mishaps=mishaps, seed=5
+    )
     executor.open(search.context)
     session = Session(Coordinator(search, workers, executor.clock), executor, executor.clock)
     return session.run(), executor
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
-@pytest.mark.parametrize("failures", [0.0, 400_000.0])
+@pytest.mark.parametrize("failures", [0.0, 150_000.0])
 def test_the_answer_is_the_real_one(strategy: str, failures: float) -> None:
     request = SearchRequest(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
-    costs = replace(FREE, job_spread=0.8, latency_s=0.001, call_s=0.0001)
+    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, call_s=0.0001)
     mishaps = Mishaps(failures_per_hour=failures, restart_s=0.01, straggler_share=0.1)
     result, executor = run(request, 3, costs, mishaps, hollow=False)
     assert result.digest == digest_of_search(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
@@ -87,8 +89,9 @@ def test_a_coordinator_that_is_always_busy_is_the_limit() -> None:
     costs = replace(FREE, absorb_s=0.02)
     result, executor = run(request, 64, costs)
     jobs = sum(worker.jobs_done for worker in executor.workers)
-    assert result.elapsed_s == pytest.approx(jobs * 0.02, rel=0.1)
-    assert executor.coordinator_s / result.elapsed_s > 0.9
+    # It has nothing to do before the first jobs are done.
+    assert executor.coordinator_s == pytest.approx(jobs * 0.02)
+    assert result.elapsed_s == pytest.approx(jobs * 0.02 + 0.5, rel=0.01)
 
 
 def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> None:
@@ -109,7 +112,7 @@ def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> 
 def test_a_dead_worker_costs_its_jobs_and_a_lane_all_its_pieces() -> None:
     request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
     calm, _ = run(request, 4, FREE)
-    result, executor = run(request, 4, FREE, Mishaps(failures_per_hour=900.0, restart_s=1.0))
+    result, executor = run(request, 4, FREE, Mishaps(failures_per_hour=200.0, restart_s=1.0))
     deaths = sum(worker.restarts for worker in executor.workers)
     assert deaths > 0
     assert result.jobs_retried >= deaths
@@ -129,7 +132,7 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
     costs = replace(FREE, absorb_s=0.001, call_s=0.001, latency_s=0.002)
     rows = predict(request, costs, [1, 16, 256], report=lambda line: None)
     assert [row.workers for row in rows] == [1, 16, 256]
-    assert rows[0].efficiency > 0.98 > rows[2].efficiency
+    assert rows[0].efficiency > 0.95 > rows[2].efficiency
     assert saturation(rows) == 256
     assert saturation(rows[:2]) is None
     best = try_changes(request, costs, rows[2])[0]
