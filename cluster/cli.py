@@ -20,6 +20,7 @@ from cluster.commands import (
     games,
     match,
     play,
+    predict,
     resume,
     search,
     solve,
@@ -50,7 +51,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-_GROUPS = (games, search, resume, tree, match, play, solve, speedup, strength, benchmark, experiment, check)
+_GROUPS = (
+    games,
+    search,
+    resume,
+    tree,
+    match,
+    play,
+    solve,
+    speedup,
+    strength,
+    predict,
+    benchmark,
+    experiment,
+    check,
+)
 for _group in _GROUPS:
     _group.register(app)
 
