@@ -126,10 +126,18 @@ def open_view(
 
 def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; refuses what makes no sense where something is hidden."""
+    if request.paired > 1 and (
+        not game.hidden_information
+        or request.hidden_information != "ismcts"
+        or request.strategy == "leaf"
+        or request.paired > game.max_moves
+    ):
+        accepted = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
+        raise InvalidInput("paired", request.paired, accepted)
     if not game.hidden_information:
         return ""
     if request.hidden_information == "ismcts":
-        for field in ("implicit_minimax", "bias", "decisive", "widening"):
+        for field in ("implicit_minimax", "bias", "decisive"):
             if getattr(request, field):
                 raise InvalidInput(
                     field,

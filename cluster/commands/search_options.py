@@ -156,6 +156,14 @@ def read_options(
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
+    paired: Annotated[
+        int | None,
+        typer.Option(
+            metavar="M",
+            help="Something hidden: how many of the root's moves search each draw of what is hidden (1).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
     playout_plies: Annotated[
         int | None,
         typer.Option(
@@ -270,6 +278,7 @@ def read_options(
         "lane_exploration": lane_exploration,
         "implicit_minimax": implicit_minimax,
         "bias": bias,
+        "paired": paired,
     }
     request = SearchRequest(
         game=game,
