@@ -33,6 +33,35 @@ PositionOption = Annotated[
         rich_help_panel=POSITION,
     ),
 ]
+WorkersOption = Annotated[
+    str,
+    typer.Option(metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE),
+]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ray|inline",
+        help="Ray, or this process alone, which starts quicker.",
+        rich_help_panel=PLACE,
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="A running Ray cluster (or auto); otherwise Ray is started here.",
+        rich_help_panel=PLACE,
+    ),
+]
+GameTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--job-timeout",
+        metavar="S",
+        help="How long a game may take before its worker counts as hung (3600).",
+        rich_help_panel=PLACE,
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print JSON on standard output, and nothing else.", rich_help_panel=OUTPUT),
