@@ -3,7 +3,7 @@
 #   make test       the whole suite; games and search also uncompiled (tests/everything.py)
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
-#   make strength   what parallel lanes are worth in playing strength (an hour or two on two cores)
+#   make strength   what parallel lanes are worth in playing strength (two to three hours on two cores)
 
 SHELL := /bin/bash
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
