@@ -4,6 +4,7 @@
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (two to three hours on two cores)
+#   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
@@ -12,13 +13,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test check benchmark perft strength clean
+.PHONY: demo test test-resume check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
 
 test: $(VENV)/installed-tests
 	$(BIN)/python -m tests.everything
+
+test-resume: $(VENV)/installed-tests
+	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5
 
 check: $(VENV)/installed-tests
 	$(BIN)/ruff format --check .

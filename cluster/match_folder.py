@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cluster.match_game import GamePlayed, MatchContext
-from cluster.match_record import read_records, write_file
+from cluster.match_record import GameRecord, read_records, write_file
 from games.errors import InvalidInput
 
 IDENTITY, GAMES = "match.json", "games.txt"
@@ -38,8 +38,12 @@ class MatchFolder:
         self._file: IO[str] = self.games.open("a", encoding="utf-8")
 
     def add(self, played: GamePlayed) -> None:
+        """Keep a game that a session has played."""
+        self.keep(played.record)
+
+    def keep(self, record: GameRecord) -> None:
         """Keep a game."""
-        self._file.write(str(played.record))
+        self._file.write(str(record))
         self._file.flush()
 
     def close(self) -> None:
