@@ -57,9 +57,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
 def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
     lanes = sorted({row.cell.lanes for rows in groups.values() for row in rows})
     top = OUTSIDE * lanes[-1]
-    panel.plot(
-        [1, lanes[-1]], [1, lanes[-1]], ":", color="#999999", label="a lane is worth a sequential search"
-    )
+    panel.plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
     for name, rows in groups.items():
         shown = [row for row in rows if row.strength is not None and 0 < row.strength.value < math.inf]
         values = [row.strength.value for row in shown if row.strength is not None]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FEW_PAIRS = 50
+THIN = 0.5
+"""Of the lanes: below that, dividing a search takes more CPU time than the search itself."""
 MUCH = 2.33
 """Standard deviations of a misfit: by chance it is so large once in a hundred times."""
 PLACE = (
@@ -118,6 +120,12 @@ def warnings(result: StrengthResult) -> list[str]:
         if row.strength is not None
         and not all(map(math.isfinite, (row.strength.value, *row.strength.interval)))
     ]
+    thin = [row.cell.name for row in result.rows if (row.throughput or math.inf) < THIN * row.cell.lanes]
+    if thin:
+        lines.append(
+            f"{', '.join(thin)}: dividing so few simulations takes longer than doing them. Strengths are of "
+            "simulations, as they always are; in time, only longer searches gain as much"
+        )
     repeated = [m.folder for m, s in result.played if s.different_games < s.number]
     if repeated:
         lines.append(f"some games are others over again, move by move, in {len(repeated)} matches")

@@ -53,6 +53,15 @@ AddressOption = Annotated[
         rich_help_panel=PLACE,
     ),
 ]
+GameTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--job-timeout",
+        metavar="S",
+        help="How long a game may take before its worker counts as hung (3600).",
+        rich_help_panel=PLACE,
+    ),
+]
 JobTimeoutOption = Annotated[
     float | None,
     typer.Option(
