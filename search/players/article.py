@@ -1,10 +1,10 @@
 """The program of an article on tic-tac-toe, as it prints it, simulations in place of milliseconds.
 
-It is kept with what sets it apart from UCT, because a claim of the article is about it: a win scores 10, and a
-draw no more than a loss; the root's C is 1.41 on that scale; a leaf's children are all made at once, and one of
-them drawn; a child that is drawn and lost at once marks its parent for good, so that it is not chosen again.
-The article prints neither how the last choice is made nor what becomes of a marked score; the program that
-it points to keeps the mark.
+It is kept with what sets it apart from UCT, because a claim of the article is about it: a win scores 10, and
+a draw no more than a loss; C is 1.41 on that scale; a leaf's children are all made at once, and one of them
+drawn; a child that is drawn and lost at once marks its parent for good, so that it is not chosen again. The
+article prints neither how the last choice is made nor what becomes of a marked score; the code that it
+refers to takes the most visits, and keeps the mark.
 """
 
 from __future__ import annotations
@@ -72,11 +72,17 @@ def _outcome(us: Int, them: Int) -> int:
 
 
 @njit
+def _entry(tree: Tree, node: Int, column: Int) -> int:
+    """One number of the tree, as wide as Python's."""
+    return np.int64(tree[node, column])  # type: ignore[return-value]
+
+
+@njit
 def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
     """By the article's formula; of equals the first."""
-    explore = EXPLORATION * sqrt_log(max(1, np.int64(tree[node, VISITS])))
+    explore = EXPLORATION * sqrt_log(_entry(tree, node, VISITS))
     best, best_value = 0, -math.inf
-    first = np.int64(tree[node, FIRST_CHILD])
+    first = _entry(tree, node, FIRST_CHILD)
     for child in range(first, first + tree[node, CHILDREN]):
         visits = tree[child, VISITS]
         value = UNVISITED
@@ -123,9 +129,7 @@ def _playout(us: Int, them: Int, moved: Int, stream: Stream) -> int:
 
 
 @cached_njit
-def printed_search(
-    us: int, them: int, simulations: int, by_visits: bool, stream: Stream
-) -> tuple[int, int]:
+def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream: Stream) -> tuple[int, int]:
     """The move's cell, and how many nodes the tree has; ``us`` and ``them`` are masks, and we are to move."""
     tree = np.zeros((1 + CELLS * (simulations + 1), STONES + 2), dtype=np.int32)
     scores = np.zeros(len(tree), dtype=np.float64)
@@ -137,7 +141,7 @@ def printed_search(
             node = _best_child(tree, scores, node)
         if _outcome(tree[node, STONES], tree[node, STONES + 1]) == UNDECIDED:
             size = _expand(tree, node, size)
-            node = np.int64(tree[node, FIRST_CHILD]) + below(stream, np.int64(tree[node, CHILDREN]))
+            node = _entry(tree, node, FIRST_CHILD) + below(stream, _entry(tree, node, CHILDREN))
         outcome = _outcome(tree[node, STONES], tree[node, STONES + 1])
         if outcome == THEM:
             scores[tree[node, PARENT]] = MARKED
@@ -147,10 +151,10 @@ def printed_search(
             tree[node, VISITS] += 1
             if tree[node, MOVED] == outcome and scores[node] != MARKED:
                 scores[node] += WIN_SCORE
-            node = np.int64(tree[node, PARENT])
+            node = _entry(tree, node, PARENT)
     best, best_value = 0, -math.inf
     for child in range(1, 1 + tree[0, CHILDREN]):
         value = float(tree[child, VISITS]) if by_visits else scores[child]
         if value > best_value:
             best, best_value = child, value
-    return np.int64(tree[best, MOVE]), size
+    return _entry(tree, best, MOVE), size
