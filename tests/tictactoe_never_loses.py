@@ -3,8 +3,8 @@
     python -m tests.tictactoe_never_loses                                      # several budgets
     python -m tests.tictactoe_never_loses --simulations 500 --exploration 0.35 --seeds 1000
 
-One sequential search is made in each position that the searching side can come to, and one seed means one answer
-in each. Lines are counted whole: two that come to one position by different moves are two.
+One sequential search is made in each position that the searching side can come to, and one seed means one
+answer in each. Lines are counted whole: two that come to one position by different moves are two.
 """
 
 from __future__ import annotations
