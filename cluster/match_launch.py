@@ -67,13 +67,13 @@ def run_match(
             match = Match(context, request.games, sprt, played, request.scoring)
             stop = Stop()
             with starting(errors, place):
-                start = partial(_make_executor, place, make_player, stop)
+                start = partial(make_game_executor, place, make_player, stop)
                 executor = start_executor(start, interruption, stack, errors, BEFORE_THE_MATCH)
                 if not match.finished:
                     executor.open(context)
             session = MatchSession(match, executor, stop, folder)
             interruption.watch(stop)
-            with MatchProgress(errors, enabled=output.progress) as progress:
+            with MatchProgress(errors, match_report.line, enabled=output.progress) as progress:
                 session.run((progress,))
             elapsed_s, workers = session.elapsed_s, executor.num_workers
             ran_on = (
@@ -157,7 +157,7 @@ def print_standing(match: Match, game: Game, ran_on: str, output: Output) -> Non
         )
 
 
-def _make_executor(place: Place, make_player: MakePlayer, stop: Stop) -> Executor:
+def make_game_executor(place: Place, make_player: MakePlayer, stop: Stop) -> Executor:
     """An executor that plays games."""
     timeout_s = DEFAULT_GAME_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
     make_worker: Callable[[], MatchWorker] = partial(MatchWorker, make_player)

@@ -61,16 +61,18 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
     return state
 
 
-def open_search(request: SearchRequest, *, files: bool = True) -> Search:
+def open_search(request: SearchRequest, *, files: bool = True, source: str | None = None) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    A game file is run when it is loaded: who searches for others opens without ``files``, and a request
-    that names one is refused before any file is touched.
+    ``source`` is the text of the game file that the request names, if it is not to be read here. A game
+    file is run when it is loaded: who searches for others opens without ``files``, and a request that
+    names one is refused before any file is touched.
 
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
-    source = games.source_of_spec(request.game, files=files)
+    if source is None:
+        source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
     root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))

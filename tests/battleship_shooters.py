@@ -8,7 +8,7 @@
 The standard fleet, placed uniformly, touching allowed, sunk ships announced. All shooters meet the
 same fleets, so the difference from the shooter before is printed too, over pairs of games. They are
 players (search/players/shooters.py) and see what a search sees, Game.observation: ``greedy`` is
-``posterior``, ``ahead`` the same with a width, and ``search`` is ``uct:preset=battleship``; any other
+``posterior``, ``ahead`` the same with a width, and ``search`` is ``uct:preset=best``; any other
 name is a player's spec.
 """
 
@@ -60,7 +60,7 @@ def main() -> None:
     specs = {
         "greedy": f"posterior:samples={given.samples}",
         "ahead": f"posterior:samples={given.samples},width={given.width}",
-        "search": f"uct:preset=battleship,simulations={given.simulations}",
+        "search": f"uct:preset=best,simulations={given.simulations}",
     }
     before: npt.NDArray[np.int64] | None = None
     for name in given.shooters:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from cluster.commands.options import OUTPUT, CheckpointEveryOption
 from cluster.commands.search_options import Asked, with_search_options
 
 
@@ -12,8 +16,20 @@ def register(app: typer.Typer) -> None:
     app.command("search")(with_search_options(search))
 
 
-def search(asked: Asked) -> int:
+def search(
+    asked: Asked,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the search in FILE, so that banyan resume FILE can go on with it.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    checkpoint_every: CheckpointEveryOption = None,
+) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.launch import run_search
+    from cluster.launch import Keep, run_search
 
-    return run_search(asked.request, asked.place, asked.output)
+    keep = Keep.of(checkpoint, checkpoint_every)
+    return run_search(asked.request, asked.place, asked.output, keep=keep)

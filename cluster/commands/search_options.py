@@ -12,13 +12,18 @@ import typer
 from cluster.commands.options import (
     ALGORITHM,
     BUDGET,
-    OUTPUT,
-    PLACE,
+    AddressOption,
+    ExecutorOption,
     GameArgument,
+    JobTimeoutOption,
     JsonOption,
+    MetricsHostOption,
+    MetricsPortOption,
     MovesOption,
     NoColorOption,
     PositionOption,
+    ProgressOption,
+    WorkersOption,
     colour_wanted,
 )
 
@@ -246,51 +251,13 @@ def read_options(
             metavar="N", help="leaf: playouts from each (by the game's cost).", rich_help_panel=ALGORITHM
         ),
     ] = None,
-    workers: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE
-        ),
-    ] = "auto",
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="ray|inline",
-            help="Ray, or this process alone, which starts quicker.",
-            rich_help_panel=PLACE,
-        ),
-    ] = "ray",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (or auto); otherwise Ray is started here.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    job_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="How long a job may take before its worker counts as hung (30).",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(metavar="PORT", help="Serve Prometheus metrics while it runs.", rich_help_panel=OUTPUT),
-    ] = None,
-    metrics_host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to serve them.", rich_help_panel=OUTPUT)
-    ] = "127.0.0.1",
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Show how it goes, on standard error: live on a terminal, else a line a second.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = True,
+    workers: WorkersOption = "auto",
+    executor: ExecutorOption = "ray",
+    address: AddressOption = None,
+    job_timeout: JobTimeoutOption = None,
+    metrics_port: MetricsPortOption = None,
+    metrics_host: MetricsHostOption = "127.0.0.1",
+    progress: ProgressOption = True,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> Asked:
