@@ -19,6 +19,8 @@ COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
 MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """Where an interval has no end, it is drawn to so many times the largest number of lanes."""
+LEAST = 0.25
+"""What is slower or weaker than that is not in the picture."""
 BESIDE = 0.06
 """Strategies on as many lanes stand so many doublings beside each other, so that all intervals are seen."""
 
@@ -65,9 +67,19 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
         below = [value - max(low, value / 16) for value, (low, _) in zip(values, ends, strict=True)]
         above = [max(0.0, min(high, top) - value) for value, (_, high) in zip(values, ends, strict=True)]
         _errorbar(panel, shown, values, [below, above], name, styles[name])
+        if known := [row for row in rows if row.predicted]:
+            panel.plot(
+                [row.cell.lanes for row in known],
+                [row.predicted for row in known],
+                "--",
+                color=styles[name]["color"],
+                linewidth=1,
+                label=f"{name}: throughput, predicted",
+            )
     _doublings(panel.xaxis, lanes)
     panel.set_yscale("log", base=2)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.set_ylim(bottom=max(panel.get_ylim()[0], LEAST))
     panel.set_xlabel("lanes")
     panel.set_ylabel("strength speedup")
 
