@@ -24,11 +24,12 @@ from typing import Any, get_args, get_type_hints
 
 import games
 import search as searching
-from cluster.archive import BadArchive, read_arrays, read_description, write_archive
+from cluster.archive import read_arrays, read_description, write_archive
 from cluster.coordinator import Coordinator
 from cluster.session import Session
 from games.errors import InvalidInput
 from search.kept import Unsound
+from search.npz import BadArchive
 from search.opening import open_search
 from search.request import SearchRequest
 from search.result import STOPPED_BY
@@ -36,6 +37,8 @@ from search.result import STOPPED_BY
 EVERY_S = 60.0
 SHARE = 0.05
 """The most of the time that writing may take: a search whose checkpoints are large writes fewer."""
+NODE_S = 3e-7
+"""Seconds for a worker to hand in a node of a lane's tree: packing and compressing."""
 OVER = tuple(reason for reason in STOPPED_BY if reason != "cancelled")
 """What ends a search for good; one that was cancelled can go on."""
 
@@ -128,6 +131,8 @@ class Keeper:
         self._warn = warn
         self._clock = clock
         self._due_s = 0.0
+        self._ask_s = math.inf
+        """When to ask for what jobs bring along: half-way, so that it is there when it is kept."""
 
     def begin(self, opened: Opened) -> None:
         """Keep a search before it runs. Raises InvalidInput (checkpoint) if it cannot be."""
@@ -141,6 +146,9 @@ class Keeper:
         """Keep the session if it is time to."""
         if session.finished_s is not None or session.elapsed_s >= self._due_s:
             self.keep(session)
+        elif session.elapsed_s >= self._ask_s:
+            session.search.strategy.hand_in()
+            self._ask_s = math.inf
 
     def keep(self, session: Session) -> None:
         """Keep the session as it stands, or warn."""
@@ -156,6 +164,8 @@ class Keeper:
             self.written += 1
         finally:
             self._due_s = elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
+        handing_in_s = NODE_S * coordinator.tree_nodes / coordinator.workers
+        self._ask_s = elapsed_s + max((self._due_s - elapsed_s) / 2, handing_in_s / SHARE)
 
 
 def refuse_unfinished(path: Path) -> None:
@@ -240,4 +250,5 @@ def _one_of_over(value: str | None) -> str | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"a checkpoint that can be read ({error.strerror})"
-    return str(error)
+    text = str(error)
+    return text if "checkpoint" in text else f"a checkpoint with {text}"

@@ -14,10 +14,12 @@ from cluster.experiments.table import Row
 from cluster.match_game import MatchContext
 from cluster.match_record import Effort, GameRecord
 from cluster.match_standing import Standing, Tally
+from cluster.match_statistics import mean, score_interval
 from games.errors import InvalidInput
 from games.game import Game
 
 Estimates = dict[str, Estimate]
+RESULTS, PAIRS = "results", "pairs"
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,14 @@ def names() -> list[str]:
 
 def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
     records = {number: kept.records[number] for number in range(need.units)}
-    standing = Standing(records)
+    unit = row.details.get("unit", PAIRS) if row.measure == RESULTS else "games"
+    standing = Standing(records, "margins" if unit == PAIRS else "wins")
     played = Played(need.context, standing, records)
-    low, high = standing.score_interval
-    what = (
-        f"{standing.number} games" if row.details.get("unit") == "games" else f"{len(standing.pairs)} pairs"
-    )
+    if unit in ("first", "second"):
+        number = standing.number // 2
+    else:
+        number = len(standing.pairs) if unit == PAIRS else standing.number
+    what = f"{number} {PAIRS if unit == PAIRS else 'games'}"
     efforts = standing.efforts
     also = {
         f"player {n}": f"{effort.simulations / max(1, effort.moves):.0f} simulations, "
@@ -80,7 +84,17 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
     also["plies a game"] = f"{standing.mean_plies:.0f}"
     cpu_s = sum(effort.cpu_s for effort in efforts)
     estimates = _OF_MATCHES[row.measure](row, played)
-    return Measured(estimates, cpu_s, what, (standing.score, low, high), also)
+    score = _score(standing, unit) if row.measure == RESULTS else None
+    return Measured(estimates, cpu_s, what, score, also)
+
+
+def _score(standing: Standing, unit: str) -> tuple[float, float, float]:
+    """A's mean score with its interval; of one side's games by themselves, if that is the unit."""
+    if unit in ("first", "second"):
+        tally = standing.as_first if unit == "first" else standing.as_second
+        values = [1.0] * tally.wins + [0.5] * tally.draws + [0.0] * tally.losses
+        return mean(values), *score_interval(values)
+    return standing.score, *standing.score_interval
 
 
 def _of_count(kept: Kept) -> Measured:
@@ -114,12 +128,12 @@ def _results(row: Row, played: Played) -> Estimates:
     """What A won, drew and lost: of pairs by the sum of both results, of games, or of A's on one side."""
     standing = played.standing
     tallies: dict[str, Tally] = {
-        "pairs": standing.pair_tally,
+        PAIRS: standing.pair_tally,
         "games": standing.all,
         "first": standing.as_first,
         "second": standing.as_second,
     }
-    unit = row.details.get("unit", "pairs")
+    unit = row.details.get("unit", PAIRS)
     if unit not in tallies:
         raise InvalidInput("table", f"{row.name}: unit={unit}", "one of " + ", ".join(tallies))
     tally = tallies[unit]
@@ -195,7 +209,7 @@ def _effort_of_a(played: Played, record: GameRecord) -> Effort:
 
 
 _OF_MATCHES: dict[str, Callable[[Row, Played], Estimates]] = {
-    "results": _results,
+    RESULTS: _results,
     "plies": _plies,
     "branching": _branching,
     "effort": _effort,

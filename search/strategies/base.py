@@ -91,6 +91,10 @@ class Strategy(ABC):
         """Nodes of all trees that the search keeps."""
         return int(self.tree.counts[NODES])
 
+    def hand_in(self) -> None:
+        """Have the next jobs bring what workers keep and a search that goes on would have to make again."""
+        return
+
     @property
     def proven(self) -> int:
         """What is proven of the root; see search/tree.py."""

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.archive import BadArchive, read_arrays, read_description, write_archive
+from cluster.archive import read_arrays, read_description, write_archive
 from search.kept import Arrays
+from search.npz import BadArchive, squeeze, unsqueeze, write_npz
 
 DESCRIPTION = {"game": "tictactoe", "note": "Mühle \u2014 \x00 \U0001f333", "numbers": [1, 2.5, None]}
 ARRAYS: Arrays = {
@@ -108,17 +109,22 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["a.ckpt"]
 
 
-def test_a_full_disk_leaves_the_file_as_it_was() -> None:
+def test_a_full_disk_is_an_error() -> None:
+    def write() -> None:
+        with open("/dev/full", "r+b", buffering=0) as full:
+            write_npz(full, {"visits": np.arange(10)})
+
     with pytest.raises(OSError, match=r"No space left"):
-        _write_to_full_disk()
+        write()
 
 
-def _write_to_full_disk() -> None:
-    """/dev/full takes nothing; it cannot be renamed to either, which is not reached."""
-    from cluster import archive
-
-    with open("/dev/full", "r+b", buffering=0) as full:
-        archive._write(full, {"visits": np.arange(10)})
+def test_arrays_are_squeezed_into_bytes() -> None:
+    zeros = {"visits": np.zeros(100_000, dtype=np.int32), "flags": np.arange(9, dtype=np.uint8)}
+    data = squeeze(zeros)
+    assert len(data) < 4000
+    assert all(np.array_equal(zeros[name], array) for name, array in unsqueeze(data).items())
+    with pytest.raises(BadArchive):
+        unsqueeze(data[:-1])
 
 
 def test_many_writers_of_one_file_never_make_a_torn_one(tmp_path: Path) -> None:
@@ -179,14 +185,14 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "another archive of NumPy": (npy(np.arange(5)), "a checkpoint of Banyan"),
     "an older format": (sealed(HEAD, 0), r"of format 1 \(this one is of format 0\)"),
     "a newer format": (sealed(HEAD, 2), r"of format 1 \(this one is of format 2\)"),
-    "nothing in it": (sealed({}), "a description and arrays"),
-    "another array first": (sealed({"a.npy": npy(np.arange(5))} | HEAD), "a description and arrays"),
-    "too many arrays": (sealed(HEAD | {f"{k}.npy": npy(np.arange(2)) for k in range(200)}), "descri"),
+    "nothing in it": (sealed({}), "description before all"),
+    "another array first": (sealed({"a.npy": npy(np.arange(5))} | HEAD), "description before all"),
+    "too many arrays": (sealed(HEAD | {f"{k}.npy": npy(np.arange(2)) for k in range(200)}), "100 arr"),
     "no archive": (NO_ARCHIVE + hashlib.sha256(NO_ARCHIVE).hexdigest().encode(), "NumPy"),
-    "a description that is a number": (sealed({"banyan.npy": npy(np.array(5))}), "description is JSON"),
-    "a description that is a list": (sealed({"banyan.npy": npy(np.array("[1]"))}), "description is JSON"),
-    "a description that is not JSON": (sealed({"banyan.npy": npy(np.array("{"))}), "description is JSON"),
-    "a description without end": (sealed({"banyan.npy": npy(np.array("[" * 99_999))}), "description is JSON"),
+    "a description that is a number": (sealed({"banyan.npy": npy(np.array(5))}), "description in JSON"),
+    "a description that is a list": (sealed({"banyan.npy": npy(np.array("[1]"))}), "description in JSON"),
+    "a description that is not JSON": (sealed({"banyan.npy": npy(np.array("{"))}), "description in JSON"),
+    "a description without end": (sealed({"banyan.npy": npy(np.array("[" * 99_999))}), "description in JSON"),
     "a description of bytes": (sealed({"banyan.npy": b"{}"}), "can be read"),
     "a long description": (sealed({"banyan.npy": npy(np.array(NOISE))}), "shorter description"),
     "a description of objects": (

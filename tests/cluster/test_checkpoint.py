@@ -21,6 +21,7 @@ from cluster.inline_executor import InlineExecutor
 from cluster.launch import run_session
 from cluster.session import Session
 from games.errors import InvalidInput
+from search.job import GrowJob
 from search.opening import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -140,7 +141,7 @@ def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
 
 def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp_path: Path) -> None:
     path = tmp_path / "search.ckpt"
-    request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, seconds=4.0)
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, seconds=4.0, rounds=1_000_000)
     clock = Clock()
     keeper = Keeper(path, 1.0, warn=never, clock=lambda: 0.0)
     session = session_of(fresh(request), clock=clock)
@@ -186,6 +187,31 @@ def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> No
     keeper(session)
     assert keeper.written == 5
     assert read_checkpoint(tmp_path / "a.ckpt").stopped_by is None
+
+
+def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Path) -> None:
+    path = tmp_path / "a.ckpt"
+    clock = Clock()
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=1, seconds=1000.0, rounds=1_000_000)
+    keeper = Keeper(path, 8.0, warn=never, clock=lambda: 0.0)
+    pieces = []
+
+    def watch(running: Session) -> None:
+        keeper(running)
+        clock.now_s += 1.0
+        if keeper.written > len(pieces):
+            pieces.append(read_arrays(path)["lane_pieces"].tolist())
+        if keeper.written == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        session_of(fresh(request), clock=clock).run((watch,))
+    (none,), (some,), (more,) = pieces
+    assert 0 == none < some < more
+    jobs = read_checkpoint(path).open().coordinator.start()
+    assert isinstance(jobs[0], GrowJob)
+    assert jobs[0].begin is not None
+    assert jobs[0].begin.pieces == more
 
 
 def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
@@ -399,9 +425,8 @@ LONG = ("search", "gomoku", "--strategy", "tree", "--simulations", "100000000", 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "my search.ckpt"
-    with start(*LONG, "--checkpoint", str(file), "--json") as process:
-        wait_for(file.exists)
-        time.sleep(0.5)
+    with start(*LONG, "--checkpoint", str(file), "--checkpoint-every", "0.1", "--json") as process:
+        wait_for(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

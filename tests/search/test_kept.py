@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search.job import GrowJob, JobResult, LaneTree
 from search.kept import Arrays, Unsound, take
+from search.npz import squeeze
 from search.opening import Search, open_search
 from search.packed_results import pack_results, unpack_results
 from search.packed_tree import pack, unpack
@@ -47,6 +50,8 @@ def run(search: Search, draw: random.Random | None = None, every: int = 5) -> Se
         strategy = search.strategy
         while strategy.ready and strategy.issued < plan.jobs:
             strategy.next_job(plan.size(strategy.issued))
+            if draw is not None and draw.random() < 0.2:
+                strategy.hand_in()
         job = strategy.jobs[strategy.absorbed]
         strategy.absorb(job, worker.run(search.context, job))
         if draw is not None and draw.random() < 1 / every:
@@ -110,6 +115,41 @@ def test_lanes_of_root_keep_the_pieces_that_they_have_grown_in() -> None:
     one, other = (search.strategy.state() for search in searches)
     assert same(one, other)
     assert one["merged_sizes"].tolist() == [50] * 8
+
+
+def test_the_tree_of_a_lane_that_was_handed_in_is_not_grown_again() -> None:
+    search = open_search(SearchRequest("gomoku:size=5", strategy="root", lanes=2, simulations=400, seed=8))
+    worker = Worker()
+    for index in range(6):
+        if index == 2:
+            search.strategy.hand_in()
+        job = search.strategy.next_job(50)
+        result = worker.run(search.context, job)
+        search.strategy.absorb(job, result)
+        assert (result.tree is not None) == (index in (2, 3))
+    assert search.strategy.next_job(50).index == 6
+    again = carried(search)
+    jobs = [again.strategy.jobs[6], *(again.strategy.next_job(50) for _ in range(3))]
+    begun = [job.begin for job in jobs if isinstance(job, GrowJob)]
+    # A lane's jobs that were out bring its tree, and so does the first that is made; later ones find it.
+    assert [begin.pieces if begin else None for begin in begun] == [2, 2, 2, None]
+    for job in jobs[:2]:
+        assert isinstance(job, GrowJob)
+        expected = Worker().run(search.context, replace(job, begin=None))
+        otherwise = replace(job, sizes=(7, 7, 50, 50))
+        assert same_added(Worker().run(search.context, otherwise), expected)
+        assert not same_added(Worker().run(search.context, replace(otherwise, begin=None)), expected)
+        # A tree that cannot be read is grown again, and so is one that is of no use.
+        assert job.begin is not None
+        torn = LaneTree(2, job.begin.data[:-1])
+        for begin in (torn, LaneTree(2, squeeze({"counts": np.zeros(3)})), replace(job.begin, pieces=4)):
+            assert same_added(Worker().run(search.context, replace(job, begin=begin)), expected)
+
+
+def same_added(one: JobResult, other: JobResult) -> bool:
+    assert one.added is not None
+    assert other.added is not None
+    return one.tree_nodes == other.tree_nodes and same(one.added._asdict(), other.added._asdict())
 
 
 def test_jobs_that_are_out_are_made_again_as_they_were() -> None:
@@ -263,6 +303,10 @@ def test_a_state_with_something_missing_or_of_another_kind_is_refused(kind: str,
         ("root", "sizes", 0, 0),
         ("root", "merged_sizes", 0, 0),
         ("root", "nodes", 0, -1),
+        ("root", "lane_pieces", 0, -1),
+        ("root", "lane_pieces", 0, 2**40),
+        ("root", "lane_lengths", 0, -1),
+        ("root", "lane_lengths", 0, 2**40),
         ("tree", "min_visits", 0, 0),
         ("tree", "snapshots.num_children", 0, 60_000),
         ("tree", "snapshots.visits", 0, -1),
