@@ -241,7 +241,7 @@ def costs_file(folder: Path, *strategies: str, **others: float) -> str:
 def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
     measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without other costs it is the lanes; a coordinator that takes as long as a worker leaves one of them."""
+    """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
     arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
     found = []
     for others in ({}, {"absorb_s": 8e-4}):
