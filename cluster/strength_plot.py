@@ -29,7 +29,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
     """Strength speedup by lanes, the score at equal totals, and the sequential curve behind them."""
     speedups = result.fit is not None
     figure, panels = plt.subplots(
-        1, 3 if speedups else 1, figsize=(14 if speedups else 6, 4.4), squeeze=False, layout="constrained"
+        1, 3 if speedups else 1, figsize=(14 if speedups else 8, 4.4), squeeze=False, layout="constrained"
     )
     groups: dict[str, list[Row]] = {}
     for row in result.rows:
@@ -50,7 +50,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         panel.grid(color="#eeeeee")
         panel.spines[["top", "right"]].set_visible(False)
         panel.legend(fontsize=8, frameon=False)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title, fontsize=11 if speedups else 9)
     with mpl.rc_context({"svg.hashsalt": "banyan"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
