@@ -108,8 +108,8 @@ def strength(
     """
     from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
-    from cluster.strength import StrengthRequest
-    from cluster.strength_launch import run_strength
+    from cluster.measuring.strength import StrengthRequest
+    from cluster.measuring.strength_launch import run_strength
 
     if simulations is None and total is None:
         simulations = DEFAULT_SIMULATIONS

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from cluster.costs import Costs
 from cluster.executor import Executor
 from cluster.executors import make_executor
-from cluster.match import Match
-from cluster.match_game import GamePlayed
-from cluster.match_record import read_records
-from cluster.match_session import MatchSession, Stop
-from cluster.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
-from cluster.strength_launch import context_of, tournament_of
-from cluster.strength_result import StrengthResult
-from cluster.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
+from cluster.matches.game import GamePlayed
+from cluster.matches.match import Match
+from cluster.matches.record import read_records
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
+from cluster.measuring.costs import Costs
+from cluster.measuring.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
+from cluster.measuring.strength_launch import context_of, tournament_of
+from cluster.measuring.strength_result import StrengthResult
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
 from tests.cluster.test_match import CONTEXT, record_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cluster.match_standing import Standing
-from cluster.match_statistics import Interval
-from cluster.strength import CURVE, LANE, TOTAL, Cell, Meeting, Plan, describe, simulations_of
-from cluster.strength_fit import Fit, Scores, Speedup, fit
+from cluster.matches.standing import Standing
+from cluster.matches.statistics import Interval
+from cluster.measuring.strength import CURVE, LANE, TOTAL, Cell, Meeting, Plan, describe, simulations_of
+from cluster.measuring.strength_fit import Fit, Scores, Speedup, fit
 
 
 @dataclass(frozen=True)

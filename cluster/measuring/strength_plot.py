@@ -10,7 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from cluster.strength_result import Row, StrengthResult
+from cluster.measuring.strength_result import Row, StrengthResult
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

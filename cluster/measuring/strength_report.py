@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster import terminal
-from cluster.match_statistics import Interval
-from cluster.strength_result import Row, Score, StrengthResult, row_json
-from cluster.tournament import Tournament
+from cluster.matches.statistics import Interval
+from cluster.matches.tournament import Tournament
+from cluster.measuring.strength_result import Row, Score, StrengthResult, row_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,7 +145,7 @@ def warnings(result: StrengthResult) -> list[str]:
 def write_report(result: StrengthResult, folder: Path) -> list[Path]:
     """strength.json, .csv, .png and .svg in the folder, which is there."""
     # Takes a second to import.
-    from cluster.strength_plot import plot
+    from cluster.measuring.strength_plot import plot
 
     paths = [folder / f"strength.{ending}" for ending in ("json", "csv", "png", "svg")]
     paths[0].write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import games
-from cluster.costs import Costs, Mishaps
-from cluster.prediction import Change, Check, Predicted, check, predict, try_changes
-from cluster.speedup import default_simulations
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
+from cluster.measuring.speedup import default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
 from search.plan import JOB_S, MIN_ROUNDS
@@ -82,7 +82,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         if costs is None or plan.measured:
             executor = _start(max([1, *plan.measured]), stack, report)
         if costs is None:
-            from cluster.calibration import measure_costs
+            from cluster.measuring.calibration import measure_costs
 
             assert executor is not None
             costs = measure_costs(request, plan.strategies, executor, report)

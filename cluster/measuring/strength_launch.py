@@ -7,20 +7,21 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from cluster import strength_report, terminal
+from cluster import terminal
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import Output, Place, start_executor, starting
-from cluster.match import Match
-from cluster.match_launch import DEFAULT_GAME_TIMEOUT_S
-from cluster.match_progress import MatchProgress
-from cluster.match_session import MatchSession, Stop
-from cluster.predict_launch import read_costs
-from cluster.strength import Plan, StrengthRequest, make_plan
-from cluster.strength_result import StrengthResult
-from cluster.strength_throughput import predicted_throughputs, strategies_to_cost
-from cluster.tournament import Tournament, TournamentContext, TournamentFolder, TournamentWorker
+from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
+from cluster.matches.match import Match
+from cluster.matches.progress import MatchProgress
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament, TournamentContext, TournamentFolder, TournamentWorker
+from cluster.measuring import strength_report
+from cluster.measuring.predict_launch import read_costs
+from cluster.measuring.strength import Plan, StrengthRequest, make_plan
+from cluster.measuring.strength_result import StrengthResult
+from cluster.measuring.strength_throughput import predicted_throughputs, strategies_to_cost
 
 BEFORE_THE_GAMES = "banyan: interrupted before the games began"
 GAMES = "games"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cluster.costs import Costs
-from cluster.prediction import predict
-from cluster.strength import TOTAL, Plan
+from cluster.measuring.costs import Costs
+from cluster.measuring.prediction import predict
+from cluster.measuring.strength import TOTAL, Plan
 from search.players import player_of
 from search.players.uct import Uct
 
