@@ -75,7 +75,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
     requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
-    costs = None if plan.costs_file is None else _read_costs(plan.costs_file, plan.strategies)
+    costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
     checks: list[Check] = []
     with ExitStack() as stack:
         executor: RayExecutor | None = None
@@ -123,7 +123,7 @@ def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> Ray
     return executor  # type: ignore[no-any-return]
 
 
-def _read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
+def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
     """What `_write_costs` wrote. Raises InvalidInput (costs)."""
     try:
         data = json.loads(path.read_text())

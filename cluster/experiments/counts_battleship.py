@@ -1,4 +1,4 @@
-"""How many shots the sampling player of the thesis on Battleship needs: a chain of chances, worked out."""
+"""How many shots the sampling player of the thesis on Battleship needs, by exact chances."""
 
 from __future__ import annotations
 

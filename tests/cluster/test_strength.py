@@ -7,11 +7,13 @@ import json
 import os
 import signal
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cluster.costs import Costs
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.match import Match
@@ -226,6 +228,33 @@ def test_people_read_tables_in_80_columns(
         assert words in out
     assert max(map(len, out.splitlines())) <= 80
     assert "4 pairs a match are few" in err
+
+
+def costs_file(folder: Path, *strategies: str, **others: float) -> str:
+    """Costs of 100 us for each simulation, and nothing else but ``others``."""
+    nothing = dict.fromkeys((field.name for field in fields(Costs)), 0.0)
+    costs = nothing | {"simulation_s": 1e-4, "crowded_simulation_s": 1e-4, "job_cpu_share": 1.0, "cores": 1}
+    (folder / "costs.json").write_text(json.dumps(dict.fromkeys(strategies, costs | others)))
+    return str(folder / "costs.json")
+
+
+def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
+    measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
+    arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
+    found = []
+    for others in ({}, {"absorb_s": 8e-4}):
+        status, out, err = here(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
+        assert status == 0, err
+        rows = {(row["strategy"], row["lanes"]): row for row in json.loads(out)["rows"]}
+        found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
+    assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
+    assert found[0]["root", 1] == found[1]["root", 1] == 1
+    assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
+    status, _, err = here(capsys, *arguments, costs_file(tmp_path, "tree"))
+    assert status == 2
+    assert "a file with the costs of root, tree, leaf" in err
 
 
 @compiled_only
