@@ -18,7 +18,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 BEST: Mapping[str, Mapping[str, Any]] = {
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
     "gomoku": {"playout_plies": 0, "widening": 8},
-    "morris": {"playout_plies": 0},
+    "morris": {"playout_plies": 0, "widening": 4},
     "thud": {
         "exploration": 0.3,
         "implicit_minimax": 0.4,
