@@ -265,7 +265,7 @@ def prove_command(strategy: str, times: int, draw: random.Random) -> Tally:
             while True:
                 process = banyan(*command, "--workers", str(draw.randint(1, 2)))
                 length_s = expected["elapsed_s"] if kills else float("inf")
-                out = killed_or_done(process, path, draw.uniform(0, 1) * length_s)
+                out = killed_or_done(process, path, draw.uniform(0, 0.5) * length_s)
                 if out:
                     break
                 kills -= 1
