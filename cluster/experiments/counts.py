@@ -84,7 +84,8 @@ def search_tree(arguments: Arguments) -> Found:
         "visited": found.positions,
         "all": whole.positions,
         "share cut": 100 * (1 - found.positions / whole.positions),
-        "value": round(found.value * float(arguments["unit"]), 6),
+        # A search takes off a hair's breadth for every ply, so that wins are not put off.
+        "value": round(found.value * float(arguments["unit"]), 3),
     }
 
 

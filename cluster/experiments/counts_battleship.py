@@ -1,4 +1,4 @@
-"""How many shots the sampling player of the thesis on Battleship needs: a chain of chances, worked out exactly."""
+"""How many shots the sampling player of the thesis on Battleship needs, by exact chances."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def sampling_accuracy(arguments: Mapping[str, Any]) -> Mapping[str, float]:
     """Ship cells to shots of a whole game in %: the mean over games with its deviation, and the median of the
     worst of 100 games; also the mean number of shots.
 
-    A step that hits anything names a cell that it hit, so a shot misses when all steps have missed all. Arguments:
-    ``depth``, ``steps``, and ``tries_again``: whether a step's first cell too is drawn from all cells, shot at
-    before or not, and such a shot counts.
+    A step that hits anything names a cell that it hit, so a shot misses when all steps have missed all.
+    Arguments: ``depth``, ``steps``, and ``tries_again``: whether a step's first cell too is drawn from all
+    cells, shot at before or not, and such a shot counts.
     """
     misses = distribution_of_misses(
         int(arguments["depth"]), int(arguments["steps"]), bool(arguments.get("tries_again", False))

@@ -26,7 +26,10 @@ class MatchNeed:
     def key(self) -> str:
         """A name that no other match has, however many games."""
         context = self.context
-        return _key(context.game.partition(":")[0], (context.game, *context.players, context.seed, context.opening_plies))
+        return _key(
+            context.game.partition(":")[0],
+            (context.game, *context.players, context.seed, context.opening_plies),
+        )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
 from search.players import omniscient, shooters
+from search.players.article import Article
 from search.players.flat import Flat
 from search.players.mills import Scripted
 from search.players.minimax import AlphaBeta, Greedy, Minimax
@@ -28,6 +29,10 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "alphabeta": (
         AlphaBeta.from_options,
         "minimax without what cannot change its answer; depth=2 or seconds",
+    ),
+    "article": (
+        Article.from_options,
+        "tictactoe: the program of the article on it, simulations=1000, final=visits or score",
     ),
     "density": (
         shooters.Density.from_options,
