@@ -13,7 +13,21 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, experiment, games, match, play, search, speedup
+from cluster.commands import (
+    benchmark,
+    check,
+    experiment,
+    games,
+    match,
+    play,
+    predict,
+    resume,
+    search,
+    solve,
+    speedup,
+    strength,
+    tree,
+)
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -24,6 +38,7 @@ OPTION_OF = {
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
     "player": "PLAYER",
+    "file": "FILE",
     "table": "TABLE",
 }
 """How the command line calls a field where it is not simply ``--field``."""
@@ -36,7 +51,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, match, play, speedup, benchmark, experiment, check):
+_GROUPS = (
+    games,
+    search,
+    resume,
+    tree,
+    match,
+    play,
+    solve,
+    speedup,
+    strength,
+    predict,
+    benchmark,
+    experiment,
+    check,
+)
+for _group in _GROUPS:
     _group.register(app)
 
 

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.match_game import MatchContext
+from cluster.match_game import GamePlayed, MatchContext
 from cluster.match_record import GameRecord, read_records, write_file
 from games.errors import InvalidInput
 
@@ -37,7 +37,11 @@ class MatchFolder:
         write_file(self.games, self.played)
         self._file: IO[str] = self.games.open("a", encoding="utf-8")
 
-    def add(self, record: GameRecord) -> None:
+    def add(self, played: GamePlayed) -> None:
+        """Keep a game that a session has played."""
+        self.keep(played.record)
+
+    def keep(self, record: GameRecord) -> None:
         """Keep a game."""
         self._file.write(str(record))
         self._file.flush()

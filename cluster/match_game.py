@@ -127,6 +127,7 @@ def play_game(
     seats = players if job.leg == 0 else players[::-1]
     moves = list(opening)
     efforts = [Effort(), Effort()]
+    past = _past_of(game, opening)
     while legal := game.legal_moves(state):
         if cancelled():
             raise Cancelled
@@ -135,10 +136,11 @@ def play_game(
         mover, move = int(game.calls.current_player(state)), legal[0]
         if len(legal) > 1:
             seed = seed_of(context.seed, MOVES, job.pair, job.leg, len(moves))
-            choice, spent_s = ask(seats[mover], game, state, seed, clock)
+            choice, spent_s = ask(seats[mover], game, state, seed, past, clock)
             move = choice.move
             efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)
         moves.append(game.format_move(state, move))
+        past.append(move)
         game.calls.play(state, move)
     return GameRecord(
         game=context.game,
@@ -156,15 +158,22 @@ def play_game(
 
 
 def ask(
-    player: Player, game: Game, state: State, seed: int, clock: Callable[[], float] = time.thread_time
+    player: Player,
+    game: Game,
+    state: State,
+    seed: int,
+    past: Sequence[int] | None = None,
+    clock: Callable[[], float] = time.thread_time,
 ) -> tuple[Choice, float]:
     """The player's answer in a position with more than one legal move, and the time that it took.
 
-    ``state`` is a whole position, as it came about; the player sees what it may. Raises PlayerFailed.
+    ``state`` is a whole position, as it came about, and ``past`` the moves from the start to it, where they
+    are known; the player sees what it may. Raises PlayerFailed.
     """
     mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
     shown = state.copy() if player.omniscient else game.observation(state, mover)
-    seen = Seen(game, shown, mover, legal)
+    told = None if past is None or game.hidden_information else tuple(past)
+    seen = Seen(game, shown, mover, legal, told)
     started = clock()
     try:
         with np.errstate(over="ignore"):
@@ -203,21 +212,28 @@ class MatchWorker:
         self.prepare(context)
         game = context.load_game()
         if not self._warm:
-            self._warm_up(game, start_of(context, game, job.pair)[0])
+            self._warm_up(game, *start_of(context, game, job.pair)[:2])
         record = play_game(context, game, self._players, job, cancelled=self._cancelled)
         return GamePlayed(job.index, record, time.perf_counter() - started)
 
-    def _warm_up(self, game: Game, state: State) -> None:
+    def _warm_up(self, game: Game, state: State, opening: Sequence[str]) -> None:
         """Ask each player once, so that no move of a game has to pay for kernels that are compiled or loaded.
 
         Here, and not in `prepare`: a player may think for long, and a worker that starts may not.
         """
+        past = _past_of(game, opening)
         while len(legal := game.legal_moves(state)) == 1:
             game.calls.play(state, legal[0])
+            past.append(legal[0])
         if legal:
             for player in self._players:
-                ask(player, game, state, 0)
+                ask(player, game, state, 0, past)
         self._warm = True
+
+
+def _past_of(game: Game, opening: Sequence[str]) -> list[int]:
+    """The opening's moves as numbers; none where the game does not begin from its usual start."""
+    return [] if game.hidden_information else game.play_text(game.initial_state(), opening)
 
 
 def _random_opening(game: Game, start: State, plies: int, draw: random.Random) -> tuple[State, list[str]]:

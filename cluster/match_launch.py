@@ -73,7 +73,7 @@ def run_match(
                     executor.open(context)
             session = MatchSession(match, executor, stop, folder)
             interruption.watch(stop)
-            with MatchProgress(errors, enabled=output.progress) as progress:
+            with MatchProgress(errors, match_report.line, enabled=output.progress) as progress:
                 session.run((progress,))
             elapsed_s, workers = session.elapsed_s, executor.num_workers
             ran_on = (

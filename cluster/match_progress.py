@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
-from cluster.match_report import line
-from cluster.match_session import MatchSession
+from cluster.match_session import G, MatchSession
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,10 +20,12 @@ LINE_SHARE = 0.05
 """Lines become rarer as a match grows longer: a match of hours is not to fill a log."""
 
 
-class MatchProgress:
+class MatchProgress(Generic[G]):
     """The observer to pass to a session, to be used as a context manager around it."""
 
-    def __init__(self, console: Console, *, enabled: bool = True) -> None:
+    def __init__(self, console: Console, line: Callable[[G, float], str], *, enabled: bool = True) -> None:
+        """``line``: the standing as one line of text, after so many seconds."""
+        self._line = line
         self._console = console
         self._enabled = enabled
         self._live = enabled and console.is_terminal and not console.is_dumb_terminal
@@ -31,7 +33,7 @@ class MatchProgress:
         self._due_s = 0.0 if self._live else LINE_S
         self._shown = -1
 
-    def __enter__(self) -> MatchProgress:
+    def __enter__(self) -> MatchProgress[G]:
         if self._live:
             self._status = self._console.status("playing ...")
             self._status.start()
@@ -44,15 +46,15 @@ class MatchProgress:
             self._status.stop()
             self._status = None
 
-    def __call__(self, session: MatchSession) -> None:
+    def __call__(self, session: MatchSession[G]) -> None:
         """Show the standing if it is time to."""
         now = session.elapsed_s
         if not self._enabled or now < self._due_s or session.match.finished:
             return
         if self._status is not None:
-            self._status.update(line(session.match, now))
+            self._status.update(self._line(session.match, now))
             self._due_s = now + max(REDRAW_S, (session.elapsed_s - now) / DRAWING_SHARE)
         elif session.match.done != self._shown:
             self._shown = session.match.done
-            print(f"banyan: {line(session.match, now)}", file=self._console.file, flush=True)
+            print(f"banyan: {self._line(session.match, now)}", file=self._console.file, flush=True)
             self._due_s = now + max(LINE_S, LINE_SHARE * now)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from cluster.executor import Executor, JobDone, JobLost
-from cluster.match import Match, MatchFailed
-from cluster.match_folder import MatchFolder
-from cluster.match_game import Cancelled, PlayerFailed
+from cluster.executor import Executor, JobDone, JobLost, Task
+from cluster.match import MatchFailed
+from cluster.match_game import Cancelled, GamePlayed, PlayerFailed
 
 TICK_S = 0.05
 """How long the loop sleeps at most, so that cancelling and progress are prompt."""
@@ -26,21 +25,50 @@ class Stop:
         self.requested = True
 
 
-class Observer(Protocol):
+class Games(Protocol):
+    """Games to be played: a match, or several at a time. See `Match`."""
+
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def done(self) -> int: ...
+
+    def start(self) -> Sequence[Task]: ...
+
+    def game_played(self, played: GamePlayed) -> bool: ...
+
+    def game_lost(self, index: int, reason: str) -> Sequence[Task]: ...
+
+    def game_failed(self, index: int, error: str) -> None: ...
+
+    def stop(self, reason: str) -> None: ...
+
+
+class Folder(Protocol):
+    """Keeps games."""
+
+    def add(self, played: GamePlayed) -> None: ...
+
+
+G = TypeVar("G", bound=Games)
+
+
+class Observer(Protocol[G]):
     """Is told how a match goes; called from the loop, so it must be quick."""
 
-    def __call__(self, session: MatchSession) -> None: ...
+    def __call__(self, session: MatchSession[G]) -> None: ...
 
 
-class MatchSession:
+class MatchSession(Generic[G]):
     """A running match as observers see it."""
 
     def __init__(
         self,
-        match: Match,
+        match: G,
         executor: Executor,
         stop: Stop,
-        folder: MatchFolder | None = None,
+        folder: Folder | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.match = match
@@ -54,7 +82,7 @@ class MatchSession:
     def elapsed_s(self) -> float:
         return self._clock() - self._started_s
 
-    def run(self, observers: tuple[Observer, ...] = ()) -> None:
+    def run(self, observers: tuple[Observer[G], ...] = ()) -> None:
         """Play to the end; raises MatchFailed. The executor is left open."""
         match, executor = self.match, self.executor
         self._started_s = self._clock()
@@ -82,7 +110,7 @@ class MatchSession:
             if isinstance(event, JobDone):
                 # A game that ends when the match is over is played all the same.
                 if match.game_played(event.result) and self._folder is not None:
-                    self._folder.add(event.result.record)
+                    self._folder.add(event.result)
             elif isinstance(event, JobLost):
                 self.executor.submit(match.game_lost(event.index, event.reason))
             else:

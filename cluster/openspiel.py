@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
-from games.errors import InvalidInput
 from games.game import Game
+from games.openspiel import name_of, pyspiel_or_refuse
 
 MAX_MEMORY_MB = 1000
-_PACKAGE = "open_spiel"
 
 
 class OpenSpiel:
@@ -19,15 +18,8 @@ class OpenSpiel:
 
     def __init__(self) -> None:
         """Raises InvalidInput (against) if OpenSpiel is not installed."""
-        try:
-            import pyspiel
-
-            self.version = version(_PACKAGE)
-        except (ImportError, PackageNotFoundError):
-            raise InvalidInput(
-                "against", self.name, "OpenSpiel to be installed: pip install 'banyan-mcts[openspiel]'"
-            ) from None
-        self._pyspiel = pyspiel
+        self._pyspiel = pyspiel_or_refuse("against", self.name)
+        self.version = version("open_spiel")
 
     def searcher(
         self, game: Game, simulations: int, exploration: float, seed: int
@@ -55,14 +47,3 @@ class OpenSpiel:
             return simulations
 
         return search
-
-
-def name_of(game: Game) -> str | None:
-    """What OpenSpiel calls a game with the same rules; None if it has none."""
-    if game.name == "tictactoe":
-        return "tic_tac_toe"
-    if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":
-        return f"gomoku(size={game.options['size']})"
-    if game.spec == "morris:variant=nine,fly=yes,repetition=none,cap=200":
-        return "nine_mens_morris"
-    return None

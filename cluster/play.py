@@ -170,7 +170,8 @@ class Play:
         legal = self.game.legal_moves(self.state)
         if len(legal) == 1:
             return Choice(legal[0], thought="the only move"), 0.0
-        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply))
+        past = self._codes[: self._ply] if self._record.start is None else None
+        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply), past)
 
     def resign(self) -> None:
         """Whoever moves gives up."""

@@ -9,7 +9,7 @@ import games
 from cluster.match_record import GameRecord, read_file
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.spec import parse_spec
+from games.spec import parse_game_spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def read_record(game: str, path: Path, number: int = 1) -> tuple[Game, GameRecor
         raise InvalidInput("number", number, f"a whole number from 1 to {len(records)}, the games in {path}")
     record = records[number - 1]
     there, _, options = record.game.partition(":")
-    name = parse_spec(game, "game").name
+    name = parse_game_spec(game).name
     if Path(there).name != Path(name).name:
         raise InvalidInput("record", str(path), f"a record of a game of {name} (it is of {there})")
     return games.load(f"{name}:{options}" if options else name), record, len(records)

@@ -13,7 +13,7 @@ from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
 from games.morris import Morris
-from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_spec
+from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 
@@ -38,7 +38,7 @@ def source_of_spec(text: str, *, files: bool = True) -> str | None:
 
     Raises InvalidInput (field ``game``) if the file cannot be read; without ``files`` as `load` does.
     """
-    spec = parse_spec(text, "game")
+    spec = parse_game_spec(text)
     if not files:
         _refuse_files(text, spec)
     return own.read_source(spec.name) if is_path(spec.name) else None
@@ -51,7 +51,7 @@ def load(text: str, source: str | None = None, *, files: bool = True) -> Game:
     Loading a file runs it: without ``files`` no spec may name one, nor one that OpenSpiel would read, and
     none is touched. Raises InvalidInput (field ``game``).
     """
-    spec = parse_spec(text, "game")
+    spec = parse_game_spec(text)
     if not files:
         _refuse_files(text, spec)
     if not is_path(spec.name):
@@ -69,7 +69,7 @@ def _refuse_files(text: str, spec: Spec) -> None:
 
 @lru_cache(maxsize=64)
 def _load(text: str, source: str | None) -> Game:
-    spec = parse_spec(text, "game")
+    spec = parse_game_spec(text)
     if source is not None:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:

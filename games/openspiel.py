@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from games.errors import InvalidInput
+from games.game import Game
 from games.python_game import PythonGame
 from games.spec import Spec
 
@@ -20,13 +21,32 @@ _PARAMETER = r"\w+=(?:-?[0-9.]+|True|False)"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
 
 
-def game_from_spec(spec: Spec) -> OpenSpielGame:
-    """The game; raises InvalidInput (field ``game``) if OpenSpiel is not there or has no such game."""
+def pyspiel_or_refuse(field: str, value: str) -> Any:
+    """The module pyspiel; raises InvalidInput if it is not installed."""
     try:
         import pyspiel
     except ImportError:
         accepted = "OpenSpiel to be installed: pip install 'banyan-mcts[openspiel]'"
-        raise InvalidInput("game", _text(spec), accepted) from None
+        raise InvalidInput(field, value, accepted) from None
+    return pyspiel
+
+
+def name_of(game: Game) -> str | None:
+    """What OpenSpiel calls a game of the same rules and numbers of moves; None if it has none."""
+    if isinstance(game, OpenSpielGame):
+        return game.source.removeprefix("openspiel:")
+    if game.name == "tictactoe":
+        return "tic_tac_toe"
+    if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":
+        return f"gomoku(size={game.options['size']})"
+    if game.spec == "morris:variant=nine,fly=yes,repetition=none,cap=200":
+        return "nine_mens_morris"
+    return None
+
+
+def game_from_spec(spec: Spec) -> OpenSpielGame:
+    """The game; raises InvalidInput (field ``game``) if OpenSpiel is not there or has no such game."""
+    pyspiel = pyspiel_or_refuse("game", _text(spec))
     name = spec.options.get("game", "")
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
@@ -56,6 +76,8 @@ def has_plain_parameters(spec: Spec) -> bool:
 
 class OpenSpielGame(PythonGame):
     """One of OpenSpiel's games; its actions are the moves."""
+
+    source: str
 
     def __init__(self, loaded: Any, name: str) -> None:
         """``loaded``: what pyspiel.load_game gave for ``name``."""

@@ -32,16 +32,12 @@ class Spec:
 def parse_spec(text: str, field: str) -> Spec:
     """Read a spec; ``field`` is the name under which an error reports it.
 
-    A name that ends in ``.py`` is the path of a game file, and may have any characters but ``:``. After
-    ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``; after ``explicit:``
-    it is a tree, the option ``tree``.
+    A name that ends in ``.py`` is the path of a game file, and may have any characters but ``:``.
     Raises InvalidInput for an empty name, a missing ``=``, an empty key or value, or a key given twice.
     """
     name, colon, rest = text.strip().partition(":")
     if not (_plain(name) or is_path(name)) or (colon and not rest):
         raise InvalidInput(field, text, FORM)
-    if name in TEXT_OF:
-        return Spec(name, {TEXT_OF[name]: rest} if rest else {})
     options: dict[str, str] = {}
     for item in rest.split(",") if rest else ():
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -51,6 +47,18 @@ def parse_spec(text: str, field: str) -> Spec:
             raise InvalidInput(field, text, f"each option once ({key!r} was given twice)")
         options[key] = value
     return Spec(name, options)
+
+
+def parse_game_spec(text: str) -> Spec:
+    """Read the spec of a game, as `parse_spec` does (field ``game``).
+
+    After ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``; after
+    ``explicit:`` it is a tree, the option ``tree``.
+    """
+    name, colon, rest = text.strip().partition(":")
+    if name in TEXT_OF and (rest or not colon):
+        return Spec(name, {TEXT_OF[name]: rest} if rest else {})
+    return parse_spec(text, "game")
 
 
 def is_path(name: str) -> bool:

@@ -93,7 +93,7 @@ def experiment(
     no_color: NoColorOption = False,
 ) -> int:
     """Measure tables of the sources again: their figures, ours, intervals, and whether they agree."""
-    from cluster.commands.search import parse_workers
+    from cluster.commands.search_options import parse_workers
     from cluster.experiments.launch import ExperimentRequest, chosen, run_experiments
     from cluster.experiments.listing import print_list
     from cluster.experiments.store import DEFAULT_OUT

@@ -69,7 +69,7 @@ def speedup(
     for name in names:
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
-    counts = _counts(workers)
+    counts = read_counts(workers, "workers")
     from cluster.speedup import default_simulations, measure_speedup
 
     if simulations is None:
@@ -98,12 +98,13 @@ def speedup(
     console.print("Digests are equal for every number of workers: " + _digests(rows))
 
 
-def _counts(text: str) -> list[int]:
+def read_counts(text: str, field: str) -> list[int]:
+    """A list of numbers of workers. Raises InvalidInput (``field``)."""
     from games.errors import InvalidInput
 
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InvalidInput("workers", text, "whole numbers of at least 1, such as 1,2,4")
+        raise InvalidInput(field, text, "whole numbers of at least 1, such as 1,2,4")
     return [int(part) for part in parts]
 
 

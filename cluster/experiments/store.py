@@ -91,7 +91,7 @@ class Store:
                 folder = MatchFolder(self._match_path(need), need.context)
                 self._stack.callback(folder.close)
                 self._matches[need.key] = folder
-            self._matches[need.key].add(done.record)
+            self._matches[need.key].keep(done.record)
             return
         if need.key not in self._counts:
             self._counts[need.key] = self._stack.enter_context(self._open_count(need))

@@ -11,7 +11,8 @@ from search.players import omniscient, shooters
 from search.players.article import Article
 from search.players.flat import Flat
 from search.players.mills import Scripted
-from search.players.minimax import AlphaBeta, Greedy, Minimax
+from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
+from search.players.openspiel import OpenSpiel
 from search.players.player import Player
 from search.players.scripted import Random
 from search.players.uct import Uct
@@ -41,7 +42,7 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
     "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
-    "negamax": (Minimax.from_options, "another word for minimax"),
+    "negamax": (Negamax.from_options, "another word for minimax"),
     "omniscient-alphabeta": (
         omniscient.AlphaBeta.from_options,
         "battleship: is shown the enemy's ships; the thesis' program, depth=1",
@@ -53,6 +54,10 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "omniscient-sampling": (
         omniscient.Sampling.from_options,
         "battleship: is shown the enemy's ships; the thesis' program, depth=1, steps=50",
+    ),
+    "openspiel": (
+        OpenSpiel.from_options,
+        "OpenSpiel's C++ MCTS, where installed, at games of the same rules; seconds=1 or simulations, c=2",
     ),
     "parity": (shooters.Parity.from_options, "battleship: beside a hit, else any of every second cell"),
     "posterior": (

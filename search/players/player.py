@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from games.errors import InvalidInput
 from games.game import Game, State
+from games.spec import Options
+
+MAX_SECONDS = 86_400.0
+_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +26,9 @@ class Seen:
     """FIRST or SECOND."""
     legal: tuple[int, ...]
     """The legal moves, in ascending order; at least two, because nobody is asked to make a forced move."""
+    past: tuple[int, ...] | None = None
+    """The moves that led from the game's start to this position; None if they are not known, or if
+    they would tell of what is hidden."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +63,14 @@ class Player(ABC):
         Seconds are CPU time of the thread that thinks, so that players on one machine do not rob
         each other.
         """
+
+
+def seconds_of(options: Options) -> float | None:
+    """The option ``seconds`` of a player; raises InvalidInput."""
+    text = options.text("seconds", "", re.compile(rf"|{_SECONDS.pattern}"), "seconds, such as 0.5")
+    if not text:
+        return None
+    seconds = float(text)
+    if not 0.0 < seconds <= MAX_SECONDS:
+        raise InvalidInput("player option seconds", text, f"more than 0 and at most {MAX_SECONDS:g}")
+    return seconds

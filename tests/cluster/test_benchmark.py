@@ -9,7 +9,7 @@ import pytest
 import games
 from cluster.benchmark import Rates, benchmark, timed
 from cluster.cli import run
-from cluster.openspiel import OpenSpiel, name_of
+from cluster.openspiel import OpenSpiel
 from games.game import Game
 from tests.cluster.command import here
 
@@ -140,13 +140,6 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
     # Repeats are interleaved: every game once, and then every game again.
     repeats = [line.split(":")[0] for line in lines if "repeat" in line]
     assert repeats == ["tictactoe", "gomoku", "tictactoe", "gomoku"]
-
-
-def test_openspiel_is_asked_only_for_the_same_rules() -> None:
-    assert name_of(games.load("tictactoe")) == "tic_tac_toe"
-    assert name_of(games.load("gomoku:size=9")) == "gomoku(size=9)"
-    assert name_of(games.load("gomoku:size=9,candidates=2")) is None
-    assert name_of(games.load("gomoku:overline=not")) is None
 
 
 def test_openspiel_makes_the_searches_that_it_is_asked_for() -> None:

@@ -136,38 +136,3 @@ def test_deepening_ends_when_there_is_nothing_deeper() -> None:
     found = lookahead.deepen(state, lookahead.limits(64), 60.0)
     assert found.complete and found.depth <= 5
     assert found.positions > lookahead.search(state, lookahead.limits(found.depth)).leaves
-
-
-FIGURE_12 = "explicit:(9 [4 5])"
-FIGURE_13 = "explicit:[1 (8 0)]"
-FIGURE_14 = "explicit:([(7 8)(10 0)(10 0)] [-10 (0 0)(0 0)] [-10 (0 0)(0 0)] [-10 (0 0)(0 0)])"
-"""Of an article on two-player games: alpha cut, beta cut, and the tree of which 57 % are cut. What was never
-looked at is not written there: any number does."""
-
-
-@pytest.mark.parametrize(
-    ("spec", "value", "nodes", "visited", "visited_above"),
-    [
-        ("explicit", 3, 27, 19, 22),
-        ("explicit:(3 -2 0 5)", 5, 5, 5, 5),
-        ("explicit:[8 -2 6 3 -1]", -2, 6, 6, 6),
-        (FIGURE_12, 9, 5, 4, 4),
-        (FIGURE_13, 1, 5, 4, 4),
-        (FIGURE_14, 8, 35, 15, 15),
-    ],
-)
-def test_drawn_trees_are_searched_as_they_are_drawn(
-    spec: str, value: int, nodes: int, visited: int, visited_above: int
-) -> None:
-    game, lookahead = _looking(spec)
-    state = game.initial_state()
-    for changes, expected in (
-        ({"prunes": False}, nodes),
-        ({}, visited),
-        ({"cuts_equals": False}, visited_above),
-    ):
-        found = lookahead.search(state, lookahead.limits(3, finds_ties=False, **changes))
-        assert round(found.value * game.points, 2) == value
-        assert (found.positions, found.complete) == (expected, True)
-        if changes != {"prunes": False}:
-            assert lookahead.share_cut(state, found) == pytest.approx(1 - expected / nodes)

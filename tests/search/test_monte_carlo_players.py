@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from search.features import Features
 from search.opening import open_search, open_view
 from search.players import Choice, Player, Seen, describe, names, player_of
 from search.players.flat import _worth
+from search.players.presets import BEST
+from search.players.uct import Uct
 from search.request import SearchRequest
 from search.run_here import run_here
 from search.summary import digest
@@ -121,6 +124,32 @@ def test_presets_are_the_constants_of_the_sources() -> None:
         assert player.request.exploration == pytest.approx(c, abs=0.001)  # type: ignore[attr-defined]
     own = player_of("uct:preset=thud-thesis,c=0.5", game)
     assert own.request.exploration == 0.5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", ["thud:ruleset=seed", "gomoku:size=5", "tictactoe"])
+def test_the_preset_best_is_what_the_table_says_for_the_game(spec: str) -> None:
+    request = request_of("uct:preset=best,simulations=10", spec)
+    settings = BEST.get(spec.partition(":")[0], {})
+    assert request == replace(request_of("uct:simulations=10", spec), **settings)
+
+
+def test_what_is_asked_for_goes_before_the_preset_best() -> None:
+    spec = "thud:ruleset=seed"
+    assert request_of("uct:preset=best", spec).widening == BEST["thud"]["widening"]
+    assert request_of("uct:preset=best,widening=3,decisive=yes", spec).widening == 3
+    assert request_of("uct:preset=best,decisive=yes", spec).decisive
+    assert not request_of("uct:preset=best,decisive=no", spec).decisive
+
+
+@pytest.mark.parametrize("name", sorted(BEST))
+def test_every_preset_best_plays_its_game(name: str) -> None:
+    assert ask("uct:preset=best,simulations=20", name).simulations > 0
+
+
+def request_of(player: str, spec: str) -> SearchRequest:
+    made = player_of(player, games.load(spec))
+    assert isinstance(made, Uct)
+    return made.request
 
 
 def test_mean_median_and_mode() -> None:

@@ -1,0 +1,162 @@
+"""OpenSpiel's C++ MCTS as a player, where it is installed: another program to be measured by."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from games.errors import InvalidInput
+from games.game import Game
+from games.openspiel import name_of, pyspiel_or_refuse
+from games.spec import Options, Spec
+from search.players.player import Choice, Player, Seen, seconds_of
+
+DEFAULT_SECONDS = 1.0
+EXPLORATION = 2.0
+"""What OpenSpiel's own examples search with; in its formula values are from -1 to 1."""
+MAX_EXPLORATION = 1000.0
+MAX_MEMORY_MB = 1000
+MAX_SIMULATIONS = 2_000_000_000
+MAX_ROLLOUTS = 10_000
+FIRST_PROBE = 8
+"""Simulations that a rate is measured with at first; then more, until it takes long enough..."""
+PROBE_SHARE = 0.03
+"""...which is about this share of the budget."""
+MAX_GROWTH = 16
+MAX_GAIN = 4.0
+
+
+class OpenSpiel(Player):
+    """`pyspiel.MCTSBot` with random rollouts: a new tree for each move, in this thread.
+
+    The bot stops after a number of simulations only. For a budget in CPU seconds the rate is measured
+    in the position itself, on top of the budget (some 3 % of it), and the number follows from that. A larger
+    tree may be searched faster or slower than the small one that was measured: by how much is taken from
+    the moves before in the same game.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        game: Game,
+        *,
+        simulations: int | None = None,
+        seconds: float = DEFAULT_SECONDS,
+        exploration: float = EXPLORATION,
+        rollouts: int = 1,
+        solve: bool = False,
+    ) -> None:
+        """Raises InvalidInput (player) if OpenSpiel is not installed or has no game with the same rules."""
+        super().__init__(spec)
+        self._pyspiel = pyspiel_or_refuse("player", spec)
+        name = name_of(game)
+        if name is None:
+            accepted = "tictactoe, gomoku without candidates and with overlines, morris:repetition=none"
+            raise InvalidInput(
+                "player",
+                f"{spec} for {game.spec}",
+                f"a game that OpenSpiel plays by the same rules: {accepted}",
+            )
+        self._game = self._pyspiel.load_game(name)
+        self._simulations, self._seconds = simulations, seconds
+        self._exploration, self._rollouts, self._solve = exploration, rollouts, solve
+        self._gain, self._ply = 1.0, 0
+        """The rate of whole searches in this game up to that ply, as a multiple of the measured one."""
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> OpenSpiel:
+        """Options: simulations or seconds (1), c, rollouts, solve."""
+        simulations, seconds = options.integer("simulations"), seconds_of(options)
+        exploration = options.number("c")
+        if exploration is None:
+            exploration = EXPLORATION
+        if not 0.0 <= exploration <= MAX_EXPLORATION:
+            raise InvalidInput("player option c", exploration, f"a number from 0 to {MAX_EXPLORATION:g}")
+        if simulations is not None and not 1 <= simulations <= MAX_SIMULATIONS:
+            raise InvalidInput(
+                "player option simulations", simulations, f"a whole number from 1 to {MAX_SIMULATIONS}"
+            )
+        if simulations is not None and seconds is not None:
+            raise InvalidInput(
+                "player option budget",
+                f"simulations={simulations}, seconds={seconds:g}",
+                "either simulations or seconds, not both",
+            )
+        return cls(
+            str(spec),
+            game,
+            simulations=simulations,
+            seconds=DEFAULT_SECONDS if seconds is None else seconds,
+            exploration=exploration,
+            rollouts=options.whole("rollouts", 1, 1, MAX_ROLLOUTS),
+            solve=options.choice("solve", "no", ("no", "yes")) == "yes",
+        )
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        """Raises InvalidInput (player) if the moves that led here are not known, or differ there."""
+        state = self._replay(seen)
+        if self._simulations is not None:
+            root, _ = self._search(state, self._simulations, seed)
+        else:
+            if len(seen.past or ()) <= self._ply:
+                self._gain = 1.0
+            self._ply = len(seen.past or ())
+            root = self._search_for_seconds(state, seed)
+        best = root.best_child()
+        value = best.outcome[seen.mover] if best.outcome else best.total_reward / best.explore_count
+        told = [
+            f"{seen.game.format_move(seen.state, child.action)} {child.explore_count:,}"
+            for child in sorted(root.children, key=lambda child: -child.explore_count)[:3]
+        ]
+        count = int(root.explore_count)
+        thought = f"{count:,} simulations: {', '.join(told)}"
+        return Choice(int(best.action), float(value), count, 0, thought)
+
+    def _replay(self, seen: Seen) -> Any:
+        """The same position as a pyspiel.State."""
+        if seen.past is None:
+            raise InvalidInput("player", self.spec, "a game from its start, whose moves can be played again")
+        state = self._game.new_initial_state()
+        for move in seen.past:
+            state.apply_action(move)
+        if state.current_player() != seen.mover or sorted(state.legal_actions()) != list(seen.legal):
+            position = seen.game.format_position(seen.state)
+            raise InvalidInput(
+                "player", self.spec, f"the same moves in OpenSpiel (they differ in {position})"
+            )
+        return state
+
+    def _search_for_seconds(self, state: Any, seed: int) -> Any:
+        count, enough_s = FIRST_PROBE, PROBE_SHARE * self._seconds
+        while True:
+            root, took_s = self._search(state, count, seed)
+            if root.explore_count < count or took_s >= self._seconds:
+                return root
+            if took_s >= enough_s / 2:
+                break
+            count *= max(2, min(MAX_GROWTH, round(enough_s / max(took_s, 1e-9))))
+        rate = count / took_s
+        count = max(1, min(MAX_SIMULATIONS, round(rate * self._gain * self._seconds)))
+        root, took_s = self._search(state, count, seed)
+        if root.explore_count == count:
+            gain = min(MAX_GAIN, max(1 / MAX_GAIN, count / took_s / rate))
+            self._gain += (gain - self._gain) / 2
+        return root
+
+    def _search(self, state: Any, simulations: int, seed: int) -> tuple[Any, float]:
+        """The root of one search, and the CPU seconds that it took. Its visits are fewer if it was solved."""
+        seed %= 2**31
+        evaluator = self._pyspiel.RandomRolloutEvaluator(self._rollouts, seed)
+        bot = self._pyspiel.MCTSBot(
+            self._game,
+            evaluator,
+            uct_c=self._exploration,
+            max_simulations=simulations,
+            max_memory_mb=MAX_MEMORY_MB,
+            solve=self._solve,
+            seed=seed,
+            verbose=False,
+        )
+        began = time.thread_time()
+        root = bot.mcts_search(state)
+        return root, time.thread_time() - began
