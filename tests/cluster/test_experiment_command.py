@@ -42,8 +42,8 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureF
 def test_smoke_on_ray_and_inline_gives_the_same_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Table 15: random players and a search, two games."""
-    asked = ("experiment", "002/15", "002/2", "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
+    """A program against itself, two games a row, and counts."""
+    asked = ("experiment", "004/draws", "002/2", "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
     status, out, err = banyan(*asked, "--workers", "2", "--out", str(tmp_path / "ray"))
     assert status == 0, err
     _, again, _ = here(capsys, *asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
