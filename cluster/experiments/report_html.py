@@ -66,14 +66,14 @@ def _section(result: TableResult) -> Iterator[str]:
     table = result.table
     yield f'<section id="{_anchor(table.name)}"><h3>{table.name} {escape(table.title)}</h3>'
     if table.note:
-        yield f"<p>{escape(table.note)}</p>"
+        yield f"<p>{_prose(table.note)}</p>"
     drawn = picture(result)
     if drawn:
         yield f'<figure class="wide">{drawn}<figcaption><span class="source">&#9671; source</span> '
         yield '<span class="ours">&#9679; ours</span>, with 95 % intervals</figcaption></figure>'
     yield from _figures(result)
     yield f'<p class="sum">{escape(summary(result))}; {terminal.duration(result.cpu_s)} of CPU.</p>'
-    said = [f"<li>{escape(text)}</li>" for text in remarks(result)]
+    said = [f"<li>{_prose(text)}</li>" for text in remarks(result)]
     if said:
         yield f"<ul>{''.join(said)}</ul>"
     yield "</section>"
@@ -96,6 +96,12 @@ def _figures(result: TableResult) -> Iterator[str]:
         verdict_class = f' class="{agreement}"' if agreement in (YES, NO) else ""
         yield f"<tr{' class=first' if new else ''}>{row}<td{verdict_class}>{escape(agreement)}</td></tr>"
     yield "</table></div>"
+
+
+def _prose(text: str) -> str:
+    """What is between backquotes is code, as in Markdown."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts))
 
 
 def _class(number: bool) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import banyan, here
+from cluster.experiments.table import names
+from tests.cluster.command import ROOT, banyan, here
 
 INLINE = ("--executor", "inline", "--no-progress")
 
@@ -27,6 +28,13 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
     assert "a thesis in Czech" in out
 
 
+def test_the_report_of_the_repository_has_every_table() -> None:
+    text = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    assert "banyan experiment all --scale quick" in text
+    for name in names():
+        assert f"### {name} " in text, f"run {name} and write RESULTS.md again"
+
+
 def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reports = [tmp_path / "r.md", tmp_path / "r.html"]
     options = [part for path in reports for part in ("--report", str(path))]
@@ -42,8 +50,8 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureF
 def test_smoke_on_ray_and_inline_gives_the_same_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Table 15: random players and a search, two games."""
-    asked = ("experiment", "002/15", "002/2", "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
+    """A program against itself, two games a row, and counts."""
+    asked = ("experiment", "004/draws", "002/2", "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
     status, out, err = banyan(*asked, "--workers", "2", "--out", str(tmp_path / "ray"))
     assert status == 0, err
     _, again, _ = here(capsys, *asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
