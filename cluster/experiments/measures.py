@@ -73,7 +73,7 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
         number = standing.number // 2
     else:
         number = len(standing.pairs) if unit == PAIRS else standing.number
-    what = f"{number} {PAIRS if unit == PAIRS else 'games'}"
+    what = f"{number} {'pair' if unit == PAIRS else 'game'}{'s' * (number != 1)}"
     efforts = standing.efforts
     also = {
         f"player {n}": f"{effort.simulations / max(1, effort.moves):.0f} simulations, "
@@ -121,7 +121,7 @@ def _of_samples(need: CountNeed, kept: Kept) -> Measured:
         estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
         estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
         estimates[f"{name}, most"] = Estimate.alone(max(values), name, len(values))
-    return Measured(estimates, kept.cpu_s, f"{need.units} games")
+    return Measured(estimates, kept.cpu_s, f"{need.units} game{'s' * (need.units != 1)}")
 
 
 def _results(row: Row, played: Played) -> Estimates:
