@@ -3,6 +3,8 @@
 #   make test       the whole suite; games and search also uncompiled (tests/everything.py)
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
+#   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
+#   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13,$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
@@ -11,13 +13,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test check benchmark perft strength clean
+.PHONY: demo test test-resume check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
 
 test: $(VENV)/installed-tests
 	$(BIN)/python -m tests.everything
+
+test-resume: $(VENV)/installed-tests
+	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5
 
 check: $(VENV)/installed-tests
 	$(BIN)/ruff format --check .
@@ -35,8 +40,13 @@ perft: $(VENV)/installed
 	$(BIN)/banyan perft thud:ruleset=seed 3
 	$(BIN)/python -m tests.solve_six_mens
 
+# Broken off and started again, it goes on where it was. The last one shows what each part of tree is worth.
 strength: $(VENV)/installed
-	$(BIN)/python -m tests.playing_strength --games 200 --seed 60000
+	$(BIN)/banyan strength gomoku:size=9 --lanes 16,64 --simulations 1000 --pairs 100 --out build/strength/gomoku
+	$(BIN)/banyan strength morris --lanes 16,64 --simulations 200 --pairs 50 --out build/strength/morris
+	$(BIN)/banyan strength gomoku:size=9 --lanes 16 --total 6400 --scores-only --pairs 100 --strategies $(TREES),root --out build/strength/trees
+
+TREES := tree,tree:lane_exploration=1,tree:perturbation=0,tree:perturbation=0,anticipation=0,tree:rounds=8,perturbation=0,anticipation=0
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }

@@ -13,7 +13,21 @@ from difflib import get_close_matches
 
 import typer
 
-from cluster.commands import benchmark, check, games, match, play, search, speedup
+from cluster.commands import (
+    benchmark,
+    check,
+    experiment,
+    games,
+    match,
+    play,
+    predict,
+    resume,
+    search,
+    solve,
+    speedup,
+    strength,
+    tree,
+)
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -24,6 +38,8 @@ OPTION_OF = {
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
     "player": "PLAYER",
+    "file": "FILE",
+    "table": "TABLE",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -35,7 +51,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _group in (games, search, match, play, speedup, benchmark, check):
+_GROUPS = (
+    games,
+    search,
+    resume,
+    tree,
+    match,
+    play,
+    solve,
+    speedup,
+    strength,
+    predict,
+    benchmark,
+    experiment,
+    check,
+)
+for _group in _GROUPS:
     _group.register(app)
 
 
@@ -78,8 +109,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None
     if isinstance(error, InvalidInput):
         return _one_line(_invalid(error)), WRONG
     from cluster.coordinator import SearchFailed
-    from cluster.match import MatchFailed
-    from cluster.match_game import PlayerFailed
+    from cluster.matches.game import PlayerFailed
+    from cluster.matches.match import MatchFailed
 
     if isinstance(error, MatchFailed):
         return _one_line(f"the match failed: {error}"), FAILED

@@ -3,7 +3,7 @@
 Events go in as method calls (a job is done, lost, or failed; time is up), instructions
 come out as jobs to run. No Ray, no thread and no clock in here: elapsed time is an
 argument, so that the same code runs under a test, under a real cluster, and under a
-virtual clock.
+virtual clock. The whole state can be taken as arrays, and given back to another coordinator.
 
 What is kept in step, and how:
 - Jobs are numbered in the order in which the strategy makes them. Results are absorbed in
@@ -20,12 +20,16 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from search.job import Job, JobResult
+from search.kept import Arrays, prefixed, require, take, within, without_prefix
 from search.opening import Search
+from search.packed_results import pack_results, unpack_results
 from search.plan import JOB_S, MIN_ROUNDS
 from search.request import MAX_SIMULATIONS
 from search.result import SearchResult, result
-from search.tree import FULL, UNPROVEN, tree_bytes
+from search.tree import FULL, ROOT, UNPROVEN, tree_bytes
 
 MAX_ATTEMPTS = 5
 """A job that was lost this often takes down whatever runs it; the search gives up."""
@@ -62,8 +66,17 @@ class Counters:
     tree_full: bool = False
     lane_tree_bytes: int = 0
     """Bytes of the largest tree that a job has reported."""
+    resumed: int = 0
+    """How often the search went on from a checkpoint."""
     job_durations: Durations = field(default_factory=Durations)
     merge_durations: Durations = field(default_factory=Durations)
+
+
+_KEPT = (
+    *("simulations", "playouts", "jobs_done", "jobs_retried", "late_results"),
+    *("tree_full", "lane_tree_bytes", "resumed"),
+)
+"""The counters that a search takes along when it goes on elsewhere; durations are those of one process."""
 
 
 @dataclass
@@ -81,10 +94,11 @@ class Coordinator:
         self.search = search
         self.counters = Counters()
         self.stopped_by: str | None = None
-        self._workers = max(1, workers)
+        self.workers = max(1, workers)
+        """How many there are; only for sizes under a budget in seconds, and to be told."""
         self._stopwatch = stopwatch
         self._pending: dict[int, _Pending] = {}
-        self._early: dict[int, tuple[Job, JobResult]] = {}
+        self._early: dict[int, JobResult] = {}
         self._rate = search.game.nominal_simulations_per_s / 2
         """Simulations a second of one worker; only for sizes under a budget in seconds."""
 
@@ -111,8 +125,9 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def start(self, elapsed_s: float = 0.0) -> list[Job]:
-        """The jobs that are to be run first."""
-        return self._issue(elapsed_s)
+        """The jobs that are to be run first: in a search that goes on, those that were out, and then more."""
+        jobs = [] if self.finished else [pending.job for pending in self._pending.values()]
+        return jobs + self._issue(elapsed_s)
 
     def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
         """A result has come: the jobs that are to be run now. It is absorbed when all before it have been."""
@@ -123,10 +138,11 @@ class Coordinator:
         self.counters.job_durations.observe(done.duration_s)
         if done.simulations and done.duration_s > 0:
             self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
-        self._early[done.index] = (pending.job, done)
+        self._early[done.index] = done
         jobs: list[Job] = []
-        while not self.finished and self.search.strategy.absorbed in self._early:
-            self._absorb(*self._early.pop(self.search.strategy.absorbed))
+        strategy = self.search.strategy
+        while not self.finished and strategy.absorbed in self._early:
+            self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
             # After each result and not after all that have come: what a job is made from must
             # not depend on how many results came together.
             jobs += self._issue(elapsed_s)
@@ -158,15 +174,50 @@ class Coordinator:
         assert self.stopped_by is not None
         return result(
             self.search,
-            workers=self._workers,
+            workers=self.workers,
             executor=executor,
             simulations=self.counters.simulations,
             playouts=self.counters.playouts,
             tree_full=self.counters.tree_full,
             jobs_retried=self.counters.jobs_retried,
+            resumed=self.counters.resumed,
             elapsed_s=elapsed_s,
             stopped_by=self.stopped_by,
         )
+
+    def state(self) -> Arrays:
+        """All that the search goes on from, but for what stopped it: see `restore`."""
+        strategy = self.search.strategy
+        counters = [int(getattr(self.counters, name)) for name in _KEPT]
+        early = pack_results(list(self._early.values()), strategy.hidden)
+        return strategy.state() | prefixed("early.", early) | {"counters": np.array(counters, dtype=np.int64)}
+
+    def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
+        """Go on from a state of the same search; only before `start`.
+
+        Raises Unsound if it cannot be one, and then the coordinator is not to be used.
+        """
+        strategy, plan = self.search.strategy, self.search.plan
+        strategy.restore(arrays)
+        if plan is not None:
+            sizes = all(plan.size(index) == job.simulations for index, job in strategy.jobs.items())
+            require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
+        most_rows = max(1, self.search.context.tree_slots)
+        early = without_prefix("early.", arrays)
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden)
+        self._pending = {
+            index: _Pending(job) for index, job in strategy.jobs.items() if index not in self._early
+        }
+        counts = take(arrays, "counters", np.int64, len(_KEPT))
+        within(counts, 0, 2**62, "counters")
+        for name, count in zip(_KEPT, counts.tolist(), strict=True):
+            setattr(self.counters, name, bool(count) if name == "tree_full" else count)
+        require(
+            self.counters.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits"
+        )
+        self.stopped_by = stopped_by
+        require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
+        self.counters.resumed += not self.finished
 
     def _issue(self, elapsed_s: float) -> list[Job]:
         """Make all jobs that can be made."""
@@ -193,7 +244,7 @@ class Coordinator:
         if seconds is not None:
             # As many rounds as a search with a fixed budget has, and none that outlives the budget.
             rounds = self.search.request.rounds or MIN_ROUNDS
-            per_round = seconds * self._workers / (self.search.strategy.lanes * rounds)
+            per_round = seconds * self.workers / (self.search.strategy.lanes * rounds)
             job_s = max(SHORTEST_JOB_S, min(JOB_S, per_round, (seconds - elapsed_s) / 4))
         return min(room, max(1, round(self._rate * job_s)))
 

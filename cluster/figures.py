@@ -29,7 +29,7 @@ class Figures:
         now = session.elapsed_s
         busy = [worker.busy_s for worker in session.executor.workers]
         if not self._samples:
-            self._samples.append((0.0, 0, [0.0] * len(busy)))
+            self._samples.append((session.elapsed_before_s, session.simulations_before, [0.0] * len(busy)))
         simulations = session.coordinator.counters.simulations
         self._samples.append((now, simulations, busy))
         while len(self._samples) > 2 and self._samples[1][0] <= now - RATE_S:

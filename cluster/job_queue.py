@@ -8,6 +8,11 @@ from collections.abc import Iterable
 from cluster.executor import Task
 from search.job import GrowJob, RoundJob
 
+BUNDLE_S = 0.1
+"""A bundle's aim in seconds: 4 ms a call are 4 % of it, and a budget in seconds is overrun by less."""
+IN_FLIGHT = 2
+"""Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
+
 
 class JobQueue:
     """First come, first served, as far as caches and snapshots allow."""

@@ -6,6 +6,7 @@ put away again, however the search ends.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cluster import report, terminal
-from cluster.coordinator import Coordinator
+from cluster.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
+from cluster.coordinator import Coordinator, SearchFailed
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
-from cluster.session import Session
+from cluster.session import Observer, Session
+from games.errors import InvalidInput
 from search.engine import engine_of
 from search.opening import Search, open_search
 from search.request import SearchRequest
@@ -53,8 +56,64 @@ class Output:
     colour: bool | None
 
 
-def run_search(request: SearchRequest, place: Place, output: Output) -> int:
-    """Search and print the answer; the exit status. Raises InvalidInput, SearchFailed, ConnectionError."""
+@dataclass(frozen=True)
+class Keep:
+    """Where a search is kept, and how often."""
+
+    path: Path
+    every_s: float | None
+    """None: as often as `Keeper` does."""
+
+    @staticmethod
+    def of(path: Path | None, every_s: float | None) -> Keep | None:
+        """What two options say. Raises InvalidInput (checkpoint_every) for the second without the first."""
+        if path is not None:
+            return Keep(path, every_s)
+        if every_s is not None:
+            raise InvalidInput("checkpoint_every", every_s, "nothing without --checkpoint FILE")
+        return None
+
+
+def run_search(
+    request: SearchRequest,
+    place: Place,
+    output: Output,
+    show: Callable[[Search, SearchResult, Output], None] | None = None,
+    keep: Keep | None = None,
+) -> int:
+    """Search and show the answer, as `print_result` does or in another way; the exit status.
+
+    Raises InvalidInput, SearchFailed, ConnectionError.
+    """
+
+    def begin() -> Opened:
+        if keep is not None:
+            refuse_unfinished(keep.path)
+        return Opened(Coordinator(open_search(request), 1))
+
+    return _run(begin, place, output, show or print_result, keep)
+
+
+def resume_search(path: Path, place: Place, output: Output, every_s: float | None = None) -> int:
+    """Go on with a search from its checkpoint, and keep it there; as `run_search`."""
+
+    def begin() -> Opened:
+        checkpoint = read_checkpoint(path)
+        for line in checkpoint.warnings:
+            warn(line, output)
+        return checkpoint.open()
+
+    return _run(begin, place, output, print_result, Keep(path, every_s))
+
+
+def _run(
+    begin: Callable[[], Opened],
+    place: Place,
+    output: Output,
+    show: Callable[[Search, SearchResult, Output], None],
+    keep: Keep | None,
+) -> int:
+    """Run a search from where ``begin`` opens it, and keep it in a file if that is wanted."""
     errors = terminal.stderr_console(output.colour)
     interruption = Interruption()
     interruption.install()
@@ -66,22 +125,51 @@ def run_search(request: SearchRequest, place: Place, output: Output) -> int:
 
                 metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
                 stack.callback(metrics.close)
-            search = open_search(request)
+            opened = begin()
+            coordinator, search = opened.coordinator, opened.coordinator.search
+            keeper = None
+            # Of a search that is over there is but the answer to show.
+            if keep is not None and not coordinator.finished:
+                keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
+                keeper.begin(opened)
             with starting(errors, place):
                 executor = _open_executor(search, place, interruption, stack, errors)
-            session = Session(Coordinator(search, executor.num_workers), executor)
+            coordinator.workers = executor.num_workers
+            session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
             interruption.watch(session)
             if metrics is not None:
                 metrics.watch(session)
-            with Progress(errors, request, enabled=output.progress) as progress:
-                result = session.run(observers=(progress,))
-            print_result(search, result, output)
+            with Progress(errors, search.request, enabled=output.progress) as progress:
+                result = run_session(session, (progress,), keeper)
+            show(search, result, output)
+            if result.stopped_by == "cancelled" and keeper is not None:
+                errors.print(f"banyan: interrupted; {_how_to_go_on(keeper)}", soft_wrap=True, highlight=False)
             return INTERRUPTED if result.stopped_by == "cancelled" else 0
     except KeyboardInterrupt:
         errors.print(BEFORE_THE_SEARCH)
         return INTERRUPTED
     finally:
         interruption.uninstall()
+
+
+def run_session(session: Session, observers: tuple[Observer, ...], keeper: Keeper | None) -> SearchResult:
+    """Run to the end. A search that fails is kept as far as it has come: what failed it may be mended."""
+    if keeper is None:
+        return session.run(observers)
+    try:
+        return session.run((*observers, keeper))
+    except (SearchFailed, ConnectionError) as error:
+        keeper.keep(session)
+        raise type(error)(f"{error}; {_how_to_go_on(keeper)}") from error
+
+
+def _how_to_go_on(keeper: Keeper) -> str:
+    return f"to go on: banyan resume {shlex.quote(str(keeper.path))}"
+
+
+def warn(line: str, output: Output) -> None:
+    """A warning on standard error."""
+    terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow", soft_wrap=True)
 
 
 def print_result(search: Search, result: SearchResult, output: Output) -> None:
@@ -104,9 +192,7 @@ def print_result(search: Search, result: SearchResult, output: Output) -> None:
         console.print()
         console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))
     for line in report.warnings(result, search.request.memory_mb):
-        terminal.stderr_console(output.colour).print(
-            f"banyan: warning: {line}", style="yellow", soft_wrap=True
-        )
+        warn(line, output)
 
 
 def start_executor(

@@ -40,7 +40,7 @@ from cluster.executor import (
     TaskWorker,
     WorkerStatus,
 )
-from cluster.job_queue import JobQueue
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
 from cluster.ray_address import check_address
 from cluster.ray_slots import Bundle, Process, Slot
 from games.errors import InvalidInput
@@ -59,10 +59,6 @@ import ray
 import ray.exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-BUNDLE_S = 0.1
-"""A bundle's aim in seconds: 4 ms a call are 4 % of it, and a budget in seconds is overrun by less."""
-IN_FLIGHT = 2
-"""Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
 READY_S = 120.0
 """How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
 START_S = 10.0
@@ -132,6 +128,8 @@ class RayExecutor:
         self._queue = JobQueue()
         self._published: dict[int, Any] = {}
         self._context_ref: Any = None
+        self.calls = 0
+        """Bundles sent since the beginning."""
 
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay, idle."""
@@ -244,6 +242,7 @@ class RayExecutor:
                 self._published[key] = ray.put(first.snapshot.statistics)
             snapshot_ref = self._published[key]
         ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
+        self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._set_deadline(process)
         slot.status.state = "busy"

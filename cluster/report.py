@@ -75,6 +75,11 @@ def warnings(result: SearchResult, memory_mb: int) -> list[str]:
     return lines
 
 
+def resumed(result: SearchResult) -> str:
+    """How often the search went on from a checkpoint, if it did."""
+    return f", resumed {result.resumed} time{'s' * (result.resumed != 1)}" if result.resumed else ""
+
+
 def facts(result: SearchResult) -> list[tuple[str, str]]:
     """Name and text of what is known about the answer and how it was found."""
     answer = result.answer
@@ -88,7 +93,7 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
         ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
         ("rate", terminal.rate(rate)),
         ("search", f"{result.strategy}, {result.lanes} lanes, seed {result.seed}"),
-        ("ran on", f"{workers}, {result.executor}"),
+        ("ran on", f"{workers}, {result.executor}{resumed(result)}"),
         ("tree", f"{terminal.count(result.tree_nodes)} nodes"),
         ("stopped by", result.stopped_by),
         ("digest", result.digest[:DIGEST_SHOWN]),

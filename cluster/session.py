@@ -31,7 +31,12 @@ class Session:
     coordinator: Coordinator
     executor: Executor
     clock: Callable[[], float] = time.monotonic
+    elapsed_before_s: float = 0.0
+    """What the search had taken when it was interrupted: it goes on from there."""
+    simulations_before: int = 0
+    """Likewise, once it runs: the simulations that it had."""
     started_s: float = 0.0
+    """As if it had run without a break."""
     finished_s: float | None = None
     cancelled: bool = False
     failed: bool = False
@@ -59,9 +64,10 @@ class Session:
     def run(self, observers: tuple[Observer, ...] = ()) -> SearchResult:
         """Run to the end; raises SearchFailed. The executor is left open for the next search."""
         coordinator, executor = self.coordinator, self.executor
-        self.started_s = self.clock()
+        self.started_s = self.clock() - self.elapsed_before_s
+        self.simulations_before = coordinator.counters.simulations
         try:
-            executor.submit(coordinator.start())
+            executor.submit(coordinator.start(self.elapsed_s))
             while not coordinator.finished:
                 for event in executor.wait(self._patience()):
                     if isinstance(event, JobDone):

@@ -8,16 +8,18 @@ from functools import lru_cache
 from games import openspiel, own
 from games.battleship import Battleship
 from games.errors import InvalidInput
+from games.explicit_tree import ExplicitTree
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
 from games.morris import Morris
-from games.spec import OPENSPIEL, Spec, is_path, parse_game_spec
+from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "battleship": Battleship.from_spec,
+    EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
     "morris": Morris.from_spec,

@@ -77,12 +77,24 @@ class Solution:
 
         Raises InvalidInput (field ``position``) for a position that was not reached.
         """
-        return int(self._values[self._place_of(state)])
+        return int(self._values[self.place_of(state)])
 
     def plies_of(self, state: State) -> int | None:
         """The plies to the end if the winner hurries and the loser delays; None in a draw."""
-        place = self._place_of(state)
+        place = self.place_of(state)
         return None if self._values[place] == 0 else int(self._plies[place])
+
+    def place_of(self, state: State) -> int:
+        """The position's place in the order of discovery, from 0: another name for it.
+
+        Raises InvalidInput (field ``position``) for a position that was not reached.
+        """
+        place = self._index.find(state)
+        if place is None:
+            text = self.game.format_position(state)
+            start = self.game.format_position(self.start)
+            raise InvalidInput("position", text, f"a position that can be reached from {start}")
+        return place
 
     def outcomes(self, state: State) -> list[Outcome]:
         """What each legal move leads to, in ascending order of moves; none if the game is over."""
@@ -105,25 +117,23 @@ class Solution:
             self._index.write_position(key, state)
             yield state
 
-    def _place_of(self, state: State) -> int:
-        place = self._index.find(state)
-        if place is None:
-            text = self.game.format_position(state)
-            start = self.game.format_position(self.start)
-            raise InvalidInput("position", text, f"a position that can be reached from {start}")
-        return place
 
-
-def solve(game: Game, start: State, max_positions: int = 100_000_000) -> Solution:
+def solve(
+    game: Game,
+    start: State,
+    max_positions: int = 100_000_000,
+    report: Callable[[int, int], None] | None = None,
+) -> Solution:
     """Value every position that can be reached from ``start``; a return counts by its sign.
 
+    ``report`` is called now and then with the positions whose moves are known and those that are found.
     Raises InvalidInput for a game without ``pack`` and ``unpack`` (field ``game``), and when there
     are more positions than ``max_positions`` (field ``max_positions``).
     """
     if game.rules.pack is None or game.rules.unpack is None:
         raise InvalidInput("game", game.spec, "a game whose positions can be packed into numbers")
     index = _Index(game)
-    graph = _explore(game, start, index, max_positions)
+    graph = _explore(game, start, index, max_positions, report)
     offsets = np.zeros(index.num_keys + 1, dtype=np.int64)
     for edges in graph.edges:
         count_sources(edges, offsets)
@@ -185,7 +195,13 @@ class _Index:
         self.num_keys = add_keys(new, places, self.keys, self.num_keys, self.table)
 
 
-def _explore(game: Game, start: State, index: _Index, max_positions: int) -> _Graph:
+def _explore(
+    game: Game,
+    start: State,
+    index: _Index,
+    max_positions: int,
+    report: Callable[[int, int], None] | None,
+) -> _Graph:
     """Breadth first from ``start``: a block of positions at a time, until none brings a new one."""
     size = max(1, BLOCK // game.max_moves)
     successors = np.empty(size * game.max_moves, dtype=np.uint64)
@@ -207,6 +223,8 @@ def _explore(game: Game, start: State, index: _Index, max_positions: int) -> _Gr
         blocks.append((values, movers, num_moves))
         edges.append(places[:total].copy())
         done += len(keys)
+        if report is not None:
+            report(done, index.num_keys)
     all_values, all_movers, all_num_moves = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
     return _Graph(all_values, all_movers, all_num_moves, edges)
 

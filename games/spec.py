@@ -10,7 +10,9 @@ from typing import Any
 
 from games.errors import InvalidInput
 
-OPENSPIEL = "openspiel"
+OPENSPIEL, EXPLICIT = "openspiel", "explicit"
+TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree"}
+"""Names after whose colon everything is one option's text."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 
@@ -50,11 +52,12 @@ def parse_spec(text: str, field: str) -> Spec:
 def parse_game_spec(text: str) -> Spec:
     """Read the spec of a game, as `parse_spec` does (field ``game``).
 
-    After ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``.
+    After ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``; after
+    ``explicit:`` it is a tree, the option ``tree``.
     """
     name, colon, rest = text.strip().partition(":")
-    if name == OPENSPIEL and (rest or not colon):
-        return Spec(name, {"game": rest} if rest else {})
+    if name in TEXT_OF and (rest or not colon):
+        return Spec(name, {TEXT_OF[name]: rest} if rest else {})
     return parse_spec(text, "game")
 
 

@@ -12,7 +12,7 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import alphabeta, flat, heuristics, kernel, playouts, widening
+from search import alphabeta, flat, heuristics, information_sets, kernel, playouts, widening
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
@@ -24,6 +24,7 @@ _GENERIC = (
     playouts.winning_move,
     heuristics.note_heuristic,
     widening.best_untried,
+    information_sets.deal,
     kernel.descend,
     kernel.value_of_leaf,
     kernel.simulate,
@@ -87,6 +88,7 @@ class Engine:
             state=np.zeros_like(self.game.initial_state()),
             leaf_state=np.zeros_like(self.game.initial_state()),
             moves=np.zeros(self.game.max_moves, dtype=np.uint16),
+            used=np.zeros(self.game.max_moves + 1, dtype=np.int64),
             slot_of=np.zeros(65_536 if self.hidden else 1, dtype=np.uint16),
             draw=np.zeros(2, dtype=np.uint64),
             nodes=np.zeros(plies, dtype=np.int32),
@@ -148,6 +150,7 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
     """What the kernels' globals stand for, beside the game's own rules."""
     bound: dict[str, Any] = {
         "WIDENED": features.widened,
+        "PAIRED": features.paired,
         "EVALUATED": features.evaluated,
         "DECISIVE": features.decisive,
     }

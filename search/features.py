@@ -19,7 +19,8 @@ class Features(NamedTuple):
     """Steered, with players in playouts who look ahead by minimax."""
     widened: bool = False
     """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
-
+    paired: bool = False
+    """Hidden, with each determinization searched by several moves of the root (information_sets.py)."""
     evaluated: bool = False
     """Nodes keep what the game's evaluation says of them (search/heuristics.py)."""
     decisive: bool = False
@@ -28,5 +29,5 @@ class Features(NamedTuple):
 
 PLAIN = Features()
 
-WIDENED = EVALUATED = DECISIVE = False
-"""Features.widened, evaluated and decisive as the kernels see them; `search.engine` binds them."""
+WIDENED = PAIRED = EVALUATED = DECISIVE = False
+"""Features.widened and the like as the kernels see them; `search.engine` binds them."""

@@ -10,19 +10,29 @@ asks how often i was available when its parent was visited, not how often the pa
 
 What the rules reveal (the answer to a shot) is a move too: there is one legal one in each
 determinization, and the tree branches on it.
+
+What a move is worth hangs more on the deal than on the move. So a search may be ``paired``: a few moves of
+the root, the best ones by their scores, search each determinization one after the other, and what the
+deal does for all of them does not tell them apart (common random numbers).
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rules import Moves
+from games.rng import Stream
+from games.rules import Moves, State
+from games.unbound import determinize
 from search.selection import Knobs, inverse_sqrt, sqrt_log
-from search.tree import Tree, num_children
+from search.tree import ROOT, Tree, num_children
+
+if TYPE_CHECKING:
+    from search.kernel import Workspace
 
 NO_SLOT = -1
 
@@ -84,3 +94,34 @@ def best_available(
     for slot in range(count):
         slots[tree.move[first + slot]] = 0
     return best_slot, best_score, num_untried  # type: ignore[return-value]
+
+
+@njit
+def unused(used: npt.NDArray[np.int64], moves: Moves, num_legal: int) -> int:
+    """Bring the legal moves that are not among the used[0] ones after used[0] to the front; returns how many.
+
+    If that were none, all stay.
+    """
+    count = 0
+    for i in range(num_legal):
+        move = np.int64(moves[i])
+        new = True
+        for k in range(1, used[0] + 1):
+            new &= used[k] != move
+        if new:
+            moves[count] = moves[i]
+            count += 1
+    return count if count > 0 else num_legal
+
+
+def deal(tree: Tree, knobs: Knobs, root_state: State, done: int, stream: Stream, work: Workspace) -> None:
+    """Generic: write the next simulation's determinization into work.state.
+
+    A new one when as many moves of the root as it should, or as there are, have searched the last one.
+    """
+    num_used = work.used[0]
+    if done == 0 or num_used == knobs.paired or num_used >= num_children(tree, ROOT):
+        work.used[0] = 0
+        determinize(root_state, work.leaf_state, stream)
+    for i in range(len(work.state)):
+        work.state[i] = work.leaf_state[i]

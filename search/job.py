@@ -57,16 +57,30 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
+class LaneTree:
+    """root: a lane's tree as it was after so many pieces; a cache, like what workers keep."""
+
+    pieces: int
+    data: bytes
+    """Squeezed: search/npz.py, search/packed_tree.py."""
+
+
+@dataclass(frozen=True, eq=False)
 class GrowJob:
     """root: one more piece of a lane's own tree.
 
     ``sizes`` are the simulations of all pieces of the lane up to this one. A worker that has
-    the lane's tree at hand makes the last piece only; any other makes them all again.
+    the lane's tree at hand makes the last piece only; any other makes them all again, or those
+    that ``begin`` lacks.
     """
 
     index: int
     lane: int
     sizes: tuple[int, ...]
+    begin: LaneTree | None = None
+    """The lane's tree as a checkpoint had it, for the first jobs of a search that goes on."""
+    hand_in: bool = False
+    """Whether the result is to bring the lane's tree, for a checkpoint."""
 
     @property
     def simulations(self) -> int:
@@ -124,3 +138,5 @@ class JobResult:
     tree_full: bool
     duration_s: float
     """Time in the kernel and around it, on the worker."""
+    tree: LaneTree | None = None
+    """root: the lane's tree, if it was to be handed in."""

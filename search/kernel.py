@@ -32,9 +32,9 @@ from games.unbound import (
     returns,
 )
 from search.alphabeta import Frames
-from search.features import DECISIVE, EVALUATED, WIDENED
+from search.features import DECISIVE, EVALUATED, PAIRED, WIDENED
 from search.heuristics import note_heuristic
-from search.information_sets import best_available
+from search.information_sets import best_available, deal, unused
 from search.playouts import leaf_playout, winning_move
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
@@ -67,6 +67,8 @@ class Workspace(NamedTuple):
     """[max_moves]"""
     slot_of: npt.NDArray[np.uint16]
     """[65,536] with hidden information: by move, the slot of a node's child + 1; all zero between uses."""
+    used: npt.NDArray[np.int64]
+    """[max_moves + 1] how many of the root's moves have searched this determinization, and which."""
     draw: npt.NDArray[np.uint64]
     """[2] the random stream of a leaf's determinization."""
     nodes: npt.NDArray[np.int32]
@@ -131,14 +133,28 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
         slot = -1
         if HIDDEN:
             num_legal = legal_moves(state, work.moves)
+            num_used = 0
+            if PAIRED and depth == 0:
+                num_used = work.used[0]
+                num_legal = unused(work.used, work.moves, num_legal)
             slot, score, num_untried = best_available(
                 tree, knobs, node, player, visits, work.moves, num_legal, work.slot_of
             )
-            if num_untried > 0 and score < knobs.first_play_urgency:
+            # Of the children only those count that are legal here: an answer always comes in.
+            full = (
+                WIDENED
+                and slot >= 0
+                and num_legal - num_untried + num_used
+                >= allowed(knobs, np.int64(tree.visits[node]) + tree.unobserved[node])
+            )
+            if num_untried > 0 and score < knobs.first_play_urgency and not full:
                 if visits == 0:
                     return np.int64(depth)  # type: ignore[return-value]
                 count = shape & COUNT_MASK
-                move = _own_share(tree, knobs, node, work.moves, num_untried, stream)
+                if WIDENED:
+                    move = best_untried(tree, node, state, work.moves, num_untried, stream)
+                else:
+                    move = _own_share(tree, knobs, node, work.moves, num_untried, stream)
                 child = add_child(tree, node, move)
                 if child != NO_BLOCK:
                     tree.available[child] = visits
@@ -212,8 +228,14 @@ def simulate(
     for done in range(simulations):
         if proof(tree, ROOT) != UNPROVEN:
             return done
-        determinize(root_state, work.state, stream)
+        if PAIRED:
+            deal(tree, knobs, root_state, done, stream, work)
+        else:
+            determinize(root_state, work.state, stream)
         depth = descend(tree, knobs, 1, work, stream)
+        if PAIRED and depth > 0:
+            work.used[0] += 1
+            work.used[work.used[0]] = tree.move[work.nodes[1]]
         if EVALUATED:
             note_heuristic(tree, knobs, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, knobs, work.nodes[depth], work, stream)
@@ -237,6 +259,8 @@ def look_ahead(
     A lane begins with the visits that the lanes before it are making at the same time. Tree,
     stream and workspace are modified in place; the tree gains no node.
     """
+    if PAIRED:
+        work.used[0] = 0
     for _ in range(visits):
         determinize(root_state, work.state, stream)
         depth = descend(tree, knobs, 0, work, stream)

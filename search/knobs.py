@@ -37,6 +37,7 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
         implicit=request.implicit_minimax,
         bias=request.bias * exploration_scale,
         widening=request.widening or 0,
+        paired=request.paired,
         playout_plies=NO_CUT if request.playout_plies is None else request.playout_plies,
         first_policy=POLICIES[request.policies[0]],
         second_policy=POLICIES[request.policies[1]],

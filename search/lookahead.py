@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from games.game import Game, State
 from games.rules import Evaluator
 from games.specialise import specialise
 from search import alphabeta
-from search.alphabeta import CUTS, LEAVES, MAX_DEPTH, NO_MOVE, POSITIONS, UNFINISHED, Frames, Limits
+from search.alphabeta import CUTS, LEAVES, MAX_DEPTH, NO_MOVE, PLY, POSITIONS, UNFINISHED, Frames, Limits
 
 _GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
 AFFORDABLE = 10_000
@@ -43,12 +45,28 @@ class Foresight:
     """Whether every line was searched to the end of the game or cut: a deeper search finds the same."""
 
 
+class Visit(NamedTuple):
+    """A position that a search comes to."""
+
+    ply: int
+    """From the root, which is 0."""
+    move: int
+    """That led to it; `NO_MOVE` at the root."""
+    alpha: float
+    """When it is opened, what the first player has for certain..."""
+    beta: float
+    """...and what the second player can hold it to; both of a leaf are not asked for."""
+    moves: tuple[int, ...]
+    """In the order in which they are searched; none of a leaf."""
+
+
 class Lookahead:
     """Searches of one game with one evaluator; scratch memory is kept between them."""
 
     def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
         extra = {} if evaluator is None else {"evaluate": evaluator.rule}
         functions = specialise(_GENERIC, game, extra)
+        self._evaluate = None if evaluator is None else evaluator.rule
         self._begin, self._advance = functions["begin"], functions["advance"]
         self._count_tree = functions["count_tree"]
         self._game = game
@@ -75,6 +93,32 @@ class Lookahead:
         while not self._advance(limits, 2**40, frames):
             pass
         return self._found(limits, frames)
+
+    def watch(self, state: State, limits: Limits) -> Iterator[Visit]:
+        """`search`, and each position as it is visited; nothing else may be searched meanwhile."""
+        frames = self._frames_for(limits.depth)
+        frames.expected[0] = NO_MOVE
+        self._begin(state, limits, frames)
+        tried = [0] * (limits.depth + 1)
+        yield self._visit(0, NO_MOVE, frames)
+        leaves = 0
+        while not self._advance(limits, 1, frames):
+            is_leaf = int(frames.counts[LEAVES]) > leaves
+            leaves = int(frames.counts[LEAVES])
+            ply = int(frames.counts[PLY]) + is_leaf
+            move = int(frames.moves[ply - 1, tried[ply - 1]])
+            tried[ply - 1] += 1
+            tried[ply] = 0
+            if is_leaf:
+                yield Visit(ply, move, -math.inf, math.inf, ())
+            else:
+                yield self._visit(ply, move, frames)
+
+    def value_of_leaf(self, state: State) -> float:
+        """What a leaf counts before it is made a little less for its distance: see search/alphabeta.py."""
+        if self._game.calls.is_terminal(state) and not self._evaluates_finished:
+            return float(self._game.calls.returns(state))
+        return 0.0 if self._evaluate is None else float(self._evaluate(state))
 
     def deepen(self, state: State, limits: Limits, seconds: float) -> Foresight:
         """Search to depth 1, 2, ... up to the limits' for so much CPU time of this thread.
@@ -133,6 +177,11 @@ class Lookahead:
             complete=int(frames.counts[UNFINISHED]) == 0,
         )
 
+    def _visit(self, ply: int, move: int, frames: Frames) -> Visit:
+        """An opened position."""
+        moves = frames.moves[ply, : frames.num_moves[ply]].tolist()
+        return Visit(ply, move, float(frames.alphas[ply]), float(frames.betas[ply]), tuple(moves))
+
     def _frames_for(self, depth: int) -> Frames:
         if self._frames is None or len(self._frames.states) <= depth:
             self._frames = new_frames(self._game, depth)
@@ -179,4 +228,4 @@ def new_frames(game: Game, depth: int) -> Frames:
     )
 
 
-__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "lookahead_of", "new_frames"]
+__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "Visit", "lookahead_of", "new_frames"]

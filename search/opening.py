@@ -51,22 +51,30 @@ def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]
     return game.canonical(state)
 
 
-def open_search(request: SearchRequest, *, files: bool = True) -> Search:
+def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
+    """The same; raises InvalidInput (moves, position) if the game is over there."""
+    state = root_position(request, game)
+    if game.calls.is_terminal(state):
+        field = "moves" if request.moves else "position"
+        value = " ".join(request.moves) if request.moves else request.position
+        raise InvalidInput(field, value, "a position in which the game is not over")
+    return state
+
+
+def open_search(request: SearchRequest, *, files: bool = True, source: str | None = None) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    A game file is run when it is loaded: who searches for others opens without ``files``, and a request
-    that names one is refused before any file is touched.
+    ``source`` is the text of the game file that the request names, if it is not to be read here. A game
+    file is run when it is loaded: who searches for others opens without ``files``, and a request that
+    names one is refused before any file is touched.
 
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
-    source = games.source_of_spec(request.game, files=files)
+    if source is None:
+        source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
-    root_state = root_position(request, game)
-    if game.calls.is_terminal(root_state):
-        field = "moves" if request.moves else "position"
-        value = " ".join(request.moves) if request.moves else request.position
-        raise InvalidInput(field, value, "a position in which the game is not over")
+    root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
     opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source)
@@ -118,10 +126,18 @@ def open_view(
 
 def _treatment(request: SearchRequest, game: Game) -> str:
     """Context.hidden; refuses what makes no sense where something is hidden."""
+    if request.paired > 1 and (
+        not game.hidden_information
+        or request.hidden_information != "ismcts"
+        or request.strategy == "leaf"
+        or request.paired > game.max_moves
+    ):
+        accepted = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
+        raise InvalidInput("paired", request.paired, accepted)
     if not game.hidden_information:
         return ""
     if request.hidden_information == "ismcts":
-        for field in ("implicit_minimax", "bias", "decisive", "widening"):
+        for field in ("implicit_minimax", "bias", "decisive"):
             if getattr(request, field):
                 raise InvalidInput(
                     field,

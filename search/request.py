@@ -68,6 +68,9 @@ class SearchRequest:
     """Whether a move that wins at once is the only one that a node tries."""
     widening: int | None = None
     """Progressive unpruning: the moves that a node begins with, by the game's priority; None: all."""
+    paired: int = 1
+    """Where something is hidden: how many of the root's moves search each determinization, so that
+    they are compared by what the same deals made of them."""
     playout_plies: int | None = None
     """Plies after which a playout is cut and its position evaluated; None: it runs to the end."""
     playout_policy: str = "random"
@@ -108,6 +111,7 @@ class SearchRequest:
         _one_of("exploration_scale", self.exploration_scale or "fixed", EXPLORATION_SCALES)
         _one_of("playout_policy", self.playout_policy, PLAYOUT_POLICIES)
         _whole("widening", self.widening, 1, 4095)
+        _whole("paired", self.paired, 1, 4095)
         _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
         _whole("staleness", self.staleness, 0, 1000)
@@ -160,6 +164,7 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         steered=steered,
         thinking=thinking,
         widened=request.widening is not None,
+        paired=hidden == "ismcts" and request.paired > 1,
         evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
         decisive=request.decisive,
     )

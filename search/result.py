@@ -55,7 +55,10 @@ class SearchResult:
     tree_full: bool
     jobs: int
     jobs_retried: int
+    resumed: int
+    """How often the search went on from a checkpoint."""
     elapsed_s: float
+    """Of all its parts, as far as checkpoints know of them."""
     stopped_by: str
     digest: str
 
@@ -84,6 +87,7 @@ class SearchResult:
             "tree_full": self.tree_full,
             "jobs": self.jobs,
             "jobs_retried": self.jobs_retried,
+            "resumed": self.resumed,
             "elapsed_s": round(self.elapsed_s, 6),
             "simulations_per_s": round(self.simulations / self.elapsed_s, 1) if self.elapsed_s > 0 else None,
             "stopped_by": self.stopped_by,
@@ -126,6 +130,7 @@ def result(
     playouts: int,
     tree_full: bool,
     jobs_retried: int,
+    resumed: int,
     elapsed_s: float,
     stopped_by: str,
 ) -> SearchResult:
@@ -148,6 +153,7 @@ def result(
         tree_full=tree_full,
         jobs=strategy.absorbed,
         jobs_retried=jobs_retried,
+        resumed=resumed,
         elapsed_s=elapsed_s,
         stopped_by=stopped_by,
         digest=digest(strategy.tree),

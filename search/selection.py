@@ -60,6 +60,8 @@ class Knobs(NamedTuple):
     """Progressive bias: b."""
     widening: int
     """Progressive unpruning (search/widening.py): the moves that a node begins with."""
+    paired: int
+    """Hidden information: the root's moves that search each determinization, one after the other."""
     playout_plies: int
     """Steered playouts (search/playouts.py): the plies after which they are cut."""
     first_policy: int

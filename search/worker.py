@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,10 +19,14 @@ from search.job import (
     GrowJob,
     Job,
     JobResult,
+    LaneTree,
     LeafJob,
     RoundJob,
 )
+from search.kept import Unsound
 from search.knobs import knobs_of
+from search.npz import BadArchive, squeeze, unsqueeze
+from search.packed_tree import pack, unpack
 from search.playouts import PLAYOUTS
 from search.statistics import Statistics, increments, restore, snapshot
 from search.tree import FULL, NODES, Tree, tree_bytes
@@ -72,8 +77,7 @@ class Worker:
         last = len(job.sizes) - 1
         lane = self._lanes.get(job.lane)
         if lane is None or lane.pieces != last:
-            lane = _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
-            self._lanes[job.lane] = lane
+            lane = self._lanes[job.lane] = _begun(engine, context, job)
         work = engine.new_workspace()
         knobs = knobs_of(context)
         root_state = engine.lane_root(context, job.lane)
@@ -86,7 +90,10 @@ class Worker:
             done = engine.simulate(lane.tree, knobs, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
-        return _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
+        result = _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
+        if not job.hand_in:
+            return result
+        return replace(result, tree=LaneTree(lane.pieces, squeeze(pack(lane.tree))))
 
     def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
         if self._arena is None:
@@ -108,6 +115,16 @@ class Worker:
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
         added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+
+def _begun(engine: Engine, context: Context, job: GrowJob) -> _Lane:
+    """The lane's tree as the job brings it, or else empty."""
+    if job.begin is not None and job.begin.pieces < len(job.sizes):
+        tree = engine.new_tree(context.tree_slots)
+        with suppress(BadArchive, Unsound):
+            unpack(tree, unsqueeze(job.begin.data))
+            return _Lane(tree, job.begin.pieces, engine.lone_root())
+    return _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
 
 
 def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:

@@ -2,11 +2,14 @@
 
     python -m tests.battleship_shooters --games 2000 --samples 1000
     python -m tests.battleship_shooters --shooters greedy ahead --games 500
+    python -m tests.battleship_shooters --shooters search --games 2000 --simulations 1000
+    python -m tests.battleship_shooters --shooters density uct:playout_plies=0,simulations=300 --games 200
 
 The standard fleet, placed uniformly, touching allowed, sunk ships announced. All shooters meet the
 same fleets, so the difference from the shooter before is printed too, over pairs of games. They are
 players (search/players/shooters.py) and see what a search sees, Game.observation: ``greedy`` is
-``posterior``, and ``ahead`` the same with a width.
+``posterior``, ``ahead`` the same with a width, and ``search`` is ``uct:preset=best``; any other
+name is a player's spec.
 """
 
 from __future__ import annotations
@@ -46,16 +49,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = ["random", "hunt", "parity", "density", "greedy", "ahead"]
-    parser.add_argument("--shooters", nargs="+", choices=names, default=names[:-1])
+    names = ["random", "hunt", "parity", "density", "greedy"]
+    parser.add_argument("--shooters", nargs="+", default=names)
     parser.add_argument("--games", type=int, default=2000)
     parser.add_argument("--samples", type=int, default=1000, help="fleets drawn for each shot")
     parser.add_argument("--width", type=int, default=6, help="cells that `ahead` compares")
+    parser.add_argument("--simulations", type=int, default=1000, help="of `search` for each shot")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     specs = {
         "greedy": f"posterior:samples={given.samples}",
         "ahead": f"posterior:samples={given.samples},width={given.width}",
+        "search": f"uct:preset=best,simulations={given.simulations}",
     }
     before: npt.NDArray[np.int64] | None = None
     for name in given.shooters:

@@ -9,10 +9,13 @@ import typer
 
 from cluster.commands.options import (
     OUTPUT,
-    PLACE,
+    AddressOption,
+    ExecutorOption,
     GameArgument,
+    GameTimeoutOption,
     JsonOption,
     NoColorOption,
+    WorkersOption,
     colour_wanted,
 )
 
@@ -93,36 +96,10 @@ def match(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    workers: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE
-        ),
-    ] = "auto",
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="ray|inline",
-            help="Ray, or this process alone, which starts quicker.",
-            rich_help_panel=PLACE,
-        ),
-    ] = "ray",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (or auto); otherwise Ray is started here.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    job_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="How long a game may take before its worker counts as hung (3600).",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
+    workers: WorkersOption = "auto",
+    executor: ExecutorOption = "ray",
+    address: AddressOption = None,
+    job_timeout: GameTimeoutOption = None,
     progress: Annotated[
         bool,
         typer.Option(
@@ -135,9 +112,9 @@ def match(
     no_color: NoColorOption = False,
 ) -> int:
     """Play two players against each other: pairs of games from one opening with sides swapped."""
-    from cluster.commands.search import parse_workers
+    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
-    from cluster.match_launch import MatchRequest, run_match
+    from cluster.matches.launch import MatchRequest, run_match
 
     request = MatchRequest(game, a, b, games, seed, opening_plies, openings, sprt, scoring)
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")

@@ -33,6 +33,66 @@ PositionOption = Annotated[
         rich_help_panel=POSITION,
     ),
 ]
+WorkersOption = Annotated[
+    str,
+    typer.Option(metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE),
+]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ray|inline",
+        help="Ray, or this process alone, which starts quicker.",
+        rich_help_panel=PLACE,
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="A running Ray cluster (or auto); otherwise Ray is started here.",
+        rich_help_panel=PLACE,
+    ),
+]
+GameTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--job-timeout",
+        metavar="S",
+        help="How long a game may take before its worker counts as hung (3600).",
+        rich_help_panel=PLACE,
+    ),
+]
+JobTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="How long a job may take before its worker counts as hung (30).",
+        rich_help_panel=PLACE,
+    ),
+]
+CheckpointEveryOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="Write the checkpoint so often (60), and when the search ends or is interrupted.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+MetricsPortOption = Annotated[
+    int | None,
+    typer.Option(metavar="PORT", help="Serve Prometheus metrics while it runs.", rich_help_panel=OUTPUT),
+]
+MetricsHostOption = Annotated[
+    str, typer.Option(metavar="HOST", help="Where to serve them.", rich_help_panel=OUTPUT)
+]
+ProgressOption = Annotated[
+    bool,
+    typer.Option(
+        "--progress/--no-progress",
+        help="Show how it goes, on standard error: live on a terminal, else a line a second.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print JSON on standard output, and nothing else.", rich_help_panel=OUTPUT),

@@ -2,322 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from cluster.commands.options import (
-    ALGORITHM,
-    BUDGET,
-    OUTPUT,
-    PLACE,
-    GameArgument,
-    JsonOption,
-    MovesOption,
-    NoColorOption,
-    PositionOption,
-    colour_wanted,
-)
+from cluster.commands.options import OUTPUT, CheckpointEveryOption
+from cluster.commands.search_options import Asked, with_search_options
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("search")(search)
+    app.command("search")(with_search_options(search))
 
 
 def search(
-    game: GameArgument,
-    moves: MovesOption = None,
-    position: PositionOption = None,
-    simulations: Annotated[
-        int | None,
+    asked: Asked,
+    checkpoint: Annotated[
+        Path | None,
         typer.Option(
-            metavar="N",
-            help="Exactly so many simulations: with the same seed the same answer, on any number of workers.",
-            rich_help_panel=BUDGET,
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="So long. 5 s where no budget is given.", rich_help_panel=BUDGET),
-    ] = None,
-    memory: Annotated[
-        int | None,
-        typer.Option(
-            metavar="MB",
-            help="The most that the trees of one process take (1024). As the only budget: until it is used.",
-            rich_help_panel=BUDGET,
-        ),
-    ] = None,
-    strategy: Annotated[
-        str,
-        typer.Option(
-            metavar="root|tree|leaf",
-            help="What is shared: results at the end (root), the top of the tree in rounds (tree), "
-            "or one tree whose leaves are played elsewhere (leaf).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = "tree",
-    lanes: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Logical streams of the search, whatever the number of workers.",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = 16,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Of all that is random.", rich_help_panel=ALGORITHM)
-    ] = 0,
-    exploration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="C",
-            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    exploration_scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="fixed|spread",
-            help="spread: C times the standard deviation of what leaves are worth (if playouts are cut).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    fpu: Annotated[
-        float | None,
-        typer.Option(
-            metavar="Q",
-            help="First-play urgency: the value at which an untried move competes (inf: try all first).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    implicit_minimax: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A",
-            help="root: the share of the minimax of the game's evaluations in a move's value (0).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    bias: Annotated[
-        float | None,
-        typer.Option(
-            metavar="B",
-            help="root: progressive bias, the weight of evaluation / (visits + 1) (0).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    decisive: Annotated[
-        bool,
-        typer.Option(
-            "--decisive/--no-decisive",
-            help="A move that wins at once is the only one tried.",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = False,
-    widening: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K",
-            help="Progressive unpruning: a node begins with the K moves of highest priority (all).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    playout_plies: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Cut playouts after so many plies and evaluate the position (never).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    playout_policy: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help="How playouts move: random, greedy, minimax1, minimax2, or for each player: greedy-random.",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = "random",
-    solver: Annotated[
-        bool,
-        typer.Option("--solver/--no-solver", help="Propagate proven results.", rich_help_panel=ALGORITHM),
-    ] = False,
-    final_move: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="How the move is chosen: robust, max, robust-max or secure.",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = "robust",
-    hidden_information: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="Where something is hidden: ismcts, or determinized (root: one guess a lane).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = "ismcts",
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="tree: how often lanes share (by the budget).", rich_help_panel=ALGORITHM
-        ),
-    ] = None,
-    anticipation: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="tree: visits expected of each other lane for one of one's own (1).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    perturbation: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="tree: standard errors by which a lane moves the means it starts from (0.2).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    lane_exploration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="tree: the share of C that a lane explores with (0.57).",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = None,
-    staleness: Annotated[
-        int, typer.Option(metavar="N", help="tree: rounds a lane may lag behind.", rich_help_panel=ALGORITHM)
-    ] = 0,
-    in_flight: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            help="leaf: what a visit in flight counts as: unobserved or virtual-loss.",
-            rich_help_panel=ALGORITHM,
-        ),
-    ] = "unobserved",
-    batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="leaf: leaves in a job (by the budget).", rich_help_panel=ALGORITHM),
-    ] = None,
-    playouts_per_leaf: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="leaf: playouts from each (by the game's cost).", rich_help_panel=ALGORITHM
-        ),
-    ] = None,
-    workers: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE
-        ),
-    ] = "auto",
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="ray|inline",
-            help="Ray, or this process alone, which starts quicker.",
-            rich_help_panel=PLACE,
-        ),
-    ] = "ray",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (or auto); otherwise Ray is started here.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    job_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="How long a job may take before its worker counts as hung (30).",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(metavar="PORT", help="Serve Prometheus metrics while it runs.", rich_help_panel=OUTPUT),
-    ] = None,
-    metrics_host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to serve them.", rich_help_panel=OUTPUT)
-    ] = "127.0.0.1",
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Show how it goes, on standard error: live on a terminal, else a line a second.",
+            metavar="FILE",
+            help="Keep the search in FILE, so that banyan resume FILE can go on with it.",
             rich_help_panel=OUTPUT,
         ),
-    ] = True,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    ] = None,
+    checkpoint_every: CheckpointEveryOption = None,
 ) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.launch import Output, Place, run_search
-    from cluster.position import split_moves
-    from search.request import DEFAULT_MEMORY_MB, DEFAULT_SECONDS, SearchRequest
+    from cluster.launch import Keep, run_search
 
-    only_memory = memory is not None and simulations is None and seconds is None
-    if simulations is None and seconds is None and not only_memory:
-        seconds = DEFAULT_SECONDS
-    # What was not asked for keeps the request's own default, which is written in one place.
-    asked: dict[str, Any] = {
-        "exploration": exploration,
-        "first_play_urgency": fpu,
-        "anticipation": anticipation,
-        "perturbation": perturbation,
-        "lane_exploration": lane_exploration,
-        "implicit_minimax": implicit_minimax,
-        "bias": bias,
-    }
-    request = SearchRequest(
-        game=game,
-        moves=split_moves(moves),
-        position=position,
-        strategy=strategy,
-        lanes=lanes,
-        simulations=simulations,
-        seconds=seconds,
-        memory_mb=DEFAULT_MEMORY_MB if memory is None else memory,
-        stop_when_full=only_memory,
-        seed=seed,
-        exploration_scale=exploration_scale,
-        decisive=decisive,
-        widening=widening,
-        playout_plies=playout_plies,
-        playout_policy=playout_policy,
-        solver=solver,
-        final_move=final_move,
-        hidden_information=hidden_information,
-        rounds=rounds,
-        staleness=staleness,
-        in_flight=in_flight,
-        batch=batch,
-        playouts_per_leaf=playouts_per_leaf,
-        **{name: value for name, value in asked.items() if value is not None},
-    )
-    place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
-    return run_search(request, place, Output(json_output, progress, colour_wanted(no_color)))
-
-
-def parse_workers(text: str) -> int | None:
-    """The number of workers; None for auto. Raises InvalidInput (workers)."""
-    from games.errors import InvalidInput
-
-    if text == "auto":
-        return None
-    try:
-        workers = int(text)
-    except ValueError:
-        workers = 0
-    if workers < 1:
-        raise InvalidInput("workers", text, "a whole number of at least 1, or auto")
-    return workers
+    keep = Keep.of(checkpoint, checkpoint_every)
+    return run_search(asked.request, asked.place, asked.output, keep=keep)

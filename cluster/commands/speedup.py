@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from cluster.speedup import Row
+    from cluster.measuring.speedup import Row
 
 
 def register(app: typer.Typer) -> None:
@@ -69,8 +69,8 @@ def speedup(
     for name in names:
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
-    counts = _counts(workers)
-    from cluster.speedup import default_simulations, measure_speedup
+    counts = read_counts(workers, "workers")
+    from cluster.measuring.speedup import default_simulations, measure_speedup
 
     if simulations is None:
         simulations = default_simulations(loaded.nominal_simulations_per_s)
@@ -84,7 +84,7 @@ def speedup(
 
     rows = measure_speedup(request, names, counts, repeats, address, report)
     if out is not None:
-        from cluster.speedup_report import write_rows
+        from cluster.measuring.speedup_report import write_rows
 
         for path in write_rows(rows, out):
             report(f"wrote {path}")
@@ -98,12 +98,13 @@ def speedup(
     console.print("Digests are equal for every number of workers: " + _digests(rows))
 
 
-def _counts(text: str) -> list[int]:
+def read_counts(text: str, field: str) -> list[int]:
+    """A list of numbers of workers. Raises InvalidInput (``field``)."""
     from games.errors import InvalidInput
 
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InvalidInput("workers", text, "whole numbers of at least 1, such as 1,2,4")
+        raise InvalidInput(field, text, "whole numbers of at least 1, such as 1,2,4")
     return [int(part) for part in parts]
 
 

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from games.battleship import rules
+from games.battleship import density, outlook, rules
 from games.battleship.placements import fits_at_once, placements_of
 from games.battleship.position import format_grids, read_position
 from games.battleship.sampling import determinize, make_view
@@ -69,8 +69,10 @@ class Battleship(Game):
             returns=rules.returns,
             playout=rules.playout,
             random_move=rules.random_move,
-            evaluate=rules.evaluate,
+            evaluate=outlook.evaluate,
             determinize=determinize,
+            priority=density.priority,
+            greedy_move=density.greedy_move,
         )
         area = size * size
         # With 7 ships there are 9 answers.

@@ -171,55 +171,14 @@ def returns(state: State) -> float:
     """Race: 1.0 if the first player won, else -1.0. Alone: from 1.0, no miss, to -1.0, all cells shot."""
     if state[SIDES] == 2:
         return 1.0 if state[BLOCK + HITS] == state[TOTAL] else -1.0
-    return _worth(state, float(state[BLOCK + SHOTS]))
+    return worth(state, float(state[BLOCK + SHOTS]))
 
 
 @njit
-def _worth(state: State, num_shots: float) -> float:
+def worth(state: State, num_shots: float) -> float:
     """What needing so many shots is worth to a player alone."""
     spare = max(1.0, float(state[AREA] - state[TOTAL]))
     return 1.0 - 2.0 * (num_shots - float(state[TOTAL])) / spare
-
-
-@njit
-def evaluate(state: State) -> float:
-    """What is to be expected of players who know how to look for ships.
-
-    Alone: the return of `shots_to_come`. Race: how much longer the other needs, as a share of both.
-    """
-    own = shots_to_come(state, 0)
-    if state[SIDES] == 2:
-        other = shots_to_come(state, 1)
-        return (other - own) / (other + own)
-    pending = 1.0 if state[PENDING] != 0 else 0.0
-    return _worth(state, float(state[BLOCK + SHOTS]) - pending + own)
-
-
-@njit
-def shots_to_come(state: State, side: int) -> float:
-    """About how many more shots a practised shooter needs; a shot that awaits its answer is not made yet.
-
-    A hit for every cell that is left, a miss for every ship that was found and not sunk; and the
-    ships not found lie as single cells would in a board of as many places as ships of their mean
-    length fill: the last of k is reached after the share k / (k + 1) of them. (Fits 600 games of a
-    shooter by density, 45 shots in the mean, with a factor of 0.99.)
-    """
-    block = block_of(side)
-    pending = 1 if state[PENDING] != 0 and state[SHOOTER] == side else 0
-    untried = float(state[AREA] - state[block + SHOTS] + pending)
-    misses = 0.0
-    num_hidden, cells = 0, 0
-    for ship in range(state[NUM_SHIPS]):
-        left = state[block + LEFT + ship]
-        if left == state[LENGTHS + ship]:
-            num_hidden += 1
-            cells += left
-        elif left > 0:
-            misses += 1.0
-    if num_hidden > 0:
-        places = untried * float(num_hidden) / float(cells)
-        misses += places * float(num_hidden) / float(num_hidden + 1)
-    return min(untried, float(state[TOTAL] - state[block + HITS]) + misses)
 
 
 @njit

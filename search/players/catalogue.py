@@ -8,9 +8,10 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec, parse_spec
 from search.players import omniscient, shooters
+from search.players.article import Article
 from search.players.flat import Flat
 from search.players.mills import Scripted
-from search.players.minimax import AlphaBeta, Greedy, Minimax
+from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
 from search.players.openspiel import OpenSpiel
 from search.players.player import Player
 from search.players.scripted import Random
@@ -30,6 +31,10 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
         AlphaBeta.from_options,
         "minimax without what cannot change its answer; depth=2 or seconds",
     ),
+    "article": (
+        Article.from_options,
+        "tictactoe: the program of the article on it, simulations=1000, final=visits or score",
+    ),
     "density": (
         shooters.Density.from_options,
         "battleship: the cell that most placements of ships afloat cover",
@@ -37,7 +42,7 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
     "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
-    "negamax": (Minimax.from_options, "another word for minimax"),
+    "negamax": (Negamax.from_options, "another word for minimax"),
     "omniscient-alphabeta": (
         omniscient.AlphaBeta.from_options,
         "battleship: is shown the enemy's ships; the thesis' program, depth=1",

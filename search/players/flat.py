@@ -55,7 +55,9 @@ class Flat(Player):
         hidden = "ismcts" if seen.game.hidden_information else ""
         engine = engine_of(seen.game, features_of(self.request, hidden))
         knobs = knobs_from(replace(self.request, seed=seed), hidden, 1.0)
-        moves = np.array(seen.legal, dtype=np.uint16)
+        # In random order: where the budget ends within a round, no move is left out for its name.
+        random.Random(seed).shuffle(order := list(seen.legal))
+        moves = np.array(order, dtype=np.uint16)
         stream, work = new_stream(seed), engine.new_workspace()
         played: list[npt.NDArray[np.float64]] = []
 
@@ -66,14 +68,14 @@ class Flat(Player):
             played.append(values)
 
         if self.request.simulations is not None:
-            play(slice(None), max(1, self.request.simulations // len(moves)))
+            each, rest = divmod(self.request.simulations, len(moves))
+            play(slice(None), each)
+            if rest:
+                play(slice(0, rest), 1)
         else:
             # Kernels are compiled, or loaded, before the clock runs.
             with np.errstate(over="ignore"):
                 engine.play_flat(seen.state, knobs, moves[:1], np.zeros((1, 1)), stream.copy(), work)
-            # Moves in random order: where time ends within a round, none is left out for its name.
-            random.Random(seed).shuffle(order := list(seen.legal))
-            moves[:] = order
             self._play_for_seconds(play, len(moves))
         values = np.concatenate(played, axis=1) * (1.0 - 2.0 * seen.mover)
         worth = _worth(values, self.value)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import random
 
 from games.errors import InvalidInput
-from games.game import FIRST, Game
+from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.alphabeta import MAX_DEPTH, Limits
 from search.lookahead import Foresight, lookahead_of
 from search.players.player import Choice, Player, Seen, seconds_of
+from search.trace import Trace, trace
 
 DEFAULT_DEPTH = 2
 
 
 class Minimax(Player):
-    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``).
-
-    Negamax is minimax with the signs written otherwise: it visits the same positions in the same order and
-    finds the same values, and so the two names stand for one kernel.
-    """
+    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``)."""
 
     prunes = False
+    turns_values = False
+    """Whether values are thought of as those of the player to move."""
 
     def __init__(
         self, spec: str, game: Game, limits: Limits, evaluator: str, seconds: float | None = None
@@ -32,18 +31,23 @@ class Minimax(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Minimax:
-        """Options: depth, evaluator, ties; alpha-beta also seconds and ordering."""
+        """Options: depth, evaluator, ties; alpha-beta also seconds, ordering, and when it cuts."""
         refuse_hidden(spec, game)
-        seconds, ordered = None, False
+        seconds, ordered, cuts_equals = None, False, True
         if cls.prunes:
             seconds = seconds_of(options)
             ordered = options.choice("ordering", "priority", ("priority", "none")) == "priority"
+            cuts_equals = options.choice("cuts", "equal", ("equal", "above")) == "equal"
         depth = options.whole("depth", DEFAULT_DEPTH if seconds is None else MAX_DEPTH, 1, MAX_DEPTH)
         ties = options.choice("ties", "random", ("random", "first"))
         names = tuple(game.evaluators) or ("default",)
         evaluator = options.choice("evaluator", names[0], names)
         limits = lookahead_of(game, evaluator).limits(
-            min(depth, game.max_plies), prunes=cls.prunes, ordered=ordered, finds_ties=ties == "random"
+            min(depth, game.max_plies),
+            prunes=cls.prunes,
+            cuts_equals=cuts_equals,
+            ordered=ordered,
+            finds_ties=ties == "random",
         )
         return cls(str(spec), game, limits, evaluator, seconds)
 
@@ -56,12 +60,30 @@ class Minimax(Player):
         value = found.value if seen.mover == FIRST else -found.value
         return Choice(move, value, nodes=found.positions, thought=self._thought(seen, found))
 
+    def trace(self, game: Game, state: State) -> Trace:
+        """What it looks at in an unfinished position, node by node, and what it cuts.
+
+        Raises InvalidInput for a budget in seconds, and where that is too much to write down.
+        """
+        if self._seconds is not None:
+            raise InvalidInput("player option seconds", self._seconds, "a depth, such as depth=3")
+        return trace(self._lookahead, game, state, self._limits)
+
     def _thought(self, seen: Seen, found: Foresight) -> str:
         text = f"depth {found.depth}, {found.positions:,} positions"
         if self.prunes and self._seconds is None:
             share = self._lookahead.share_cut(seen.state, found)
             text += "" if share is None else f", {100 * share:.0f} % cut"
         return text + (", to the end" if found.complete else "")
+
+
+class Negamax(Minimax):
+    """Minimax with the signs written otherwise: the same positions in the same order, and the same moves.
+
+    So the two names stand for one kernel.
+    """
+
+    turns_values = True
 
 
 class AlphaBeta(Minimax):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
-from typing import Any
 
 from games.errors import InvalidInput
 from games.game import Game
@@ -13,18 +11,12 @@ from games.spec import Options, Spec
 from search.final_move import choose
 from search.opening import open_view
 from search.players.player import Choice, Player, Seen
+from search.players.presets import NAMES, settings_of
 from search.request import HIDDEN_INFORMATION, IN_FLIGHT, PLAYOUT_POLICIES, STRATEGIES, SearchRequest
 from search.run_here import run_here
 from search.summary import root_children
 
 DEFAULT_SECONDS = 1.0
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "morris-thesis": {"exploration": math.sqrt(2.0)},
-    "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "final_move": "robust"},
-    "tictactoe-article": {"exploration": 0.141},
-}
-"""The exploration constants of the sources, on the scale of `SearchRequest.exploration`."""
 
 
 class Uct(Player):
@@ -37,8 +29,7 @@ class Uct(Player):
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Uct:
         """Options are fields of SearchRequest; some have shorter names. By default one lane, 1 s a move."""
-        preset = options.choice("preset", "none", ("none", *PRESETS))
-        asked: dict[str, Any] = dict(PRESETS.get(preset, {}))
+        asked = settings_of(options.choice("preset", "none", NAMES), game)
         for field, kind in _NUMBERS.items():
             key = _SHORT.get(field, field)
             number = options.number(key) if kind is float else options.integer(key)
@@ -50,7 +41,8 @@ class Uct(Player):
             if chosen:
                 asked[field] = chosen
         for switch in ("solver", "decisive"):
-            asked[switch] = options.choice(switch, "no", ("no", "yes")) == "yes"
+            otherwise = "yes" if asked.get(switch) else "no"
+            asked[switch] = options.choice(switch, otherwise, ("no", "yes")) == "yes"
         asked.setdefault("strategy", "root")
         asked.setdefault("lanes", 1)
         if "simulations" not in asked:
@@ -102,6 +94,7 @@ _NUMBERS: dict[str, type] = {
     "batch": int,
     "playouts_per_leaf": int,
     "widening": int,
+    "paired": int,
     "implicit_minimax": float,
     "bias": float,
     "playout_plies": int,

@@ -9,6 +9,9 @@ import numpy as np
 
 from search.engine import Engine
 from search.job import Context, Job, JobResult
+from search.kept import Arrays, prefixed, require, take, within, without_prefix
+from search.packed_tree import pack, unpack
+from search.request import MAX_SIMULATIONS
 from search.selection import Knobs, prove_root
 from search.statistics import Statistics, merge
 from search.tree import NODES, ROOT, Tree, proof_of
@@ -54,6 +57,9 @@ class Strategy(ABC):
         """...how many of them another lane had made as well: the price of not knowing of each other."""
         self.unobserved = 0
         """Visits handed out and not yet absorbed."""
+        self.jobs: dict[int, Job] = {}
+        """Jobs made and not yet absorbed, in their order."""
+        self.hidden = setup.engine.hidden
         self._mover = setup.mover
         self._num_legal = setup.num_legal
         self._places = np.zeros(1, dtype=np.int32)
@@ -65,7 +71,7 @@ class Strategy(ABC):
 
     def next_job(self, simulations: int) -> Job:
         """The next job, of that many simulations; only when `ready`."""
-        job = self._make_job(simulations)
+        job = self.jobs[self.issued] = self._make_job(simulations)
         self.issued += 1
         self.unobserved += simulations
         return job
@@ -77,6 +83,7 @@ class Strategy(ABC):
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
             )
         self._absorb(job, result)
+        del self.jobs[job.index]
         self.absorbed += 1
         self.unobserved -= job.simulations
 
@@ -84,16 +91,52 @@ class Strategy(ABC):
         """Nodes of all trees that the search keeps."""
         return int(self.tree.counts[NODES])
 
+    def hand_in(self) -> None:
+        """Have the next jobs bring what workers keep and a search that goes on would have to make again."""
+        return
+
     @property
     def proven(self) -> int:
         """What is proven of the root; see search/tree.py."""
         return proof_of(self.tree, ROOT)
+
+    def state(self) -> Arrays:
+        """All that the strategy goes on from: the shared tree, and what the jobs that are out are made of."""
+        tally = [self.issued, self.absorbed, self.created, self.duplicates]
+        sizes = [job.simulations for job in self.jobs.values()]
+        own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
+        return own | prefixed("tree.", pack(self.tree)) | self._state()
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from a state of a strategy with the same context; only before the first job.
+
+        Raises Unsound, and then the strategy is not to be used.
+        """
+        issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
+        most_out = 2 * self.lanes * (1 + self.context.request.staleness)
+        require(0 <= absorbed <= issued <= min(absorbed + most_out, MAX_SIMULATIONS), "jobs are out of order")
+        require(0 <= self.duplicates <= self.created, "created nodes make no sense")
+        sizes = take(arrays, "sizes", np.int64, issued - absorbed)
+        within(sizes, 1, MAX_SIMULATIONS, "sizes")
+        unpack(self.tree, without_prefix("tree.", arrays))
+        self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
+        jobs = self._restore(arrays, sizes.tolist())
+        self.jobs = {job.index: job for job in jobs}
+        require(list(self.jobs) == list(range(absorbed, issued)), "jobs that are out are missing")
 
     @abstractmethod
     def _make_job(self, simulations: int) -> Job: ...
 
     @abstractmethod
     def _absorb(self, job: Job, result: JobResult) -> None: ...
+
+    @abstractmethod
+    def _state(self) -> Arrays:
+        """What the state has beside tree, counts, and sizes of the jobs that are out."""
+
+    @abstractmethod
+    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        """Take it back, and make the jobs that are out once more, of these sizes; raises Unsound."""
 
     def _merge(self, added: Statistics) -> None:
         """Merge increments, and see whether the lanes together have proven the root."""

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from games.rng import new_stream
 from search.job import SELECTION_STREAM, Job, JobResult, LeafJob
+from search.kept import Arrays
 from search.kernel import Leaves
+from search.packed_leaves import pack_leaves, unpack_leaves
 from search.strategies.base import Setup, Strategy
 
 
@@ -41,15 +43,27 @@ class LeafStrategy(Strategy):
         )
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
+        return self._job(self.issued, leaves)
+
+    def _job(self, index: int, leaves: Leaves) -> Job:
         longest = int(leaves.depths.max())
         moves = leaves.moves[:, :longest].copy()
-        draws = leaves.draws if self._engine.hidden else leaves.draws[:0]
-        return LeafJob(self.issued, moves, leaves.depths, leaves.visits, draws)
+        draws = leaves.draws if self.hidden else leaves.draws[:0]
+        return LeafJob(index, moves, leaves.depths, leaves.visits, draws)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
         self._engine.absorb_leaves(self.tree, self._knobs, leaves, result.sums, self._work)
+
+    def _state(self) -> Arrays:
+        return pack_leaves([self._in_flight[index] for index in self.jobs])
+
+    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        batches = [self._engine.new_leaves(_split(size, self._playouts_per_leaf)) for size in sizes]
+        unpack_leaves(batches, arrays, self.tree)
+        self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}
+        return [self._job(index, leaves) for index, leaves in self._in_flight.items()]
 
 
 def _split(simulations: int, playouts_per_leaf: int) -> npt.NDArray[np.int32]:

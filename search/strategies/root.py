@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from search.job import GrowJob, Job, JobResult
+import numpy as np
+
+from search.job import GrowJob, Job, JobResult, LaneTree
+from search.kept import Arrays, take, within
+from search.request import MAX_SIMULATIONS
 from search.strategies.base import Setup, Strategy
 
 
@@ -10,13 +14,20 @@ class RootStrategy(Strategy):
     """Lanes that never hear of each other.
 
     A lane's tree is grown in pieces, so that there is progress to see and a lost piece is
-    cheap; it stays on its worker between pieces, as a cache.
+    cheap; it stays on its worker between pieces, as a cache. Now and then it is handed in, if
+    the search is to go on elsewhere one day.
     """
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._sizes: dict[int, tuple[int, ...]] = {}
         self._nodes: dict[int, int] = {}
+        self._trees: dict[int, LaneTree] = {}
+        """Lanes' trees that have been handed in, the last of each..."""
+        self._begin: dict[int, LaneTree] = {}
+        """...and those that jobs have still to be given after a restore."""
+        self._asked: set[int] = set()
+        """Lanes whose next job is to hand in its tree."""
 
     @property
     def ready(self) -> bool:
@@ -30,10 +41,61 @@ class RootStrategy(Strategy):
     def _make_job(self, simulations: int) -> Job:
         lane = self.issued % self.lanes
         self._sizes[lane] = (*self._sizes.get(lane, ()), simulations)
-        return GrowJob(self.issued, lane, self._sizes[lane])
+        asked = lane in self._asked
+        self._asked.discard(lane)
+        return GrowJob(self.issued, lane, self._sizes[lane], self._begin.pop(lane, None), asked)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, GrowJob)
         assert result.added is not None
         self._merge(result.added)
         self._nodes[job.lane] = result.tree_nodes
+        if result.tree is not None:
+            self._trees[job.lane] = result.tree
+
+    def hand_in(self) -> None:
+        self._asked = set(range(self.lanes))
+
+    def _state(self) -> Arrays:
+        nodes = [self._nodes.get(lane, 0) for lane in range(self.lanes)]
+        merged = [self._sizes[job % self.lanes][job // self.lanes] for job in range(self.absorbed)]
+        none = LaneTree(0, b"")
+        trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
+        return {
+            "nodes": np.array(nodes, dtype=np.int64),
+            "merged_sizes": np.array(merged, dtype=np.int64),
+            "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
+            "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
+            "lane_trees": np.frombuffer(b"".join(tree.data for tree in trees), dtype=np.uint8),
+        }
+
+    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        nodes = take(arrays, "nodes", np.int64, self.lanes)
+        within(nodes, 0, 2**62, "nodes")
+        self._nodes = {lane: count for lane, count in enumerate(nodes.tolist()) if count}
+        merged = take(arrays, "merged_sizes", np.int64, self.absorbed)
+        within(merged, 1, MAX_SIMULATIONS, "merged_sizes")
+        pieces = [*merged.tolist(), *sizes]
+        self._sizes = {
+            lane: tuple(pieces[lane :: self.lanes]) for lane in range(min(self.lanes, self.issued))
+        }
+        self._restore_trees(arrays)
+        return [self._job(index) for index in range(self.absorbed, self.issued)]
+
+    def _restore_trees(self, arrays: Arrays) -> None:
+        pieces = take(arrays, "lane_pieces", np.int64, self.lanes)
+        lengths = take(arrays, "lane_lengths", np.int64, self.lanes)
+        within(pieces, 0, self.absorbed, "lane_pieces")
+        within(lengths, 0, 2**40, "lane_lengths")
+        data = take(arrays, "lane_trees", np.uint8, int(lengths.sum())).tobytes()
+        start = 0
+        for lane, (count, length) in enumerate(zip(pieces.tolist(), lengths.tolist(), strict=True)):
+            if count:
+                self._trees[lane] = LaneTree(count, data[start : start + length])
+            start += length
+        self._begin = dict(self._trees)
+
+    def _job(self, index: int) -> Job:
+        """The job of that index again, from the sizes of its lane."""
+        piece, lane = divmod(index, self.lanes)
+        return GrowJob(index, lane, self._sizes[lane][: piece + 1], self._trees.get(lane))

@@ -10,7 +10,11 @@ of their standard error. See search/worker.py for the lane's side.
 
 from __future__ import annotations
 
+import numpy as np
+
 from search.job import Job, JobResult, RoundJob, Snapshot
+from search.kept import Arrays, prefixed, require, take, without_prefix
+from search.packed_statistics import pack_statistics, unpack_statistics
 from search.statistics import snapshot
 from search.strategies.base import Setup, Strategy
 
@@ -32,8 +36,11 @@ class TreeStrategy(Strategy):
         return self.issued // self.lanes in self._snapshots
 
     def _make_job(self, simulations: int) -> Job:
-        this_round, lane = divmod(self.issued, self.lanes)
-        return RoundJob(self.issued, lane, this_round, simulations, self._snapshots[this_round])
+        return self._job(self.issued, simulations)
+
+    def _job(self, index: int, simulations: int) -> Job:
+        this_round, lane = divmod(index, self.lanes)
+        return RoundJob(index, lane, this_round, simulations, self._snapshots[this_round])
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, RoundJob)
@@ -45,6 +52,27 @@ class TreeStrategy(Strategy):
             statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
             key = job.round + 1 + self.context.request.staleness
             self._snapshots[key] = Snapshot(key, statistics)
+
+    def _state(self) -> Arrays:
+        kept = [self._snapshots[key].statistics for key in self._rounds_at_hand()]
+        least = np.array([self._min_visits], dtype=np.int64)
+        return prefixed("snapshots.", pack_statistics(kept, self.hidden)) | {"min_visits": least}
+
+    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
+        require(self._min_visits >= 2, "min_visits is less than 2")
+        keys = self._rounds_at_hand()
+        kept = unpack_statistics(
+            without_prefix("snapshots.", arrays), len(keys), self.snapshot_rows, self.hidden
+        )
+        self._snapshots = {key: Snapshot(key, item) for key, item in zip(keys, kept, strict=True)}
+        require(not sizes or (self.issued - 1) // self.lanes in keys, "jobs that are out have no snapshot")
+        return [self._job(self.absorbed + k, size) for k, size in enumerate(sizes)]
+
+    def _rounds_at_hand(self) -> range:
+        """The rounds whose jobs can be made: the one that is being absorbed, and as many as may overlap."""
+        this_round = self.absorbed // self.lanes
+        return range(this_round, this_round + 1 + self.context.request.staleness)
 
     @property
     def snapshot_rows(self) -> int:

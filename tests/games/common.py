@@ -47,6 +47,8 @@ SPECS = [
     "morris:variant=twelve,repetition=none",
     "grundy",
     "grundy:pile=99",
+    "explicit",
+    "explicit:[3,(-2,0,[5,(1,-7)]),((4,9))]",
     "thud:turns=150",
     "thud:ruleset=seed",
     "thud:first=trolls,troll_capture=one_or_none,end=seed_agreement,count=plies,agreement_moves=12",

@@ -257,32 +257,6 @@ def test_random_shooting_alone_needs_1717_18ths_shots() -> None:
     assert np.allclose(results, 1 - 2 * (shots - 17) / 83)
 
 
-def test_a_position_is_worth_what_a_practised_shooter_makes_of_it() -> None:
-    """Of 5 ships with 17 cells, 100 cells are 100 x 5 / 17 places, and all are found after 5/6 of these."""
-    game = battleship("battleship:task=solo,announce_sunk=yes")
-    evaluate = game.calls.evaluate
-    assert evaluate is not None
-
-    def worth(shots: float) -> float:
-        return 1 - 2 * (shots - 17) / 83
-
-    state = start(game, 1)
-    assert evaluate(state) == pytest.approx(worth(17 + 100 * 5 / 17 * 5 / 6))
-    cells = [cell for cell in range(100) if state[rules.CELLS + cell] >> 4 == 5]
-    assert len(cells) == 2
-    game.play_text(state, [game.format_move(state, cells[0]), "hit"])
-    # Found: one miss until it is sunk; 99 cells are 99 x 4 / 15 places for the others.
-    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
-    game.calls.play(state, cells[1])
-    # A shot that awaits its answer has told nothing yet.
-    assert evaluate(state) == pytest.approx(worth(1 + 16 + 1 + 99 * 4 / 15 * 4 / 5))
-    game.calls.play(state, game.legal_moves(state)[0])
-    assert evaluate(state) == pytest.approx(worth(2 + 15 + 98 * 4 / 15 * 4 / 5))
-    race = battleship("battleship")
-    assert race.calls.evaluate is not None
-    assert race.calls.evaluate(start(race, 1)) == 0.0
-
-
 def test_position_text_of_a_game_on_paper() -> None:
     game = battleship("battleship:announce_sunk=yes")
     state = game.initial_state()

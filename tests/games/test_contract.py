@@ -138,6 +138,8 @@ def test_canonical_state_goes_on_like_the_original(game: Game) -> None:
 
 @OPEN
 def test_canonical_state_does_not_depend_on_the_order_of_moves(game: Game) -> None:
+    if game.name == "explicit":
+        pytest.skip("a branch of a tree is nothing but its place at its node")
     num_orders = 0
     for seed in range(10):
         history = list(random_game(game, seed, max_plies=5))

@@ -38,6 +38,7 @@ KNOBS = Knobs(
     implicit=0.0,
     bias=0.0,
     widening=0,
+    paired=1,
     playout_plies=NO_CUT,
     first_policy=RANDOM,
     second_policy=RANDOM,

@@ -66,6 +66,12 @@ def returns(state: State) -> float:
 
 
 @njit
+def priority(state: State, move: int) -> float:
+    """Many stones first; of the hidden heap as soon as there is a doubt."""
+    return float(move % 4) if move < 4 else 0.5 * float(move - 3) + 0.5 * float(state[HIDDEN_HEAP] % 2)
+
+
+@njit
 def determinize(view: State, state: State, stream: Stream) -> None:
     for i in range(len(state)):
         state[i] = view[i]
@@ -81,7 +87,15 @@ class HiddenNim(Game):
     """For tests: what the first player does not know matters, and so do the second player's choices."""
 
     name = "hidden-nim"
-    rules = Rules(current_player, legal_moves, play, is_terminal, returns, determinize=determinize)
+    rules = Rules(
+        current_player,
+        legal_moves,
+        play,
+        is_terminal,
+        returns,
+        determinize=determinize,
+        priority=priority,
+    )
     max_moves = 6
     max_plies = 20
     nominal_simulations_per_s = 1e5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,39 @@ def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: st
     assert nodes_of(tree) == naive.root
 
 
+@pytest.mark.parametrize("paired", [1, 2, 3])
+@pytest.mark.parametrize("widening", [0, 1, 2])
+@pytest.mark.parametrize("urgency", [math.inf, 0.3])
+@pytest.mark.parametrize("moves", ["", "open-1 hidden-1"])
+def test_so_it_is_when_moves_come_in_by_priority_and_share_deals(
+    paired: int, widening: int, urgency: float, moves: str
+) -> None:
+    features = Features(hidden=True, widened=widening > 0, paired=paired > 1)
+    knobs = KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency)
+    state = GAME.deal(3)
+    GAME.play_text(state, moves.split())
+    view = GAME.observation(state, 0)
+    engine = engine_of(GAME, features)
+    tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
+    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(9), engine.new_workspace())
+    naive = NaiveIsmcts(GAME, view, new_stream(9), features.widened)
+    naive.simulate(knobs, SIMULATIONS)
+    naive.root.available = 0
+    assert nodes_of(tree) == naive.root
+
+
+def test_moves_that_share_deals_are_visited_alike() -> None:
+    """With as many as the root has moves, every deal is searched by each of them once."""
+    engine = engine_of(GAME, Features(hidden=True, paired=True))
+    tree = engine.new_tree(50_000)
+    view = GAME.observation(GAME.initial_state(), 0)
+    knobs = KNOBS._replace(paired=4)
+    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(1), engine.new_workspace())
+    visits = [int(tree.visits[child]) for child in children_of(tree, ROOT)]
+    assert len(visits) == 4
+    assert max(visits) - min(visits) <= 4
+
+
 def test_the_second_players_replies_are_available_less_often_than_the_parent_is_visited() -> None:
     """So the availability count is not the parent's visits in disguise."""
     engine = engine_of(GAME, Features(hidden=True))
@@ -96,16 +130,27 @@ def test_no_search_knows_what_is_hidden(strategy: str, treatment: str) -> None:
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        ("root", {}),
+        ("tree", {}),
+        ("leaf", {}),
+        ("root", {"widening": 2, "paired": 3}),
+        ("tree", {"widening": 2, "paired": 3}),
+        ("leaf", {"widening": 2}),
+    ],
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_placement_does_not_change_a_search(strategy: str, seed: int) -> None:
+def test_placement_does_not_change_a_search(strategy: str, options: dict[str, int], seed: int) -> None:
     simulations = 2111 if JIT else 411
-    request = {
+    request: dict[str, Any] = {
         "game": "hidden-nim",
         "strategy": strategy,
         "lanes": 5,
         "simulations": simulations,
         "seed": seed,
+        **options,
     }
     quiet = digest_of_search(**request)
     assert digest_of_search(ChaosExecutor(seed), 3, **request) == quiet
@@ -134,6 +179,15 @@ def test_what_makes_no_sense_is_refused() -> None:
             )
     with pytest.raises(InvalidInput, match="solver"):
         open_search(SearchRequest("hidden-nim", solver=True, simulations=9))
+    for wrong in (
+        {"game": "tictactoe"},
+        {"strategy": "leaf"},
+        {"hidden_information": "determinized", "strategy": "root"},
+        {"paired": 7},
+    ):
+        asked: dict[str, Any] = {"game": "hidden-nim", "paired": 2, "simulations": 9, **wrong}
+        with pytest.raises(InvalidInput, match="paired"):
+            open_search(SearchRequest(**asked))
     with pytest.raises(InvalidInput, match="hidden_information"):
         SearchRequest("hidden-nim", hidden_information="cheat")
 

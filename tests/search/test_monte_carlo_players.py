@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from search.features import Features
 from search.opening import open_search, open_view
 from search.players import Choice, Player, Seen, describe, names, player_of
 from search.players.flat import _worth
+from search.players.presets import BEST
+from search.players.uct import Uct
 from search.request import SearchRequest
 from search.run_here import run_here
 from search.summary import digest
@@ -107,6 +110,13 @@ def test_the_same_seed_gives_the_same_move() -> None:
     assert len(moves) > 1
 
 
+def test_flat_plays_as_many_playouts_as_it_is_given() -> None:
+    for simulations in (1, 3, 9, 25, 100):
+        assert ask(f"flat:simulations={simulations}", "tictactoe").simulations == simulations
+    # Fewer than there are moves: any of them may be the one that is looked at.
+    assert len({ask("flat:simulations=1", "tictactoe", seed=seed).move for seed in range(20)}) > 3
+
+
 def test_presets_are_the_constants_of_the_sources() -> None:
     game = games.load("tictactoe")
     for preset, c in (("morris-thesis", 1.414), ("thud-thesis", 0.919), ("tictactoe-article", 0.141)):
@@ -114,6 +124,32 @@ def test_presets_are_the_constants_of_the_sources() -> None:
         assert player.request.exploration == pytest.approx(c, abs=0.001)  # type: ignore[attr-defined]
     own = player_of("uct:preset=thud-thesis,c=0.5", game)
     assert own.request.exploration == 0.5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", [*BEST, "thud:ruleset=seed", "gomoku:size=5", "tictactoe"])
+def test_the_preset_best_is_what_the_table_says_for_the_game(spec: str) -> None:
+    request = request_of("uct:preset=best,simulations=10", spec)
+    settings = BEST.get(spec.partition(":")[0], {})
+    assert request == replace(request_of("uct:simulations=10", spec), **settings)
+
+
+def test_what_is_asked_for_goes_before_the_preset_best() -> None:
+    spec = "thud:ruleset=seed"
+    assert request_of("uct:preset=best", spec).widening == BEST["thud"]["widening"]
+    assert request_of("uct:preset=best,widening=3,decisive=yes", spec).widening == 3
+    assert request_of("uct:preset=best,decisive=yes", spec).decisive
+    assert not request_of("uct:preset=best,decisive=no", spec).decisive
+
+
+def test_a_game_is_played_with_the_preset_best() -> None:
+    best = ask("uct:preset=best,simulations=200", "gomoku:size=5")
+    assert best == ask("uct:simulations=200,playout_plies=0,widening=8", "gomoku:size=5")
+
+
+def request_of(player: str, spec: str) -> SearchRequest:
+    made = player_of(player, games.load(spec))
+    assert isinstance(made, Uct)
+    return made.request
 
 
 def test_mean_median_and_mode() -> None:

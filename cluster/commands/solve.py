@@ -1,0 +1,281 @@
+"""`banyan solve`: who wins a small game, and by what, with nothing left to chance."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cluster.commands.options import (
+    OUTPUT,
+    GameArgument,
+    JsonOption,
+    MovesOption,
+    NoColorOption,
+    PositionOption,
+    colour_wanted,
+)
+
+if TYPE_CHECKING:
+    from cluster.drawing import Figure
+    from cluster.position import Position
+    from games.position_graph import PositionGraph
+    from games.solving import Outcome, Solution
+
+MAX_POSITIONS = 10_000_000
+"""About 1 GB where positions have a dozen moves."""
+LISTED_POSITIONS = 10_000
+"""Up to so many the graph and the tree are counted too."""
+DRAWING = "Drawing"
+LINE_EVERY_S = 1.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("solve")(solve)
+
+
+def solve(
+    game: GameArgument,
+    moves: MovesOption = None,
+    position: PositionOption = None,
+    max_positions: Annotated[
+        int, typer.Option(metavar="N", help="Give up when more positions than this can be reached.")
+    ] = MAX_POSITIONS,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="graph (all positions), tree (all games), and-or (the tree with what is joined for one "
+            "player), or strategy (what that player does, whatever the other does).",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None,
+    side: Annotated[
+        str | None,
+        typer.Option(
+            metavar="first|second",
+            help="Whose and-or tree or strategy it is (of who wins).",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the drawing there: .svg, .dot or .txt. Without it, it is printed as text.",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None,
+    progress: Annotated[
+        bool,
+        typer.Option(
+            "--progress/--no-progress",
+            help="A line a second on standard error where it takes longer.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = True,
+    json_output: JsonOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Solve a position: who wins if nobody errs, in how many plies, and which moves keep it.
+
+    For games small enough: tictactoe, grundy, explicit trees, three and six men's morris, and games of
+    one's own with pack and unpack.
+    """
+    from cluster.drawing import format_of, write_figure, write_text
+    from cluster.position import read_position
+    from cluster.terminal import print_json
+    from games import solving
+    from games.position_graph import PositionGraph
+
+    if out is not None:
+        format_of(out)
+    shown = read_position(game, moves, position)
+    player = _player(side)
+    _check(shown, max_positions)
+    started = time.monotonic()
+    report = _reporter(started) if progress else None
+    solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
+    elapsed_s = time.monotonic() - started
+    drawing = draw or ("graph" if out is not None else None)
+    few = solution.num_positions <= LISTED_POSITIONS
+    graph = PositionGraph(solution) if few else None
+    figure = None
+    if drawing is not None:
+        figure = _figure(solution, graph, drawing, player)
+    answer = _json(shown, solution, graph, elapsed_s)
+    if json_output:
+        print_json(answer)
+    else:
+        _print(shown, solution, answer, colour_wanted(no_color))
+    if figure is not None and out is not None:
+        write_figure(figure, out)
+        print(f"banyan: wrote {out}", file=sys.stderr)
+    elif figure is not None and not json_output:
+        print("\n" + write_text(figure), end="")
+
+
+def _figure(solution: Solution, graph: PositionGraph | None, kind: str, player: int | None) -> Figure:
+    from cluster.solve_figures import figure_of
+    from games.errors import InvalidInput
+
+    if graph is None:
+        accepted = f"a game of at most {LISTED_POSITIONS:,} positions (this has {solution.num_positions:,})"
+        raise InvalidInput("draw", kind, accepted)
+    return figure_of(graph, kind, player)
+
+
+def _player(side: str | None) -> int | None:
+    from games.errors import InvalidInput
+
+    if side not in (None, "first", "second"):
+        raise InvalidInput("side", side, "first or second")
+    return None if side is None else ("first", "second").index(side)
+
+
+def _check(shown: Position, max_positions: int) -> None:
+    from games.errors import InvalidInput
+
+    if shown.game.rules.pack is None or shown.game.rules.unpack is None:
+        accepted = (
+            "a game whose positions can be counted: tictactoe, grundy, explicit, morris:variant=three "
+            "or six, or one of your own with pack and unpack"
+        )
+        raise InvalidInput("game", shown.game.spec, accepted)
+    if max_positions < 1:
+        raise InvalidInput("max_positions", max_positions, "a whole number of at least 1")
+    if shown.over:
+        field, value = (
+            ("moves", " ".join(shown.moves))
+            if shown.moves
+            else ("position", shown.game.format_position(shown.state))
+        )
+        raise InvalidInput(field, value, "a position in which the game is not over")
+
+
+def _reporter(started: float) -> Any:
+    """Says how far it is, once a second at the most, and nothing in the first one."""
+    from cluster.terminal import count, duration
+
+    last = started
+
+    def report(done: int, found: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= LINE_EVERY_S:
+            last = now
+            took = duration(now - started)
+            step = "working back from the ends" if done == found else f"{count(done)} looked at"
+            print(f"banyan: {count(found)} positions found, {step}, {took}", file=sys.stderr, flush=True)
+
+    return report
+
+
+def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:
+    """What the moves lead to, and its value for who moves; the best first: quick wins, late losses."""
+    sign = 1 if shown.player == 0 else -1
+    rated = [(outcome, sign * outcome.value) for outcome in solution.outcomes(solution.start)]
+    return sorted(rated, key=lambda each: (-each[1], each[1] * (each[0].plies or 0), each[0].move))
+
+
+def _json(
+    shown: Position, solution: Solution, graph: PositionGraph | None, elapsed_s: float
+) -> dict[str, Any]:
+    """What `--json` prints. Values are of the player to move: 1, 0 or -1; plies from the position on."""
+    game, start = shown.game, solution.start
+    value = solution.value_of(start)
+    winner = None if value == 0 else game.player_names[0 if value > 0 else 1]
+    tree = None if graph is None else graph.tree_sizes()
+    return {
+        "game": game.spec,
+        "moves": list(shown.moves),
+        "position": game.format_position(start),
+        "to_move": shown.to_move,
+        "value": value if shown.player == 0 else -value,
+        "winner": winner,
+        "plies": solution.plies_of(start),
+        "best_moves": [game.format_move(start, move) for move in solution.best_moves(start)],
+        "children": [
+            {
+                "move": game.format_move(start, outcome.move),
+                "value": rated,
+                "plies": None if outcome.plies is None else outcome.plies + 1,
+            }
+            for outcome, rated in _moves(shown, solution)
+        ],
+        "positions": solution.num_positions,
+        "finished": solution.num_finished,
+        "first_wins": solution.count(1),
+        "draws": solution.count(0),
+        "second_wins": solution.count(-1),
+        "graph": None if graph is None else {"moves": graph.num_moves, "levels": graph.level_sizes()},
+        "tree": None if tree is None else {"nodes": sum(tree[0]), "levels": tree[0], "leaves": tree[1]},
+        "elapsed_s": round(elapsed_s, 6),
+    }
+
+
+def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: bool | None) -> None:
+    from rich.text import Text
+
+    from cluster import report, terminal
+    from games.drawing import draw
+
+    console = terminal.stdout_console(colour)
+    board = draw(shown.game.board(shown.state, shown.last_move), colour=terminal.has_colour(console))
+    console.print(Text.from_ansi(board), soft_wrap=True)
+    console.print()
+    for name, text in _facts(shown, answer):
+        console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    console.print()
+    console.print(_table(answer))
+
+
+def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """Name and text of what is known."""
+    from cluster.terminal import count, duration
+
+    first, second = shown.game.player_names
+    plies = answer["plies"]
+    won = f"{answer['winner']} wins in {plies} pl{'y' if plies == 1 else 'ies'}"
+    values = f"{first} wins {count(answer['first_wins'])}, {second} {count(answer['second_wins'])}"
+    found = f"{count(answer['positions'])}, {count(answer['finished'])} of them finished"
+    facts = [
+        ("to move", str(answer["to_move"])),
+        ("value", "a draw" if answer["winner"] is None else won),
+        ("best", " ".join(answer["best_moves"]) if answer["value"] >= 0 else "none: every move loses"),
+        ("", ""),
+        ("positions", f"{found}, solved in {duration(answer['elapsed_s'])}"),
+        ("values", f"{values}, {count(answer['draws'])} are draws"),
+    ]
+    if answer["graph"] is not None:
+        levels = " ".join(map(str, answer["graph"]["levels"]))
+        facts.append(("graph", f"{count(answer['graph']['moves'])} moves; by level: {levels}"))
+    if answer["tree"] is not None:
+        tree = answer["tree"]
+        levels = " ".join(map(str, tree["levels"]))
+        facts.append(
+            ("tree", f"{count(tree['nodes'])} nodes, {count(tree['leaves'])} leaves; by level: {levels}")
+        )
+    elif answer["graph"] is not None:
+        facts.append(("tree", "without end: positions can come again"))
+    return facts
+
+
+def _table(answer: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("move")
+    table.add_column("result")
+    table.add_column("plies", justify="right")
+    for child in answer["children"]:
+        result = {1: "won", 0: "drawn", -1: "lost"}[child["value"]]
+        plies = "" if child["plies"] is None else str(child["plies"])
+        table.add_row(
+            child["move"], result, plies, style="bold" if child["move"] in answer["best_moves"] else None
+        )
+    return table

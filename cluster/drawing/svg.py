@@ -1,0 +1,199 @@
+"""A figure as SVG: one file that needs nothing else, readable on light and dark paper, with tooltips.
+
+Colours stand in attributes, which every program understands, and once more in a style sheet, which
+browsers prefer: it knows dark paper. Values are a tint of blue (the first player's) or orange over the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from cluster.drawing.figure import Edge, Figure, Node
+from cluster.drawing.layout import GAP, places_across
+
+LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
+"""Widths of a letter in pixels, about; lines of prose have narrower ones than numbers."""
+LINE, NOTE_LINE, PADDING = 25.0, 13.0, 9.0
+SMALLEST = 18.0
+BETWEEN, BETWEEN_SIDEWAYS = 44.0, 70.0
+MARGIN, LEGEND_LINE = 22.0, 18.0
+ARC = 17.0
+
+STYLE = """
+svg { color-scheme: light dark; font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
+text { font-size: 13px; text-anchor: middle; }
+.small { font-size: 10.5px; } .left { text-anchor: start; } .head { font-size: 15px; font-weight: 600; }
+g.node:hover .box { stroke-width: 3; }
+@media (prefers-color-scheme: dark) {
+  .paper { fill: #16181d; } .ink { fill: #e8e8ea; } .soft { fill: #9a9ea8; }
+  .line { stroke: #767b87; } .bold { stroke: #f2f2f4; } .box { stroke: #9a9ea8; } .plain { fill: #262a32; }
+}
+"""
+PAPER, INK, SOFT, LINES, PLAIN = "#ffffff", "#1b1d22", "#6b7280", "#9aa0ab", "#f1f2f4"
+FIRST_COLOUR, SECOND_COLOUR, DRAW_COLOUR = "#2f7fd6", "#e2731d", "#8a8f99"
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Where a node is: its middle, and its width and height."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def write_svg(figure: Figure) -> str:
+    """The text of the file."""
+    boxes = _boxes(figure)
+    width = max(box.x + box.width / 2 for box in boxes) + MARGIN
+    bottom = max(box.y + box.height / 2 for box in boxes)
+    width = max(width, 2 * MARGIN + HEAD_LETTER * len(figure.title))
+    width = max(width, *(2 * MARGIN + LEGEND_LETTER * len(line) for line in [*figure.legend, ""]))
+    height = bottom + MARGIN + LEGEND_LINE * len(figure.legend) + (MARGIN / 2 if figure.legend else 0)
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif" font-size="13">',
+        f"<title>{_text(figure.title)}</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="paper" width="100%" height="100%" fill="{PAPER}"/>',
+        _line(figure.title, MARGIN, MARGIN + 6, "head ink left", INK, 'font-size="15"'),
+        *_row_names(figure, boxes),
+        *(_edge(figure, edge, boxes) for edge in figure.edges),
+        *_arcs(figure, boxes),
+        *(_node(node, box) for node, box in zip(figure.nodes, boxes, strict=True)),
+    ]
+    at = bottom + MARGIN + LEGEND_LINE / 2
+    for line in figure.legend:
+        parts.append(_line(line, MARGIN, at, "small soft left", SOFT, 'font-size="10.5"'))
+        at += LEGEND_LINE
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _boxes(figure: Figure) -> list[_Box]:
+    """Where all nodes go."""
+    widths = [
+        max(SMALLEST, LETTER * len(node.text) + 2 * PADDING, SMALL_LETTER * len(node.note) + 2 * PADDING)
+        if node.text or node.note
+        else SMALLEST
+        for node in figure.nodes
+    ]
+    heights = [(LINE if node.text else SMALLEST) + NOTE_LINE * bool(node.note) for node in figure.nodes]
+    sizes = heights if figure.sideways else widths
+    across = places_across(figure, sizes if not figure.sideways else [size - GAP / 2 for size in sizes])
+    thick = [0.0] * (1 + max(node.level for node in figure.nodes))
+    for node, size in zip(figure.nodes, widths if figure.sideways else heights, strict=True):
+        thick[node.level] = max(thick[node.level], size)
+    between = BETWEEN_SIDEWAYS if figure.sideways else BETWEEN
+    starts = [sum(thick[:level]) + between * level for level in range(len(thick))]
+    top = MARGIN + 34
+    left = (
+        MARGIN + LETTER * max((len(row) for row in figure.rows), default=0) + (MARGIN if figure.rows else 0)
+    )
+    boxes = []
+    for number, node in enumerate(figure.nodes):
+        width, height = widths[number], heights[number]
+        if figure.sideways:
+            # Boxes of one level begin at one line.
+            x, y = left + starts[node.level] + width / 2, top + across[number]
+        else:
+            x, y = left + across[number], top + starts[node.level] + thick[node.level] / 2
+        boxes.append(_Box(x, y, width, height))
+    return boxes
+
+
+def _node(node: Node, box: _Box) -> str:
+    radius = min(box.height, LINE) / 2 if node.player == 1 else 3
+    place = f'x="{box.x - box.width / 2:.1f}" y="{box.y - box.height / 2:.1f}"'
+    size = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:.1f}"'
+    kind = "box plain" if node.value is None else "box"
+    stroke = f'stroke-width="{0.8 if node.player is None else 1.6}"'
+    opacity = ""
+    if node.faint:
+        stroke, opacity = f'{stroke} stroke-dasharray="3 3"', ' opacity="0.55"'
+    middle = box.y - (NOTE_LINE / 2 if node.note else 0)
+    parts = [
+        f'<g class="node"{opacity}>',
+        f"<title>{_text(node.title or node.text)}</title>",
+        f'<rect class="paper" {place} {size} fill="{PAPER}"/>',
+        f'<rect class="{kind}" {place} {size} {_fill(node.value)} stroke="{SOFT}" {stroke}/>',
+    ]
+    if node.text:
+        parts.append(_line(node.text, box.x, middle, "ink", INK, 'text-anchor="middle"'))
+    if node.note:
+        extra = 'text-anchor="middle" font-size="10.5"'
+        parts.append(_line(node.note, box.x, middle + NOTE_LINE + 1, "small ink", INK, extra))
+    return "".join([*parts, "</g>"])
+
+
+def _fill(value: float | None) -> str:
+    if value is None:
+        return f'fill="{PLAIN}"'
+    colour = FIRST_COLOUR if value > 0 else SECOND_COLOUR if value < 0 else DRAW_COLOUR
+    return f'fill="{colour}" fill-opacity="{0.12 + 0.48 * min(1.0, abs(value)):.2f}"'
+
+
+def _edge(figure: Figure, edge: Edge, boxes: list[_Box]) -> str:
+    (x1, y1), (x2, y2) = _ends(figure, edge, boxes)
+    if figure.sideways:
+        half = (x1 + x2) / 2
+        path = f"M{x1:.1f} {y1:.1f}C{half:.1f} {y1:.1f} {half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+    else:
+        path = f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+    width = 3.2 if edge.bold else 1.0 + 6.0 * edge.weight
+    dashes = ' stroke-dasharray="4 4"' if edge.faint else ""
+    colour, kind = (INK, "bold") if edge.bold else (LINES, "line")
+    title = f"<title>{_text(edge.text)}</title>" if edge.text else ""
+    return (
+        f'<path class="{kind}" d="{path}" fill="none" stroke="{colour}" stroke-width="{width:.1f}"'
+        f"{dashes}>{title}</path>"
+    )
+
+
+def _ends(figure: Figure, edge: Edge, boxes: list[_Box]) -> tuple[tuple[float, float], tuple[float, float]]:
+    above, below = boxes[edge.source], boxes[edge.target]
+    if figure.sideways:
+        return (above.x + above.width / 2, above.y), (below.x - below.width / 2, below.y)
+    return (above.x, above.y + above.height / 2), (below.x, below.y - below.height / 2)
+
+
+def _arcs(figure: Figure, boxes: list[_Box]) -> list[str]:
+    """Across the edges below nodes that join them."""
+    arcs = []
+    for number, node in enumerate(figure.nodes):
+        if not node.joined or len(figure.below[number]) < 2 or figure.sideways:
+            continue
+        points = []
+        for edge in (figure.below[number][0], figure.below[number][-1]):
+            (x1, y1), (x2, y2) = _ends(figure, figure.edges[edge], boxes)
+            share = ARC / (y2 - y1)
+            points.append((x1 + share * (x2 - x1), y1 + ARC))
+        (xa, ya), (xb, yb) = points
+        arcs.append(
+            f'<path class="line" d="M{xa:.1f} {ya:.1f}Q{(xa + xb) / 2:.1f} {ya + 9:.1f} {xb:.1f} {yb:.1f}" '
+            f'fill="none" stroke="{LINES}" stroke-width="1.2"/>'
+        )
+    return arcs
+
+
+def _row_names(figure: Figure, boxes: list[_Box]) -> list[str]:
+    if figure.sideways:
+        return []
+    lines = []
+    for level, name in enumerate(figure.rows):
+        y = next(box.y for node, box in zip(figure.nodes, boxes, strict=True) if node.level == level)
+        lines.append(_line(name, MARGIN, y, "soft left", SOFT))
+    return lines
+
+
+def _line(text: str, x: float, y: float, kind: str, colour: str, extra: str = "") -> str:
+    """A line of text, ``y`` the middle of its height."""
+    gap = " " if extra else ""
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y + 4.5:.1f}" fill="{colour}"{gap}{extra}>{_text(text)}</text>'
+    )
+
+
+def _text(text: str) -> str:
+    return escape(text, quote=False)

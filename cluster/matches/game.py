@@ -1,0 +1,251 @@
+"""One game of a match, played from its first move to its last: a pure function of its arguments.
+
+Everything random in it is drawn from the seed of the match, the pair, the game of the pair (leg) and
+the ply. So a game that is lost with its worker is played again, and is the same game, as far as
+its players' budgets are not in seconds.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import games
+from cluster.matches.record import Effort, GameRecord
+from games.errors import InvalidInput
+from games.findings import deal
+from games.game import FIRST, SECOND, Game, State
+from games.rng import new_stream
+from search.players import Choice, Player, Seen, player_of
+
+MATCH_STREAM = 20
+"""The second number of a match's streams, after the seed; the third is one of these."""
+DEALS, OPENINGS, MOVES = range(3)
+OPENING_TRIES = 100
+"""Random openings that are drawn before a shorter one is: some games may be over after very few moves."""
+
+MakePlayer = Callable[[str, Game], Player]
+
+
+class PlayerFailed(RuntimeError):
+    """A player raised, or answered with a move that is not legal."""
+
+
+class Cancelled(Exception):
+    """The game was given up on request."""
+
+
+@dataclass(frozen=True)
+class MatchContext:
+    """What all games of one match have in common."""
+
+    game: str
+    """The game's full spec."""
+    game_source: str | None
+    """The text of the game's file, which a worker elsewhere has not got; None for other games."""
+    players: tuple[str, str]
+    """The specs of A and B."""
+    seed: int
+    opening_plies: int
+    openings: tuple[tuple[str, ...], ...] = ()
+    """If there are any, pair k begins with the k-th, and goes round; instead of a random one."""
+
+    def load_game(self) -> Game:
+        return games.load(self.game, self.game_source)
+
+
+@dataclass(frozen=True)
+class GameJob:
+    """A game to be played: two of one pair have the same opening, and sides swapped."""
+
+    index: int
+    simulations: int = 1
+    """Each game counts as much as any other."""
+
+    @property
+    def pair(self) -> int:
+        return self.index // 2
+
+    @property
+    def leg(self) -> int:
+        """0: A is the first player; 1: B is."""
+        return self.index % 2
+
+
+@dataclass(frozen=True)
+class GamePlayed:
+    """What comes back."""
+
+    index: int
+    record: GameRecord
+    duration_s: float
+    simulations: int = 1
+
+
+def seed_of(seed: int, *identity: int) -> int:
+    """A seed of its own for everything that is drawn, in [0, 2**63)."""
+    return int(new_stream(seed, MATCH_STREAM, *identity)[0]) >> 1
+
+
+def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple[str, ...], str | None]:
+    """Where both games of a pair begin: the position after the opening, the opening's moves, and the
+    text of the position before it, if that was dealt. Raises InvalidInput (openings)."""
+    start = deal(game, seed_of(context.seed, DEALS, pair))
+    text = game.format_position(start) if game.hidden_information else None
+    if context.openings:
+        state, moves = start.copy(), context.openings[pair % len(context.openings)]
+        try:
+            game.play_text(state, moves)
+        except InvalidInput as error:
+            raise InvalidInput("openings", error.value, error.accepted) from None
+        if game.calls.is_terminal(state):
+            raise InvalidInput("openings", " ".join(moves), "moves after which the game is not over")
+        return state, moves, text
+    draw = random.Random(seed_of(context.seed, OPENINGS, pair))
+    state, drawn = _random_opening(game, start, context.opening_plies, draw)
+    return state, tuple(drawn), text
+
+
+def play_game(
+    context: MatchContext,
+    game: Game,
+    players: Sequence[Player],
+    job: GameJob,
+    *,
+    clock: Callable[[], float] = time.thread_time,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> GameRecord:
+    """Play it; ``players`` are A and B. ``clock`` tells CPU seconds of the thread that thinks.
+
+    Raises PlayerFailed, and Cancelled once ``cancelled`` says so.
+    """
+    state, opening, start = start_of(context, game, job.pair)
+    seats = players if job.leg == 0 else players[::-1]
+    moves = list(opening)
+    efforts = [Effort(), Effort()]
+    past = _past_of(game, opening)
+    while legal := game.legal_moves(state):
+        if cancelled():
+            raise Cancelled
+        if len(moves) >= game.max_plies:
+            raise PlayerFailed(f"{game.spec} goes on after {game.max_plies} plies, its max_plies")
+        mover, move = int(game.calls.current_player(state)), legal[0]
+        if len(legal) > 1:
+            seed = seed_of(context.seed, MOVES, job.pair, job.leg, len(moves))
+            choice, spent_s = ask(seats[mover], game, state, seed, past, clock)
+            move = choice.move
+            efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)
+        moves.append(game.format_move(state, move))
+        past.append(move)
+        game.calls.play(state, move)
+    return GameRecord(
+        game=context.game,
+        first=seats[FIRST].spec,
+        second=seats[SECOND].spec,
+        moves=tuple(moves),
+        result=float(game.calls.returns(state)),
+        seed=context.seed,
+        pair=job.pair + 1,
+        leg=job.leg + 1,
+        start=start,
+        opening=len(opening),
+        efforts=(efforts[FIRST], efforts[SECOND]),
+    )
+
+
+def ask(
+    player: Player,
+    game: Game,
+    state: State,
+    seed: int,
+    past: Sequence[int] | None = None,
+    clock: Callable[[], float] = time.thread_time,
+) -> tuple[Choice, float]:
+    """The player's answer in a position with more than one legal move, and the time that it took.
+
+    ``state`` is a whole position, as it came about, and ``past`` the moves from the start to it, where they
+    are known; the player sees what it may. Raises PlayerFailed.
+    """
+    mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
+    shown = state.copy() if player.omniscient else game.observation(state, mover)
+    told = None if past is None or game.hidden_information else tuple(past)
+    seen = Seen(game, shown, mover, legal, told)
+    started = clock()
+    try:
+        with np.errstate(over="ignore"):
+            choice = player.choose(seen, seed)
+    except Exception as error:
+        raise PlayerFailed(f"player {player.spec} raised {type(error).__name__}: {error}") from error
+    spent_s = clock() - started
+    if choice.move not in legal:
+        position = game.format_position(state)
+        raise PlayerFailed(f"player {player.spec} answered {choice.move}, which is not legal in {position}")
+    return choice, spent_s
+
+
+class MatchWorker:
+    """Plays games, one after the other, in one process."""
+
+    def __init__(
+        self, make_player: MakePlayer = player_of, cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._make_player = make_player
+        self._cancelled = cancelled
+        self._context: MatchContext | None = None
+        self._players: tuple[Player, ...] = ()
+        self._warm = False
+
+    def prepare(self, context: MatchContext) -> None:
+        """Load the game and make the players."""
+        if context != self._context:
+            game = context.load_game()
+            self._players = tuple(self._make_player(spec, game) for spec in context.players)
+            self._context, self._warm = context, False
+
+    def run(self, context: MatchContext, job: GameJob) -> GamePlayed:
+        """The game that the job names: a function of context and job alone."""
+        started = time.perf_counter()
+        self.prepare(context)
+        game = context.load_game()
+        if not self._warm:
+            self._warm_up(game, *start_of(context, game, job.pair)[:2])
+        record = play_game(context, game, self._players, job, cancelled=self._cancelled)
+        return GamePlayed(job.index, record, time.perf_counter() - started)
+
+    def _warm_up(self, game: Game, state: State, opening: Sequence[str]) -> None:
+        """Ask each player once, so that no move of a game has to pay for kernels that are compiled or loaded.
+
+        Here, and not in `prepare`: a player may think for long, and a worker that starts may not.
+        """
+        past = _past_of(game, opening)
+        while len(legal := game.legal_moves(state)) == 1:
+            game.calls.play(state, legal[0])
+            past.append(legal[0])
+        if legal:
+            for player in self._players:
+                ask(player, game, state, 0, past)
+        self._warm = True
+
+
+def _past_of(game: Game, opening: Sequence[str]) -> list[int]:
+    """The opening's moves as numbers; none where the game does not begin from its usual start."""
+    return [] if game.hidden_information else game.play_text(game.initial_state(), opening)
+
+
+def _random_opening(game: Game, start: State, plies: int, draw: random.Random) -> tuple[State, list[str]]:
+    """Uniformly random moves after which the game is not over; as many as ``plies``, if there are such."""
+    while plies >= 0:
+        for _ in range(OPENING_TRIES):
+            state, moves = start.copy(), list[str]()
+            while len(moves) < plies and (legal := game.legal_moves(state)):
+                move = draw.choice(legal)
+                moves.append(game.format_move(state, move))
+                game.calls.play(state, move)
+            if not game.calls.is_terminal(state):
+                return state, moves
+        plies -= 1
+    raise InvalidInput("game", game.spec, "a game that is not over before it begins")

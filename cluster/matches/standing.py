@@ -1,0 +1,207 @@
+"""What the games of a match say, from A's side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from cluster.matches.record import Effort, GameRecord
+from cluster.matches.statistics import (
+    Interval,
+    elo_of,
+    mean,
+    pentanomial,
+    score_interval,
+    standard_error,
+    wilson,
+)
+
+SCORINGS = ("wins", "margins")
+"""How a pair is scored. wins: the mean of its games, each 1, 1/2 or 0. margins: as won, drawn or lost
+as a whole, by the sum of both returns; so in games that one plays alone, where only margins compare."""
+
+
+def return_of_a(index: int, record: GameRecord) -> float:
+    """What the game brought A, in [-1, 1]: in games with an odd index A is the second player."""
+    assert record.result is not None
+    return -record.result if index % 2 else record.result
+
+
+def score_of_pair(games: Mapping[int, GameRecord], first: int, scoring: str) -> float:
+    """A's score in the pair of games ``first`` and ``first`` + 1, see SCORINGS: one of PAIR_SCORES."""
+    returns = [return_of_a(index, games[index]) for index in (first, first + 1)]
+    return _score(sum(returns)) if scoring == "margins" else (_score(returns[0]) + _score(returns[1])) / 2
+
+
+def _score(gained: float) -> float:
+    return 0.5 if gained == 0 else float(gained > 0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Wins, draws and losses."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @classmethod
+    def of(cls, returns: Iterable[float]) -> Tally:
+        """From the returns of whoever is meant."""
+        signs = [(value > 0) - (value < 0) for value in returns]
+        return cls(signs.count(1), signs.count(0), signs.count(-1))
+
+    @property
+    def number(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    def __str__(self) -> str:
+        return f"{self.wins} won, {self.draws} drawn, {self.losses} lost"
+
+
+class Standing:
+    """Of games by their index in the match; those of one pair are 2 k and 2 k + 1."""
+
+    def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
+        """``scoring``: one of SCORINGS."""
+        self._games = dict(sorted(games.items()))
+        self._scoring = scoring
+
+    @property
+    def number(self) -> int:
+        return len(self._games)
+
+    @cached_property
+    def all(self) -> Tally:
+        """A's."""
+        return Tally.of(return_of_a(*item) for item in self._games.items())
+
+    @cached_property
+    def as_first(self) -> Tally:
+        """A's as the first player."""
+        return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2 == 0)
+
+    @cached_property
+    def as_second(self) -> Tally:
+        """A's as the second player."""
+        return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2)
+
+    @cached_property
+    def first_player(self) -> Tally:
+        """Of the first player, whoever it was."""
+        return Tally.of(record.result or 0.0 for record in self._games.values())
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of which both games are there."""
+        return [(i, i + 1) for i in self._games if i % 2 == 0 and i + 1 in self._games]
+
+    @cached_property
+    def pair_scores(self) -> list[float]:
+        """A's score in each pair: 0, 1/4, 1/2, 3/4 or 1."""
+        return [score_of_pair(self._games, first, self._scoring) for first, _ in self.pairs]
+
+    @cached_property
+    def pair_returns(self) -> list[float]:
+        """A's sum of returns in each pair, in [-2, 2]."""
+        return [sum(return_of_a(i, self._games[i]) for i in pair) for pair in self.pairs]
+
+    @property
+    def pair_tally(self) -> Tally:
+        """Pairs won, drawn and lost by the sum of both results."""
+        return Tally.of(self.pair_returns)
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether any game ended with more to say than who won."""
+        return any(record.result not in (-1.0, 0.0, 1.0) for record in self._games.values())
+
+    @property
+    def score(self) -> float:
+        """A's mean score over pairs; 1/2 before there is any."""
+        return mean(self.pair_scores)
+
+    @property
+    def score_interval(self) -> Interval:
+        """95 %, by the variance of pairs."""
+        return score_interval(self.pair_scores)
+
+    @property
+    def elo(self) -> float:
+        """How much stronger A is; infinite if it scored all or nothing."""
+        return elo_of(self.score)
+
+    @property
+    def elo_interval(self) -> Interval:
+        low, high = self.score_interval
+        return elo_of(low), elo_of(high)
+
+    @property
+    def mean_pair_return(self) -> tuple[float, float]:
+        """The mean of A's sums in pairs, and its standard error."""
+        return (mean(self.pair_returns) if self.pairs else 0.0), standard_error(self.pair_returns)
+
+    @property
+    def efforts(self) -> tuple[Effort, Effort]:
+        """What the moves of A and B took."""
+        a, b = Effort(), Effort()
+        for index, record in self._games.items():
+            first, second = record.efforts if index % 2 == 0 else record.efforts[::-1]
+            a, b = a + first, b + second
+        return a, b
+
+    @property
+    def mean_plies(self) -> float:
+        """Of a game, the opening among them."""
+        return sum(len(record.moves) for record in self._games.values()) / max(1, self.number)
+
+    @property
+    def different_games(self) -> int:
+        """How many games are not the same, move by move, as another."""
+        return len({(record.start, record.moves) for record in self._games.values()})
+
+    def to_json(self, points: int) -> dict[str, Any]:
+        """All of it as JSON; what is infinite is null. ``points``: Game.points."""
+        low, high = self.elo_interval
+        rate = wilson(self.all.wins, self.all.number)
+        summed, error = self.mean_pair_return
+        return {
+            "games": self.number,
+            "a_results": asdict(self.all)
+            | {"win_rate": self.all.wins / max(1, self.number)}
+            | {"win_rate_interval": list(rate)},
+            "a_as_first": asdict(self.as_first),
+            "a_as_second": asdict(self.as_second),
+            "first_player": asdict(self.first_player),
+            "score": self.score,
+            "score_interval": list(self.score_interval),
+            "elo": _finite(self.elo),
+            "elo_interval": [_finite(low), _finite(high)],
+            "pairs": asdict(self.pair_tally)
+            | {
+                "scores": dict(
+                    zip(("0", "0.25", "0.5", "0.75", "1"), pentanomial(self.pair_scores), strict=True)
+                ),
+                "mean_margin": summed * points,
+                "margin_error": _finite(error * points),
+            },
+            "efforts": {name: effort_json(effort) for name, effort in zip("ab", self.efforts, strict=True)},
+            "mean_plies": self.mean_plies,
+            "different_games": self.different_games,
+        }
+
+
+def effort_json(effort: Effort) -> dict[str, Any]:
+    """With means for each move that the player was asked for."""
+    moves = max(1, effort.moves)
+    return asdict(effort) | {
+        "mean_s": effort.cpu_s / moves,
+        "simulations_per_move": effort.simulations / moves,
+        "nodes_per_move": effort.nodes / moves,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None

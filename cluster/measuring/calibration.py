@@ -1,0 +1,245 @@
+"""Costs, measured on the machine at hand: first without Ray, then with one worker on it.
+
+Without Ray the search runs as a fold in this thread, and each step is timed. With Ray a search
+by root runs with one worker: what the coordinator's thread does beside making and merging jobs is
+the cost of calls, and what the worker does beside its jobs is what a call costs it. A search that
+sends one tiny job at a time gives the latency, one with many in flight what a job in a bundle
+costs; and a search by tree, what is left for its snapshots.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean, median, pstdev
+from typing import TYPE_CHECKING
+
+import games
+from cluster.coordinator import Coordinator
+from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.costs import Costs
+from cluster.session import Session
+from search.job import Job, RoundJob
+from search.opening import open_search
+from search.plan import make_plan, playouts_per_leaf
+from search.request import SearchRequest
+from search.tree import UNPROVEN
+from search.worker import Worker
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
+
+CALIBRATION_S = 4.0
+"""About how long each of the searches that costs are taken from runs."""
+PINGS = 200
+"""Calls that the latency is taken from."""
+CROWD = 64
+"""Tiny jobs in flight, that travel together: what a further job in a bundle costs is taken from them."""
+REPEATS = 3
+"""Of what one process and several do side by side."""
+CALL_GAME = "tictactoe"
+_PING = SearchRequest(
+    game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
+)
+"""One call at a time, with next to nothing to do."""
+LANES = 2
+"""Of the searches that costs are taken from: so few that jobs can be as long as they will be."""
+
+
+def calibration_request(request: SearchRequest) -> SearchRequest:
+    """A smaller search with jobs of the same size as the request's."""
+    game = games.load(request.game)
+    size = make_plan(request, game).size(0)
+    rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
+    small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
+    if request.strategy == "tree":
+        return replace(small, rounds=rounds)
+    if request.strategy == "leaf":
+        return replace(small, batch=max(1, size // playouts_per_leaf(request, game)))
+    return small
+
+
+def measure_costs(
+    request: SearchRequest,
+    strategies: Sequence[str],
+    executor: RayExecutor,
+    report: Callable[[str], None] = print,
+) -> dict[str, Costs]:
+    """What the jobs of this search cost here, by each strategy; ``executor`` has a worker.
+
+    The request has a budget in simulations: that of the search which is to be predicted. ``report`` gets
+    lines of progress.
+    """
+    cores = len(os.sched_getaffinity(0))
+    by_strategy: dict[str, Costs] = {}
+    report("calls: what one costs, whatever it carries")
+    calls = _time_calls(executor)
+    for strategy in strategies:
+        small = calibration_request(replace(request, strategy=strategy))
+        report(f"{strategy}: each step of a search")
+        costs = replace(_time_steps(small), cores=cores, **asdict(calls))
+        report(f"{strategy}: one process, then {cores} at a time")
+        costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
+        if strategy == "tree":
+            report(f"{strategy}: what a snapshot costs")
+            costs = _time_snapshots(small, executor, costs)
+        elif strategy == "leaf":
+            report(f"{strategy}: what a batch costs")
+            ran = _run(small, executor)
+            per_call = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
+            costs = replace(costs, call_s=max(costs.call_s, per_call))
+        by_strategy[strategy] = costs
+    return by_strategy
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """The fields of `Costs` that tell of calls."""
+
+    call_s: float
+    beside_call_s: float
+    call_job_s: float
+    worker_call_s: float
+    latency_s: float
+
+
+def _crowding(request: SearchRequest, cores: int) -> float:
+    """How much longer a simulation takes while all cores are at work."""
+    ceiling = Ceiling(request, cores)
+    try:
+        shares = [cores * ceiling.measure(1) / ceiling.measure(cores) for _ in range(REPEATS)]
+    finally:
+        ceiling.close()
+    return max(1.0, median(shares))
+
+
+def _time_steps(request: SearchRequest) -> Costs:
+    """Everything but calls."""
+    search = open_search(request)
+    assert search.plan is not None
+    worker = Worker()
+    worker.prepare(search.context)
+    make_s: list[float] = []
+    absorb_s: list[float] = []
+    round_s: list[float] = []
+    jobs: list[tuple[int, float, float]] = []
+    snapshot_bytes = 0
+    waiting: deque[Job] = deque()
+    strategy, plan = search.strategy, search.plan
+    while True:
+        while strategy.ready and strategy.issued < plan.jobs:
+            began = time.perf_counter()
+            waiting.append(strategy.next_job(plan.size(strategy.issued)))
+            make_s.append(time.perf_counter() - began)
+        if not waiting:
+            break
+        job = waiting.popleft()
+        began, began_cpu = time.perf_counter(), time.thread_time()
+        done = worker.run(search.context, job)
+        took_s, took_cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
+        jobs.append((done.simulations, took_s, took_cpu_s))
+        began = time.perf_counter()
+        strategy.absorb(job, done)
+        took_s = time.perf_counter() - began
+        ends_round = isinstance(job, RoundJob) and job.lane == strategy.lanes - 1
+        (round_s if ends_round else absorb_s).append(took_s)
+        if isinstance(job, RoundJob):
+            snapshot_bytes = job.snapshot.statistics.nbytes
+        if strategy.proven != UNPROVEN:
+            break
+    simulations, seconds, _ = (sum(column) for column in zip(*jobs, strict=True))
+    rates = [took / max(1, n) for n, took, _ in jobs]
+    merged = fmean(absorb_s) if absorb_s else 0.0
+    return Costs(
+        simulation_s=seconds / simulations,
+        crowded_simulation_s=seconds / simulations,
+        job_cpu_share=_cpu_share(jobs),
+        job_s=0.0,
+        job_spread=pstdev(rates) / fmean(rates),
+        make_s=fmean(make_s),
+        absorb_s=merged,
+        round_s=max(0.0, fmean(round_s) - merged) if round_s else 0.0,
+        snapshot_bytes=snapshot_bytes,
+    )
+
+
+def _cpu_share(jobs: Sequence[tuple[int, float, float]]) -> float:
+    """Of a job that is not disturbed: where others use the machine, most jobs wait for it now and then."""
+    shares = sorted(min(1.0, cpu_s / took_s) for _, took_s, cpu_s in jobs if took_s > 0)
+    return shares[len(shares) * 9 // 10] if shares else 1.0
+
+
+def _time_calls(executor: RayExecutor) -> _Calls:
+    """What Ray adds, from searches of a fast game by root: no worker ever waits for another."""
+    request = calibration_request(SearchRequest(game=CALL_GAME, strategy="root", simulations=2**30))
+    steps = _time_steps(request)
+    # A first search, so that nothing starts during the second.
+    _run(replace(request, simulations=max(LANES, (request.simulations or 1) // 8)), executor)
+    ran = _run(request, executor)
+    ping = _run(_PING, executor)
+    crowd = _run(replace(_PING, lanes=CROWD, simulations=CROWD * PINGS), executor)
+    own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
+    call_s = max(0.0, own_s) / ran.calls
+    there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
+    further = crowd.jobs - crowd.calls
+    return _Calls(
+        call_s=call_s,
+        beside_call_s=max(0.0, ran.process_s - ran.thread_s) / ran.calls,
+        call_job_s=max(0.0, crowd.thread_s - crowd.calls * call_s) / further if further else 0.0,
+        worker_call_s=max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
+        latency_s=max(0.0, there_and_back_s - call_s),
+    )
+
+
+def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
+    """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker."""
+    ran = _run(request, executor)
+    known_s = (
+        ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * costs.call_s
+    )
+    idle_s = ran.elapsed_s - ran.busy_s
+    # At the end of a round its worker waits: for the last result to come, what is done with it, and a call.
+    publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
+    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + costs.call_s
+    return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
+
+
+@dataclass(frozen=True)
+class _Ran:
+    elapsed_s: float
+    thread_s: float
+    process_s: float
+    busy_s: float
+    jobs: int
+    rounds: int
+    calls: int
+
+
+def _run(request: SearchRequest, executor: RayExecutor) -> _Ran:
+    """A search on one worker, with what the coordinator's process and the worker spent on it."""
+    search = open_search(request)
+    executor.use(1)
+    executor.open(search.context)
+    calls, busy_s = executor.calls, executor.workers[0].busy_s
+    coordinator = Coordinator(search, 1)
+    thread_s, process_s = time.thread_time(), _process_s()
+    result = Session(coordinator, executor).run()
+    jobs = coordinator.counters.jobs_done
+    return _Ran(
+        elapsed_s=result.elapsed_s,
+        thread_s=time.thread_time() - thread_s,
+        process_s=_process_s() - process_s,
+        busy_s=executor.workers[0].busy_s - busy_s,
+        jobs=jobs,
+        rounds=jobs // search.strategy.lanes if request.strategy == "tree" else 0,
+        calls=executor.calls - calls,
+    )
+
+
+def _process_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,77 @@
+"""What things cost on a machine, as the simulated executor reckons with them. Seconds throughout."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from games.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of one search: its game, strategy, and size of jobs. Measured by `cluster.measuring.calibration`."""
+
+    simulation_s: float
+    """One simulation, on a core that has the machine to itself."""
+    crowded_simulation_s: float
+    """One simulation while all cores of the machine are at work."""
+    job_cpu_share: float
+    """CPU time / time of a job: 1 for compiled games, near 0 for a simulator that waits for something."""
+    job_s: float
+    """What a job costs beside its simulations: its arrays, and what it reports."""
+    job_spread: float
+    """Standard deviation of a job's time / its mean."""
+    make_s: float
+    """The coordinator: one job made."""
+    absorb_s: float
+    """The coordinator: one result merged."""
+    round_s: float = 0.0
+    """The coordinator: one snapshot taken at the end of a round (tree)."""
+    snapshot_bytes: int = 0
+    """Of a snapshot, when the search is over."""
+    call_s: float = 0.0
+    """The coordinator's thread: one bundle sent and its answer received."""
+    beside_call_s: float = 0.0
+    """CPU time of one call in other threads of the coordinator's process."""
+    call_job_s: float = 0.0
+    """The coordinator's thread: what each further job in a bundle adds to a call."""
+    worker_call_s: float = 0.0
+    """The worker: what a call keeps it busy with beside its jobs."""
+    latency_s: float = 0.0
+    """There and back, of a call that finds nobody busy."""
+    publish_s: float = 0.0
+    """The coordinator's thread: one snapshot put into the object store."""
+    fetch_s: float = 0.0
+    """A worker: one snapshot got out of it."""
+    cores: int = 1
+    """Of the machine that was measured."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object of plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: object) -> Costs:
+        """The other way. Raises InvalidInput (costs) for anything that `to_json` does not write."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise InvalidInput("costs", data, "an object with " + ", ".join(sorted(names)))
+        for name, value in data.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+                raise InvalidInput(f"costs.{name}", value, "a number of at least 0")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Mishaps:
+    """What goes wrong, and how often."""
+
+    straggler_share: float = 0.0
+    """Of jobs that take longer than they should..."""
+    straggler_factor: float = 10.0
+    """...by so much."""
+    failures_per_hour: float = 0.0
+    """Of one worker: its process dies, with all that it was given."""
+    restart_s: float = 3.0
+    """Until another process has taken its place."""

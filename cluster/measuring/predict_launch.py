@@ -1,0 +1,146 @@
+"""From options to a prediction: costs measured or read, searches simulated, and some run here to compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import games
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
+from cluster.measuring.speedup import default_simulations
+from games.errors import InvalidInput
+from search.opening import open_search
+from search.plan import JOB_S, MIN_ROUNDS
+from search.request import MAX_SIMULATIONS, SearchRequest
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
+
+CHECK_LANES = 16
+"""Of searches that are run here to compare."""
+
+
+@dataclass(frozen=True)
+class PredictionPlan:
+    """What is asked."""
+
+    request: SearchRequest
+    """Its strategy does not count; without a budget it gets MIN_ROUNDS jobs for each lane."""
+    strategies: Sequence[str]
+    workers: Sequence[int]
+    measured: Sequence[int]
+    """Numbers of workers to run here as well."""
+    repeats: int
+    mishaps: Mishaps
+    costs_file: Path | None
+    save_costs: Path | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What came out."""
+
+    costs: dict[str, Costs]
+    rows: list[Predicted]
+    changes: list[Change]
+    """At the largest number of workers, best first for each strategy."""
+    checks: list[Check]
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object of plain values."""
+        return {
+            "costs": {strategy: costs.to_json() for strategy, costs in self.costs.items()},
+            "predicted": [asdict(row) for row in self.rows],
+            "changes": [asdict(change) for change in self.changes],
+            "measured": [asdict(row) for row in self.checks],
+        }
+
+
+def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Prediction:
+    """All of it. Raises InvalidInput."""
+    game = games.load(plan.request.game)
+    per_job = max(1.0, game.nominal_simulations_per_s * JOB_S)
+    simulations = plan.request.simulations or min(
+        MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
+    )
+    request = replace(plan.request, game=game.spec, simulations=simulations)
+    small = replace(
+        request, lanes=CHECK_LANES, simulations=default_simulations(game.nominal_simulations_per_s)
+    )
+    # What is wrong with it is said before anything is measured.
+    open_search(replace(small, strategy=plan.strategies[0]))
+    requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
+    costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
+    checks: list[Check] = []
+    with ExitStack() as stack:
+        executor: RayExecutor | None = None
+        if costs is None or plan.measured:
+            executor = _start(max([1, *plan.measured]), stack, report)
+        if costs is None:
+            from cluster.measuring.calibration import measure_costs
+
+            assert executor is not None
+            costs = measure_costs(request, plan.strategies, executor, report)
+            if plan.save_costs is not None:
+                _write_costs(costs, plan.save_costs)
+        for strategy in plan.strategies if plan.measured else ():
+            assert executor is not None
+            asked = _of_strategy(small, strategy)
+            checks += check(asked, costs[strategy], plan.measured, executor, plan.repeats, report)
+    rows: list[Predicted] = []
+    changes: list[Change] = []
+    for strategy in plan.strategies:
+        found = predict(requests[strategy], costs[strategy], plan.workers, plan.mishaps, report)
+        rows += found
+        most = max(found, key=lambda row: row.workers)
+        changes += try_changes(requests[strategy], costs[strategy], most, plan.mishaps)
+    return Prediction(costs, rows, changes, checks)
+
+
+def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
+    """The request for one strategy, without the options of the others."""
+    return replace(
+        request,
+        strategy=strategy,
+        rounds=request.rounds if strategy == "tree" else None,
+        staleness=request.staleness if strategy == "tree" else 0,
+        batch=request.batch if strategy == "leaf" else None,
+        playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
+    )
+
+
+def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> RayExecutor:
+    from cluster.executors import make_executor
+
+    report("starting a local Ray")
+    executor: Any = make_executor("ray", workers)
+    stack.callback(executor.close)
+    return executor  # type: ignore[no-any-return]
+
+
+def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
+    """What `_write_costs` wrote. Raises InvalidInput (costs)."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        accepted = f"a file that --save-costs wrote ({type(error).__name__})"
+        raise InvalidInput("costs", str(path), accepted) from None
+    if not isinstance(data, dict) or not set(strategies) <= set(data):
+        raise InvalidInput("costs", str(path), "a file with the costs of " + ", ".join(strategies))
+    return {strategy: Costs.from_json(data[strategy]) for strategy in strategies}
+
+
+def _write_costs(costs: dict[str, Costs], path: Path) -> None:
+    try:
+        path.write_text(
+            json.dumps({strategy: each.to_json() for strategy, each in costs.items()}, indent=2) + "\n"
+        )
+    except OSError as error:
+        raise InvalidInput(
+            "save_costs", str(path), f"a file that can be written ({error.strerror})"
+        ) from None

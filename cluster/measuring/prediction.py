@@ -1,0 +1,218 @@
+"""What more workers than there are would do: the real coordinator and strategies under a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import games
+from cluster.coordinator import Coordinator
+from cluster.executor import Executor
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.hollow import HollowWorker, open_hollow
+from cluster.session import Session
+from cluster.simulated_executor import SimulatedExecutor
+from search.opening import open_search
+from search.plan import make_plan, playouts_per_leaf
+from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+
+SATURATED = 0.9
+"""A coordinator that is busy for this share of the time is what a search waits for."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One strategy on one number of workers, simulated."""
+
+    game: str
+    strategy: str
+    lanes: int
+    workers: int
+    simulations: int
+    simulations_per_s: float
+    speedup: float
+    """Against one worker of the same kind, which waits for nobody: its rate is 1 / simulation_s."""
+    efficiency: float
+    coordinator_busy: float
+    """The share of the time that the coordinator's thread is at work."""
+    job_s: float
+    """What a job takes a worker."""
+    jobs_retried: int
+
+
+def predict(
+    request: SearchRequest,
+    costs: Costs,
+    workers: Sequence[int],
+    mishaps: Mishaps | None = None,
+    report: Callable[[str], None] = print,
+) -> list[Predicted]:
+    """The request, which has a budget in simulations, on each number of workers.
+
+    Numbers that the machine which was measured can hold are predicted for it; beyond, every
+    worker has a core like its cores, and the coordinator one of its own.
+    """
+    rows = []
+    for n in workers:
+        rows.append(_predict(request, costs, n, mishaps, costs.cores if _is_local(costs, n) else None))
+        report(
+            f"{request.strategy} on {n} workers: {rows[-1].simulations_per_s:,.0f} simulations/s, "
+            f"the coordinator {rows[-1].coordinator_busy:.0%} busy"
+        )
+    return rows
+
+
+def _predict(
+    request: SearchRequest, costs: Costs, workers: int, mishaps: Mishaps | None, cores: int | None
+) -> Predicted:
+    search = open_hollow(request)
+    executor = SimulatedExecutor(
+        workers, costs, HollowWorker(), mishaps=mishaps, shared_cores=cores, seed=request.seed
+    )
+    executor.open(search.context)
+    coordinator = Coordinator(search, workers, executor.clock)
+    result = Session(coordinator, executor, executor.clock).run()
+    rate = result.simulations / result.elapsed_s
+    one = 1.0 / (
+        costs.simulation_s if cores and workers * costs.job_cpu_share < cores else costs.crowded_simulation_s
+    )
+    assert search.plan is not None
+    return Predicted(
+        game=search.game.spec,
+        strategy=request.strategy,
+        lanes=request.lanes,
+        workers=workers,
+        simulations=result.simulations,
+        simulations_per_s=round(rate, 1),
+        speedup=round(rate / one, 3),
+        efficiency=round(rate / one / workers, 4),
+        coordinator_busy=round(executor.coordinator_s / result.elapsed_s, 4),
+        job_s=round(search.plan.size(0) / one, 5),
+        jobs_retried=result.jobs_retried,
+    )
+
+
+def saturation(rows: Sequence[Predicted]) -> int | None:
+    """The first number of workers of those given at which the coordinator is what the search waits for."""
+    return next((row.workers for row in rows if row.coordinator_busy >= SATURATED), None)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A search that was run here, and what was predicted for it."""
+
+    strategy: str
+    lanes: int
+    workers: int
+    simulations: int
+    measured_per_s: float
+    """Median of the repeats."""
+    spread: tuple[float, float]
+    predicted_per_s: float
+    error: float
+    """predicted / measured - 1."""
+
+
+def check(
+    request: SearchRequest,
+    costs: Costs,
+    workers: Sequence[int],
+    executor: Executor,
+    repeats: int,
+    report: Callable[[str], None] = print,
+) -> list[Check]:
+    """Run the request on each number of workers, and predict it."""
+    rows = []
+    for n in workers:
+        rates = sorted(_measure(request, executor, n) for _ in range(repeats))
+        measured = median(rates)
+        row = _predict(request, costs, n, None, costs.cores if _is_local(costs, n) else None)
+        error = row.simulations_per_s / measured - 1
+        rows.append(
+            Check(
+                strategy=request.strategy,
+                lanes=request.lanes,
+                workers=n,
+                simulations=row.simulations,
+                measured_per_s=round(measured, 1),
+                spread=(round(rates[0], 1), round(rates[-1], 1)),
+                predicted_per_s=row.simulations_per_s,
+                error=round(error, 4),
+            )
+        )
+        report(
+            f"{request.strategy} on {n} workers here: {measured:,.0f} simulations/s, "
+            f"{row.simulations_per_s:,.0f} predicted ({error:+.1%})"
+        )
+    return rows
+
+
+def _measure(request: SearchRequest, executor: Executor, workers: int) -> float:
+    search = open_search(request)
+    executor.use(workers)
+    executor.open(search.context)
+    result = Session(Coordinator(search, workers), executor).run()
+    return result.simulations / result.elapsed_s
+
+
+def _is_local(costs: Costs, workers: int) -> bool:
+    """Whether the machine that was measured can hold so many workers."""
+    return workers * costs.job_cpu_share <= costs.cores
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one change to the request would do at the largest number of workers."""
+
+    strategy: str
+    what: str
+    """The option to give."""
+    workers: int
+    simulations_per_s: float
+    factor: float
+    """Against the request as it is."""
+
+
+def try_changes(
+    request: SearchRequest, costs: Costs, row: Predicted, mishaps: Mishaps | None = None
+) -> list[Change]:
+    """Other lanes, longer jobs, overlapping rounds, each on the row's number of workers; best first."""
+    found = []
+    for what, changed in _changes(request):
+        cores = costs.cores if _is_local(costs, row.workers) else None
+        rate = _predict(changed, costs, row.workers, mishaps, cores).simulations_per_s
+        found.append(
+            Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
+        )
+    return sorted(found, key=lambda change: -change.factor)
+
+
+def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
+    plan = make_plan(request, games.load(request.game))
+    lanes = min(2 * request.lanes, MAX_LANES)
+    # As long jobs, so that this is about lanes alone.
+    more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
+    changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
+    if request.strategy == "tree":
+        rounds = max(2, plan.rounds // 4)
+        changes.append(
+            (
+                f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long)",
+                replace(request, rounds=rounds),
+            )
+        )
+        changes.append(
+            (f"--staleness {request.staleness + 1}", replace(request, staleness=request.staleness + 1))
+        )
+    if request.strategy == "leaf":
+        playouts = playouts_per_leaf(request, games.load(request.game))
+        batch = max(1, plan.size(0) // playouts)
+        changes.append((f"--batch {4 * batch} (jobs 4 times as long)", replace(request, batch=4 * batch)))
+        changes.append(
+            (
+                f"--playouts-per-leaf {4 * playouts}",
+                replace(request, playouts_per_leaf=4 * playouts, batch=batch // 4 or 1),
+            )
+        )
+    return changes

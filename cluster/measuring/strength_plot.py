@@ -1,0 +1,133 @@
+"""The picture of a measurement of strength."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+from cluster.measuring.strength_result import Row, StrengthResult
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
+MARKERS = "osD^vP*X"
+OUTSIDE = 2.0
+"""Where an interval has no end, it is drawn to so many times the largest number of lanes."""
+LEAST = 0.25
+"""What is slower or weaker than that is not in the picture."""
+BESIDE = 0.06
+"""Strategies on as many lanes stand so many doublings beside each other, so that all intervals are seen."""
+
+
+def plot(result: StrengthResult, title: str, path: Path) -> None:
+    """Strength speedup by lanes, the score at equal totals, and the sequential curve behind them."""
+    speedups = result.fit is not None
+    figure, panels = plt.subplots(
+        1, 3 if speedups else 1, figsize=(14 if speedups else 8, 4.4), squeeze=False, layout="constrained"
+    )
+    groups: dict[str, list[Row]] = {}
+    for row in result.rows:
+        groups.setdefault(str(row.cell.strategy), []).append(row)
+    styles = {
+        name: {
+            "color": COLOURS[rows[0].cell.strategy.name],
+            "marker": marker,
+            "beside": 2 ** (BESIDE * (number - (len(groups) - 1) / 2)),
+        }
+        for number, ((name, rows), marker) in enumerate(zip(groups.items(), cycle(MARKERS), strict=False))
+    }
+    _scores(panels[0][-2 if speedups else 0], groups, styles)
+    if speedups:
+        _speedups(panels[0][0], groups, styles)
+        _curve(panels[0][2], result)
+    for panel in panels[0]:
+        panel.grid(color="#eeeeee")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.legend(fontsize=8, frameon=False)
+    figure.suptitle(title, fontsize=11 if speedups else 9)
+    with mpl.rc_context({"svg.hashsalt": "banyan"}):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
+
+
+def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
+    lanes = sorted({row.cell.lanes for rows in groups.values() for row in rows})
+    top = OUTSIDE * lanes[-1]
+    panel.plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
+    for name, rows in groups.items():
+        shown = [row for row in rows if row.strength is not None and 0 < row.strength.value < math.inf]
+        values = [row.strength.value for row in shown if row.strength is not None]
+        ends = [row.strength.interval for row in shown if row.strength is not None]
+        below = [value - max(low, value / 16) for value, (low, _) in zip(values, ends, strict=True)]
+        above = [max(0.0, min(high, top) - value) for value, (_, high) in zip(values, ends, strict=True)]
+        _errorbar(panel, shown, values, [below, above], name, styles[name])
+        if known := [row for row in rows if row.predicted]:
+            panel.plot(
+                [row.cell.lanes for row in known],
+                [row.predicted for row in known],
+                "--",
+                color=styles[name]["color"],
+                linewidth=1,
+                label=f"{name}: throughput, predicted",
+            )
+    _doublings(panel.xaxis, lanes)
+    panel.set_yscale("log", base=2)
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.set_ylim(bottom=max(panel.get_ylim()[0], LEAST))
+    panel.set_xlabel("lanes")
+    panel.set_ylabel("strength speedup")
+
+
+def _scores(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
+    panel.axhline(50, linestyle=":", color="#999999", label="nothing is lost")
+    for name, rows in groups.items():
+        shown = [row for row in rows if row.equal_total is not None]
+        scores = [row.equal_total for row in shown if row.equal_total is not None]
+        values = [100 * score.score for score in scores]
+        below = [100 * (score.score - score.interval[0]) for score in scores]
+        above = [100 * (score.interval[1] - score.score) for score in scores]
+        _errorbar(panel, shown, values, [below, above], name, styles[name])
+    _doublings(panel.xaxis, sorted({row.cell.lanes for rows in groups.values() for row in rows}))
+    panel.set_xlabel("lanes")
+    panel.set_ylabel("score against the sequential search\nwith the same total, %")
+    panel.set_ylim(0, 100)
+
+
+def _curve(panel: Any, result: StrengthResult) -> None:
+    points = result.curve
+    budgets = [point.simulations for point in points]
+    panel.fill_between(
+        budgets,
+        [point.interval[0] for point in points],
+        [point.interval[1] for point in points],
+        color="#bbbbbb",
+        alpha=0.4,
+        linewidth=0,
+        label="95 %",
+    )
+    panel.plot(budgets, [point.elo for point in points], "-o", color="#555555", label="sequential search")
+    _doublings(panel.xaxis, budgets)
+    panel.set_xlabel("simulations a move")
+    panel.set_ylabel("Elo above the smallest budget")
+
+
+def _doublings(axis: Any, values: Sequence[int]) -> None:
+    """A logarithmic axis that names the values themselves."""
+    axis.axes.set_xscale("log", base=2)
+    axis.set_ticks(values, [f"{value:,}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
+def _errorbar(
+    panel: Any, rows: Sequence[Row], values: Sequence[float], errors: Any, name: str, style: dict[str, Any]
+) -> None:
+    if rows:
+        beside, look = style["beside"], {key: value for key, value in style.items() if key != "beside"}
+        lanes = [row.cell.lanes * beside for row in rows]
+        panel.errorbar(lanes, values, yerr=errors, capsize=3, linewidth=1.6, label=name, **look)

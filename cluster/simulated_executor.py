@@ -1,0 +1,241 @@
+"""The executor with a virtual clock: what a search would take on so many workers, without having them.
+
+Coordinator, strategies and queue are the real ones. What is made up is time: what the coordinator
+does moves the clock by what it costs (there is one of it, so that is how it saturates), and each
+worker is busy with a bundle for what its jobs cost. Bundles are made, and kept two deep, as
+`cluster.ray_executor` does. What jobs return comes from a real worker, whose answer then is the search's
+own, or from one that returns nothing of worth, when only time is of interest.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.executor import Event, JobDone, JobLost, Task, TaskWorker, WorkerStatus
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
+from cluster.measuring.costs import Costs, Mishaps
+from search.job import GrowJob, RoundJob
+
+
+@dataclass
+class _Slot:
+    status: WorkerStatus
+    free_s: float = 0.0
+    """When it has done all that it was given; on the clock without slip."""
+    bundles: int = 0
+    rate: float = 0.0
+    generation: int = 0
+    """How often its process was lost."""
+    pieces: dict[int, int] = field(default_factory=dict)
+    """root: how far it has grown the trees of the lanes that it keeps."""
+    snapshot: int = -1
+    """tree: the snapshot that it has got."""
+
+
+@dataclass(order=True)
+class _Arrival:
+    """An answer, or the news that there will be none."""
+
+    at_s: float
+    number: int
+    slot: _Slot = field(compare=False)
+    generation: int = field(compare=False)
+    jobs: list[Task] = field(compare=False)
+    busy_s: float = field(compare=False)
+    lost: bool = field(compare=False)
+
+
+class SimulatedExecutor:
+    """``workers`` that are not there. `clock` is what a session has to go by."""
+
+    name = "simulated"
+
+    def __init__(
+        self,
+        workers: int,
+        costs: Costs,
+        worker: TaskWorker,
+        *,
+        mishaps: Mishaps | None = None,
+        shared_cores: int | None = None,
+        in_flight: int = IN_FLIGHT,
+        seed: int = 0,
+    ) -> None:
+        """``shared_cores``: of the one machine on which everything runs; None gives each worker, and the
+        coordinator, a core of its own."""
+        self._costs = costs
+        self._mishaps = mishaps or Mishaps()
+        self._worker = worker
+        self._in_flight = in_flight
+        self._random = random.Random(seed)
+        self._slots = [
+            _Slot(WorkerStatus(slot=i, alive=True, state="idle", simulations=0)) for i in range(workers)
+        ]
+        self._queue = JobQueue()
+        self._context: Any = None
+        self._arrivals: list[_Arrival] = []
+        self._published: set[int] = set()
+        self._now_s = 0.0
+        self._number = 0
+        self._slip_s = 0.0
+        """How much later all workers end because the coordinator took a core from them."""
+        demand = workers * costs.job_cpu_share
+        self._robbed = (
+            0.0 if shared_cores is None else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
+        )
+        crowded = shared_cores is None or demand >= shared_cores
+        self._simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
+        self.coordinator_s = 0.0
+        """How long the coordinator's thread was busy."""
+        self.calls = 0
+        """Bundles sent since the beginning."""
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._slots)
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return [slot.status for slot in self._slots]
+
+    def clock(self) -> float:
+        """Virtual seconds since the beginning."""
+        return self._now_s
+
+    def use(self, workers: int) -> None:
+        """Give jobs to so many of the workers only."""
+        self._slots = self._slots[:workers]
+
+    def open(self, context: Any) -> None:
+        self._context = context
+        self._worker.prepare(context)
+
+    def submit(self, jobs: Iterable[Task]) -> None:
+        jobs = list(jobs)
+        self._queue.add(jobs)
+        self._charge(self._costs.make_s * len(jobs))
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        self._dispatch()
+        until_s = self._now_s + timeout_s
+        if not self._arrivals or self._due_s() > until_s:
+            self._now_s = until_s
+            return []
+        self._now_s = max(self._now_s, self._due_s())
+        events: list[Event] = []
+        # What arrives while this is looked at waits for the next call, as it does with ray.wait.
+        seen_s = self._now_s
+        while self._arrivals and self._due_s() <= seen_s:
+            events.extend(self._receive(heapq.heappop(self._arrivals)))
+        self._dispatch()
+        return events
+
+    def drop(self) -> None:
+        self._queue.clear()
+        self._arrivals.clear()
+
+    def close(self) -> None:
+        self.drop()
+
+    def _due_s(self) -> float:
+        return self._arrivals[0].at_s + self._slip_s
+
+    def _charge(self, seconds: float, beside_s: float = 0.0) -> None:
+        """The coordinator's thread is busy for ``seconds``, and other threads of it for ``beside_s``."""
+        self._now_s += seconds
+        self.coordinator_s += seconds
+        self._slip_s += (seconds + beside_s) * self._robbed
+
+    def _dispatch(self) -> None:
+        """Fill the workers that have room from the queue."""
+        for _ in range(self._in_flight):
+            share = self._queue.share(self._in_flight * len(self._slots))
+            for slot in self._slots:
+                if not len(self._queue):
+                    return
+                if slot.bundles >= self._in_flight:
+                    continue
+                jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
+                if jobs:
+                    self._send(slot, jobs)
+
+    def _send(self, slot: _Slot, jobs: list[Task]) -> None:
+        costs, first = self._costs, jobs[0]
+        busy_s = costs.worker_call_s
+        if isinstance(first, RoundJob):
+            key = first.snapshot.key
+            if key not in self._published:
+                self._published.add(key)
+                if key:
+                    self._charge(costs.round_s)
+                self._charge(costs.publish_s)
+            if slot.snapshot != key:
+                slot.snapshot = key
+                busy_s += costs.fetch_s
+        self._charge(costs.call_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
+        self.calls += 1
+        in_jobs_s = sum(self._duration_s(slot, job) for job in jobs)
+        busy_s += in_jobs_s
+        now_s = self._now_s - self._slip_s
+        begin_s = max(slot.free_s, now_s + costs.latency_s / 2)
+        slot.free_s = begin_s + busy_s
+        slot.bundles += 1
+        slot.status.state = "busy"
+        self._number += 1
+        lost = self._random.random() < -math.expm1(-busy_s * self._mishaps.failures_per_hour / 3600)
+        at_s = slot.free_s + costs.latency_s / 2
+        if lost:
+            at_s = begin_s + busy_s * self._random.random()
+        arrival = _Arrival(at_s, self._number, slot, slot.generation, jobs, in_jobs_s, lost)
+        heapq.heappush(self._arrivals, arrival)
+
+    def _duration_s(self, slot: _Slot, job: Task) -> float:
+        simulations = job.simulations
+        if isinstance(job, GrowJob):
+            have = slot.pieces.get(job.lane, 0)
+            simulations = sum(job.sizes[have:]) if have < len(job.sizes) else sum(job.sizes)
+            slot.pieces[job.lane] = len(job.sizes)
+        mean_s = self._costs.job_s + simulations * self._simulation_s
+        spread = self._costs.job_spread
+        if spread > 0:
+            # Log-normal: times have a floor and a tail.
+            sigma = math.sqrt(math.log1p(spread * spread))
+            mean_s *= self._random.lognormvariate(-sigma * sigma / 2, sigma)
+        if self._mishaps.straggler_share and self._random.random() < self._mishaps.straggler_share:
+            mean_s *= self._mishaps.straggler_factor
+        return mean_s
+
+    def _receive(self, arrival: _Arrival) -> list[Event]:
+        slot = arrival.slot
+        if arrival.generation != slot.generation:
+            return []
+        if arrival.lost:
+            return self._lose(arrival)
+        slot.bundles -= 1
+        slot.status.jobs_done += len(arrival.jobs)
+        slot.status.busy_s += arrival.busy_s
+        simulations = sum(job.simulations for job in arrival.jobs)
+        slot.status.simulations += simulations
+        if arrival.busy_s > 0:
+            slot.rate = simulations / arrival.busy_s
+        if not slot.bundles:
+            slot.status.state = "idle"
+        self._charge(self._costs.absorb_s * len(arrival.jobs))
+        return [JobDone(self._worker.run(self._context, job)) for job in arrival.jobs]
+
+    def _lose(self, arrival: _Arrival) -> list[Event]:
+        """A process died: what it was given is lost, and what it kept."""
+        slot = arrival.slot
+        behind = [a for a in self._arrivals if a.slot is slot and a.generation == slot.generation]
+        slot.generation += 1
+        slot.bundles = 0
+        slot.pieces.clear()
+        slot.snapshot = -1
+        slot.status.restarts += 1
+        slot.free_s = self._now_s - self._slip_s + self._mishaps.restart_s
+        return [JobLost(job.index, "its worker died") for a in (arrival, *sorted(behind)) for job in a.jobs]

@@ -1,0 +1,127 @@
+"""What shots look like before any search: how densely the placements of single ships cover the cell.
+
+A placement of a ship that is not announced as sunk counts if it covers no miss and no cell of a sunk
+ship, and HIT_WEIGHT times as much for each hit that it covers. That a ship touches or crosses another
+is not asked. Which hits are a sunk ship's is what the position says: in a simulation, the fleets drawn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from games.battleship.rules import (
+    ANNOUNCE,
+    AREA,
+    CELLS,
+    DEALT,
+    HIT_FIRST,
+    HITS,
+    LENGTHS,
+    MISSED,
+    NUM_SHIPS,
+    NUM_SUNK,
+    PENDING,
+    SHOOTER,
+    SIZE,
+    SUNK_CELL,
+    SUNK_SET,
+    SUNK_SHIP,
+    State,
+    block_of,
+    legal_moves,
+)
+from games.jit import njit
+from games.rng import Stream, below
+from games.rules import Moves
+
+HIT_WEIGHT = 100.0
+REACH = 5
+"""The longest ship has six cells: how far one that covers a cell can reach."""
+
+WEIGHTS = np.array([HIT_WEIGHT ** bin(mask).count("1") for mask in range(1 << (2 * REACH + 1))])
+"""[2,048] HIT_WEIGHT to the number of bits set."""
+
+
+@njit
+def priority(state: State, move: int) -> float:
+    """The density of the shot's cell, a whole number; 0.0 for every answer."""
+    if state[PENDING] != 0:
+        return 0.0
+    row, column = move // state[SIZE], move % state[SIZE]
+    return _along(state, move, 1, column) + _along(state, move, int(state[SIZE]), row)
+
+
+@njit
+def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """A shot of the highest density, each of those as likely; of answers any that is possible."""
+    if state[PENDING] != 0:
+        return int(moves[below(stream, legal_moves(state, moves))])
+    cells = CELLS + state[SHOOTER] * state[AREA]
+    best = -math.inf
+    count = 0
+    for cell in range(state[AREA]):
+        if state[cells + cell] & 15 == 0:
+            score = priority(state, cell)
+            if score > best:
+                best = score
+                count = 0
+            if score == best:
+                moves[count] = cell
+                count += 1
+    return int(moves[below(stream, count)])
+
+
+@njit
+def _along(state: State, cell: int, step: int, place: int) -> float:
+    """The weight of placements in one line, in which the cell has that place."""
+    block, cells = block_of(state[SHOOTER]), CELLS + state[SHOOTER] * state[AREA]
+    # Bit REACH is the cell itself.
+    low, high = REACH, REACH
+    hits = 0
+    while low > 0 and REACH - low < place:
+        status = _status(state, block, cells, cell - (REACH - low + 1) * step)
+        if status == MISSED:
+            break
+        low -= 1
+        hits |= (status == HIT_FIRST) << low
+    while high < 2 * REACH and high - REACH < state[SIZE] - 1 - place:
+        status = _status(state, block, cells, cell + (high - REACH + 1) * step)
+        if status == MISSED:
+            break
+        high += 1
+        hits |= (status == HIT_FIRST) << high
+    total = 0.0
+    for ship in range(state[NUM_SHIPS]):
+        if (state[block + SUNK_SET] >> ship) & 1 == 0:
+            length = state[LENGTHS + ship]
+            for start in range(max(low, REACH - length + 1), min(REACH, high - length + 1) + 1):
+                total += WEIGHTS[hits & (((1 << length) - 1) << start)]
+    return total
+
+
+@njit
+def _status(state: State, block: int, cells: int, cell: int) -> int:
+    """0 for an untried cell, HIT_FIRST for a hit of a ship afloat, MISSED where no ship afloat can be."""
+    value = state[cells + cell]
+    status = value & 15
+    if status < HIT_FIRST:
+        return int(status)
+    if state[ANNOUNCE] != 0 and state[block + NUM_SUNK] > 0 and _is_sunk(state, block, value >> 4, cell):
+        return MISSED
+    return HIT_FIRST
+
+
+@njit
+def _is_sunk(state: State, block: int, ship: int, cell: int) -> bool:
+    """Whether a hit is a sunk ship's. In a position that is not dealt only those that sank one are, or
+    else all if no other are left."""
+    if state[DEALT] != 0:
+        return bool((state[block + SUNK_SET] >> (ship - 1)) & 1 != 0)
+    left = state[block + HITS]
+    found = False
+    for number in range(state[block + NUM_SUNK]):
+        left -= state[LENGTHS + state[block + SUNK_SHIP + number]]
+        found |= state[block + SUNK_CELL + number] == cell
+    return bool(found or left == 0)

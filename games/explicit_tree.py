@@ -1,0 +1,285 @@
+"""A game that is a tree written down: ``explicit:([1 3][2 8])``, for looking at what a search does.
+
+In round brackets the first player chooses a branch, in square brackets the second; a number is an end of the
+game and what the first player gets there. Whoever is drawn as max is the first player, min the second.
+Returns are these numbers divided by the largest of them.
+
+A state is ``int32[2 + 2 * nodes]``: the node, the largest number, and for each node of the tree, breadth
+first, how many branches it has (negative: the second player chooses; 0: an end) and the first node below
+it (of an end: its number). A move is a branch, from 0; its text is ``1`` and so on. A position's text is the
+branches that lead to it, ``2.1.3``, or ``root``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Moves, Rules, State
+from games.jit import njit, source_of
+from games.rng import Stream, below
+from games.spec import EXPLICIT, Spec
+
+MAX_NODES = 1_000
+MAX_VALUE = 9_999
+AT, SCALE, NODES = 0, 1, 2
+"""Indices into a state; node k is at NODES + 2 * k."""
+
+EXAMPLE = "([(1,3),(2,8),(7,4)],[(2,3),(-9,-1)],[(-5,-2,-3),(9),(7)])"
+ACCEPTED = (
+    "a tree such as ([1 3][2 8]): ( ) where the first player chooses, [ ] the second, whole numbers up to "
+    f"{MAX_VALUE} at the ends, at most {MAX_NODES} nodes"
+)
+ROOT = "root"
+
+_TOKEN = re.compile(r"[\s,]*([()\[\]]|-?[0-9]{1,4}(?![0-9-]))")
+_BRANCH = re.compile(r"[1-9][0-9]{0,2}")
+_PATH = re.compile(rf"{_BRANCH.pattern}(?:\.{_BRANCH.pattern})*")
+
+
+@njit
+def current_player(state: State) -> int:
+    """FIRST or SECOND, by the kind of brackets."""
+    return int(state[NODES + 2 * state[AT]] < 0)
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    """Write the branches in order; returns how many."""
+    count = abs(state[NODES + 2 * state[AT]])
+    for move in range(count):
+        moves[move] = move
+    return int(count)
+
+
+@njit
+def play(state: State, move: int) -> None:
+    """Go down a branch; ``state`` is modified in place."""
+    state[AT] = state[NODES + 2 * state[AT] + 1] + move
+
+
+@njit
+def is_terminal(state: State) -> bool:
+    """Whether the node is an end."""
+    return bool(state[NODES + 2 * state[AT]] == 0)
+
+
+@njit
+def returns(state: State) -> float:
+    """The end's number divided by the largest of all."""
+    return float(state[NODES + 2 * state[AT] + 1]) / float(state[SCALE])
+
+
+@njit
+def playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Uniformly random branches to an end; returns the plies."""
+    plies = 0
+    while state[NODES + 2 * state[AT]] != 0:
+        branch = below(stream, abs(state[NODES + 2 * state[AT]]))
+        state[AT] = state[NODES + 2 * state[AT] + 1] + np.int64(branch)
+        plies += 1
+    return plies
+
+
+@njit
+def pack(state: State) -> np.uint64:
+    """The node."""
+    return np.uint64(state[AT])
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    """The position at this node; ``state`` is modified in place."""
+    state[AT] = np.int64(key)
+
+
+@dataclass
+class _Node:
+    """A node as it is read: whose choice and the branches, or an end and its number."""
+
+    player: int = FIRST
+    branches: list[_Node] = field(default_factory=list)
+    value: int | None = None
+
+
+class ExplicitTree(Game):
+    """A tree whose ends have values; trees of any size share one set of compiled rules."""
+
+    name = EXPLICIT
+    player_names = ("max", "min")
+
+    def __init__(self, tree: str = EXAMPLE) -> None:
+        """``tree``: brackets and numbers; raises InvalidInput (field ``game option tree``)."""
+        root = _read(tree)
+        order, depths, self._parents = [root], [0], [0]
+        for number, node in enumerate(order):
+            order += node.branches
+            depths += [depths[number] + 1] * len(node.branches)
+            self._parents += [number] * len(node.branches)
+            if len(order) > MAX_NODES:
+                raise InvalidInput("game option tree", tree, ACCEPTED)
+        self.options = {"tree": _write(root)}
+        self.points = max(1, *(abs(node.value or 0) for node in order))
+        self._start = _state_of(order, self.points)
+        self.rules = Rules(
+            current_player,
+            legal_moves,
+            play,
+            is_terminal,
+            returns,
+            playout,
+            pack=pack,
+            unpack=unpack,
+        )
+        self.max_moves = max(len(node.branches) for node in order)
+        self.max_plies = max(depths)
+        self.nominal_simulations_per_s = 1e7 / (1 + self.max_plies)
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> ExplicitTree:
+        """The tree after the colon, or the example; raises InvalidInput for what is none."""
+        return cls(spec.options.get("tree", EXAMPLE))
+
+    @property
+    def spec(self) -> str:
+        """The tree stands behind the colon by itself."""
+        return f"{self.name}:{self.options['tree']}"
+
+    def initial_state(self) -> State:
+        """At the root, ``int32[2 + 2 * nodes]``."""
+        return self._start.copy()
+
+    def format_move(self, state: State, move: int) -> str:
+        """The branch, from 1."""
+        return str(move + 1)
+
+    def parse_move(self, state: State, text: str) -> int:
+        """The branch that the text names; raises InvalidInput (field ``moves``)."""
+        if source_of(is_terminal)(state):
+            raise InvalidInput("moves", text, GAME_OVER)
+        count = abs(int(state[NODES + 2 * state[AT]]))
+        if _BRANCH.fullmatch(text) is None or int(text) > count:
+            raise InvalidInput("moves", text, f"a branch, from 1 to {count}")
+        return int(text) - 1
+
+    def format_position(self, state: State) -> str:
+        """The branches that lead there, such as ``2.1.3``; ``root`` if there are none."""
+        return ".".join(str(branch + 1) for _, branch in self._path(state)) or ROOT
+
+    def parse_position(self, text: str) -> State:
+        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
+        state = self.initial_state()
+        if text == ROOT:
+            return state
+        accepted = f"branches from the root such as 1.2, each from 1, or {ROOT}"
+        if _PATH.fullmatch(text) is None:
+            raise InvalidInput("position", text, accepted)
+        for branch in map(int, text.split(".")):
+            if branch > abs(int(state[NODES + 2 * state[AT]])):
+                raise InvalidInput("position", text, accepted)
+            source_of(play)(state, branch - 1)
+        return state
+
+    def outcome_text(self, state: State) -> str:
+        """The number at the end."""
+        return f"ends with {state[NODES + 2 * state[AT] + 1]}"
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """A row for each node on the way, with its branches: ends as numbers, ``v`` taken, ``.`` not."""
+        path = self._path(state)
+        if not source_of(is_terminal)(state):
+            path.append((int(state[AT]), -1))
+        width = max(abs(int(state[NODES + 2 * node])) for node, _ in path)
+        rows = []
+        for number, (node, taken) in enumerate(path):
+            is_last = last_move is not None and number == len(self._path(state)) - 1
+            owner = SECOND if state[NODES + 2 * node] < 0 else FIRST
+            cells = [
+                Cell(
+                    self._sign(int(state[NODES + 2 * node + 1]) + branch, branch == taken),
+                    owner if branch == taken else None,
+                    last=is_last and branch == taken,
+                )
+                for branch in range(abs(int(state[NODES + 2 * node])))
+            ]
+            rows.append(cells + [Cell("")] * (width - len(cells)))
+        labels = [self.player_names[int(state[NODES + 2 * node] < 0)] for node, _ in path]
+        return Board(rows, labels, [str(branch + 1) for branch in range(width)])
+
+    def _sign(self, node: int, taken: bool) -> str:
+        """A cell's text, of at most two letters."""
+        if self._start[NODES + 2 * node]:
+            return "v" if taken else "."
+        value = str(self._start[NODES + 2 * node + 1])
+        return value if len(value) <= 2 else "-" if value.startswith("-") else "+"
+
+    def _path(self, state: State) -> list[tuple[int, int]]:
+        """The nodes on the way and the branch that was taken at each."""
+        path, node = [], int(state[AT])
+        while node:
+            parent = self._parents[node]
+            path.append((parent, node - int(self._start[NODES + 2 * parent + 1])))
+            node = parent
+        return path[::-1]
+
+
+def _read(text: str) -> _Node:
+    """The root of the tree that the text writes down; raises InvalidInput."""
+    wrong = InvalidInput("game option tree", text, ACCEPTED)
+    open_nodes: list[tuple[_Node, str]] = []
+    root: _Node | None = None
+    place, end = 0, len(text.rstrip())
+    while place < end:
+        match = _TOKEN.match(text, place)
+        if match is None or (root is not None and not open_nodes):
+            raise wrong
+        place, token = match.end(), match.group(1)
+        if token in ")]":
+            node, closing = open_nodes.pop() if open_nodes else (_Node(), "")
+            if token != closing or not node.branches:
+                raise wrong
+            continue
+        inner = token in "(["
+        node = _Node("([".index(token)) if inner else _Node(value=int(token))
+        if open_nodes:
+            open_nodes[-1][0].branches.append(node)
+        else:
+            root = node
+        if inner:
+            open_nodes.append((node, ")]"[node.player]))
+    if root is None or open_nodes or root.value is not None:
+        raise wrong
+    return root
+
+
+def _write(root: _Node) -> str:
+    """The tree as text without blanks."""
+    parts: list[str] = []
+    stack: list[_Node | str] = [root]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, str):
+            parts.append(top)
+        elif top.value is not None:
+            parts.append(str(top.value))
+        else:
+            parts.append("(["[top.player])
+            stack.append(")]"[top.player])
+            for number, node in enumerate(reversed(top.branches)):
+                stack += [","] * (number > 0) + [node]
+    return "".join(parts)
+
+
+def _state_of(order: list[_Node], scale: int) -> State:
+    state = np.zeros(NODES + 2 * len(order), dtype=np.int32)
+    state[SCALE] = scale
+    below_it = 1
+    for number, node in enumerate(order):
+        count = len(node.branches)
+        state[NODES + 2 * number] = -count if node.player == SECOND else count
+        state[NODES + 2 * number + 1] = below_it if node.value is None else node.value
+        below_it += count
+    return state

@@ -1,0 +1,481 @@
+"""A search that is kept in a file, and goes on from it: what is kept, what is refused, what people read."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.archive import read_arrays, read_description, write_archive
+from cluster.checkpoint import SHARE, Keeper, Opened, code_of_searches, read_checkpoint
+from cluster.coordinator import Coordinator, SearchFailed
+from cluster.executor import JobLost
+from cluster.inline_executor import InlineExecutor
+from cluster.launch import run_session
+from cluster.session import Session
+from games.errors import InvalidInput
+from search.job import GrowJob
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+from tests.cluster.command import ROOT, here, start
+from tests.games.own_game import write
+from tests.kill_and_resume import DIFFERENT
+from tests.search.common import ChaosExecutor
+
+REQUESTS = {
+    "root": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, seed=4),
+    "tree": SearchRequest("gomoku:size=5", strategy="tree", lanes=3, simulations=900, seed=4, staleness=1),
+    "leaf": SearchRequest("gomoku:size=5", strategy="leaf", lanes=5, simulations=900, seed=4, solver=True),
+    "hidden": SearchRequest("battleship", moves=("e5", "miss"), strategy="leaf", lanes=3, simulations=500),
+}
+INLINE = ("--executor", "inline", "--no-progress")
+
+
+def never(line: str) -> None:
+    raise AssertionError(line)
+
+
+def session_of(opened: Opened, executor: Any = None, **options: Any) -> Session:
+    executor = executor or InlineExecutor()
+    executor.open(opened.coordinator.search.context)
+    return Session(opened.coordinator, executor, elapsed_before_s=opened.elapsed_s, **options)
+
+
+def fresh(request: SearchRequest) -> Opened:
+    return Opened(Coordinator(open_search(request), 1))
+
+
+def unchanged(result: SearchResult) -> dict[str, Any]:
+    return {name: value for name, value in result.to_json().items() if name not in DIFFERENT}
+
+
+class Stop(Exception):
+    """Raised by an observer to leave a session where it is."""
+
+
+class Clock:
+    """A clock that the test turns."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def keep_after(path: Path, request: SearchRequest, events: int, executor: Any = None) -> Session:
+    """Keep a search as it stands after so many looks at it, and leave it."""
+    session = session_of(fresh(request), executor)
+    keeper = Keeper(path, warn=never)
+    left = events
+
+    def watch(running: Session) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            keeper.keep(running)
+            raise Stop
+
+    with pytest.raises(Stop):
+        session.run((watch,))
+    return session
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A checkpoint of a search that has begun."""
+    path = tmp_path / "search.ckpt"
+    keep_after(path, REQUESTS["tree"], 7)
+    return path
+
+
+def changed(path: Path, **description: Any) -> None:
+    """Change what a checkpoint says of its search, under a seal that fits."""
+    write_archive(path, read_description(path) | description, read_arrays(path))
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "search.ckpt"
+    calm = session_of(fresh(REQUESTS[name])).run()
+    waited = 0
+    for seed in range(6):
+        before = keep_after(path, REQUESTS[name], 3 + 2 * seed, ChaosExecutor(seed, workers=4))
+        arrays = read_arrays(path)
+        waited += len(arrays["early.numbers"])
+        checkpoint = read_checkpoint(path)
+        assert checkpoint.request == REQUESTS[name]
+        assert checkpoint.warnings == []
+        again = checkpoint.open()
+        assert again.coordinator.state().keys() == arrays.keys()
+        after = session_of(again, ChaosExecutor(seed + 50)).run()
+        assert unchanged(after) == unchanged(calm)
+        assert after.resumed == 1
+        assert after.jobs_retried >= before.coordinator.counters.jobs_retried
+    assert waited > 0
+
+
+def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
+    path = tmp_path / "search.ckpt"
+    keep_after(path, REQUESTS["leaf"], 3)
+    for resumed in range(1, 8):
+        opened = read_checkpoint(path).open()
+        assert opened.coordinator.counters.resumed == resumed
+        session = session_of(opened)
+        session.executor.submit(opened.coordinator.start())
+        for event in session.executor.wait(0.0):
+            assert not isinstance(event, JobLost)
+            opened.coordinator.job_done(event.result)  # type: ignore[union-attr]
+        Keeper(path, warn=never).keep(session)
+    assert unchanged(session_of(read_checkpoint(path).open()).run()) == unchanged(
+        session_of(fresh(REQUESTS["leaf"])).run()
+    )
+
+
+def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "search.ckpt"
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, seconds=4.0, rounds=1_000_000)
+    clock = Clock()
+    keeper = Keeper(path, 1.0, warn=never, clock=lambda: 0.0)
+    session = session_of(fresh(request), clock=clock)
+
+    def interrupt(running: Session) -> None:
+        keeper(running)
+        clock.now_s += 0.5
+        if running.elapsed_s > 2.5:
+            raise Stop
+
+    with pytest.raises(Stop):
+        session.run((interrupt,))
+    opened = read_checkpoint(path).open()
+    simulations = opened.coordinator.counters.simulations
+    assert opened.elapsed_s == 2.0
+    assert 0 < simulations < session.coordinator.counters.simulations
+    clock.now_s = 1000.0
+
+    def wait(_: Session) -> None:
+        clock.now_s += 0.5
+
+    result = session_of(opened, clock=clock).run((wait,))
+    assert result.stopped_by == "seconds"
+    # The clock goes on once more after the last job, and once at the end.
+    assert result.elapsed_s == 4.5
+    assert clock.now_s == 1000.0 + 2.0 + 2 * 0.5
+    assert result.simulations > simulations
+
+
+def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> None:
+    clock = Clock()
+    keeper = Keeper(tmp_path / "a.ckpt", 5.0, warn=never, clock=lambda: 0.0)
+    session = session_of(fresh(REQUESTS["tree"]), clock=clock)
+    keeper.begin(Opened(session.coordinator))
+    session.started_s = 0.0
+    counts = []
+    for clock.now_s in (0.0, 4.9, 5.0, 5.1, 9.9, 10.2, 30.0, 31.0):
+        keeper(session)
+        counts.append(keeper.written)
+    assert counts == [1, 1, 2, 2, 2, 3, 4, 4]
+    session.coordinator.stop("cancelled")
+    session.finished_s = 31.0
+    keeper(session)
+    assert keeper.written == 5
+    assert read_checkpoint(tmp_path / "a.ckpt").stopped_by is None
+
+
+def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Path) -> None:
+    path = tmp_path / "a.ckpt"
+    clock = Clock()
+    request = SearchRequest("gomoku:size=5", strategy="root", lanes=1, seconds=1000.0, rounds=1_000_000)
+    keeper = Keeper(path, 8.0, warn=never, clock=lambda: 0.0)
+    pieces = []
+
+    def watch(running: Session) -> None:
+        keeper(running)
+        clock.now_s += 1.0
+        if keeper.written > len(pieces):
+            pieces.append(read_arrays(path)["lane_pieces"].tolist())
+        if keeper.written == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        session_of(fresh(request), clock=clock).run((watch,))
+    (none,), (some,), (more,) = pieces
+    assert 0 == none < some < more
+    jobs = read_checkpoint(path).open().coordinator.start()
+    assert isinstance(jobs[0], GrowJob)
+    assert jobs[0].begin is not None
+    assert jobs[0].begin.pieces == more
+
+
+def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
+    """Writing takes 2 s by this clock, so that it comes every 2 s / SHARE and not every second."""
+    clock, spent = Clock(), Clock()
+
+    def writing() -> float:
+        spent.now_s += 2.0
+        return spent.now_s
+
+    keeper = Keeper(tmp_path / "a.ckpt", 1.0, warn=never, clock=writing)
+    session = session_of(fresh(REQUESTS["tree"]), clock=clock)
+    session.started_s = 0.0
+    for clock.now_s in range(101):
+        keeper(session)
+    assert keeper.written == 1 + int(100 * SHARE / 2.0)
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_no_search(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    lines: list[str] = []
+    keeper = Keeper(folder / "a.ckpt", 0.001, warn=lines.append)
+    folder.rmdir()
+    result = session_of(fresh(REQUESTS["tree"])).run((keeper,))
+    assert result.stopped_by == "simulations"
+    assert lines
+    assert all("the checkpoint could not be written: No such file or directory" in line for line in lines)
+    with pytest.raises(InvalidInput, match=r"checkpoint: .*a file that can be written"):
+        keeper.begin(fresh(REQUESTS["tree"]))
+
+
+@pytest.mark.parametrize("every_s", [0.0, -1.0, float("nan"), float("inf")])
+def test_how_often_must_be_a_time(every_s: float, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="checkpoint_every"):
+        Keeper(tmp_path / "a.ckpt", every_s, warn=never)
+
+
+DESCRIPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"request": None}, "says request"),
+    ({"request": {}}, "a search of a game"),
+    ({"request": {"game": 5}}, "whose game is not 5"),
+    ({"request": {"game": "gomoku", "lanes": 2.5}}, "whose lanes is not 2.5"),
+    ({"request": {"game": "gomoku", "lanes": True}}, "whose lanes is not True"),
+    ({"request": {"game": "gomoku", "lanes": 0}}, "from 1 to"),
+    ({"request": {"game": "gomoku", "moves": "f6"}}, "whose moves is not 'f6'"),
+    ({"request": {"game": "gomoku", "moves": [6]}}, "whose moves is not"),
+    ({"request": {"game": "gomoku", "depth": 5}}, "without 'depth'"),
+    ({"request": {"game": "gomoku", "strategy": "lief"}}, "root or tree or leaf"),
+    ({"game_source": 7}, "says game_source"),
+    ({"elapsed_s": "long"}, "says elapsed_s"),
+    ({"elapsed_s": -1.0}, "took some time"),
+    ({"elapsed_s": float("nan")}, "took some time"),
+    ({"stopped_by": "cancelled"}, "stopped by simulations"),
+    ({"stopped_by": 3}, "says stopped_by"),
+    ({"code": None}, "says code"),
+    ({"banyan": None}, "says banyan"),
+]
+
+
+@pytest.mark.parametrize(("description", "reason"), DESCRIPTIONS, ids=lambda value: None)
+def test_a_description_that_cannot_be_is_refused(
+    description: dict[str, Any], reason: str, kept: Path
+) -> None:
+    changed(kept, **description)
+    with pytest.raises(InvalidInput, match=reason) as refused:
+        read_checkpoint(kept)
+    assert (refused.value.field, refused.value.value) == ("file", str(kept))
+
+
+def test_a_state_of_another_search_is_refused(kept: Path, tmp_path: Path) -> None:
+    for name, request in REQUESTS.items():
+        if name != "tree":
+            other = tmp_path / f"{name}.ckpt"
+            keep_after(other, request, 4)
+            write_archive(other, read_description(kept), read_arrays(other))
+            with pytest.raises(InvalidInput, match="a sound checkpoint"):
+                read_checkpoint(other).open()
+
+
+def test_jobs_that_are_not_those_of_the_request_are_refused(kept: Path) -> None:
+    request = read_description(kept)["request"]
+    for wrong in ({"simulations": 90}, {"lanes": 2}, {"staleness": 0}, {"rounds": 2}):
+        changed(kept, request=request | wrong)
+        with pytest.raises(InvalidInput, match="a sound checkpoint"):
+            read_checkpoint(kept).open()
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, 1), (0, -1), (2, -5), (7, 2**62 + 1)])
+def test_counters_that_cannot_be_are_refused(place: int, value: int, kept: Path) -> None:
+    arrays = read_arrays(kept)
+    arrays["counters"][place] = value
+    write_archive(kept, read_description(kept), arrays)
+    with pytest.raises(InvalidInput, match="a sound checkpoint"):
+        read_checkpoint(kept).open()
+
+
+def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:
+    assert len(code_of_searches()) == 16
+    changed(kept, code="0" * 16, banyan="0.0.9")
+    checkpoint = read_checkpoint(kept)
+    (line,) = checkpoint.warnings
+    assert "Banyan 0.0.9" in line
+    assert checkpoint.open().coordinator.counters.resumed == 1
+
+
+def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept: Path) -> None:
+    request = read_description(kept)["request"]
+    del request["final_move"]
+    changed(kept, request=request)
+    assert read_checkpoint(kept).request == REQUESTS["tree"]
+
+
+def test_checkpoints_are_small(tmp_path: Path) -> None:
+    """A few bytes a node: the arena's room is not in it."""
+    path = tmp_path / "a.ckpt"
+    request = SearchRequest(
+        "gomoku:size=5", strategy="leaf", simulations=20_000, memory_mb=2000, playouts_per_leaf=1
+    )
+    session = session_of(fresh(request))
+    session.run((Keeper(path, 1000.0, warn=never),))
+    nodes = session.coordinator.tree_nodes
+    assert nodes > 3000
+    assert path.stat().st_size < 8 * nodes + 20_000
+
+
+# The command
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    status, out, err = here(capsys, *arguments, *INLINE, "--json")
+    assert (status, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+SMALL = ("search", "gomoku:size=5", "--simulations", "500")
+
+
+def test_a_finished_search_is_kept_with_its_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "a.ckpt")
+    first = answer(capsys, *SMALL, "--checkpoint", file)
+    assert first["resumed"] == 0
+    again = answer(capsys, "resume", file)
+    assert again["elapsed_s"] == pytest.approx(first["elapsed_s"], abs=0.05)
+    for name in first.keys() - {"elapsed_s", "simulations_per_s"}:
+        assert again[name] == first[name]
+    # Nothing is lost by another search in its place.
+    assert answer(capsys, *SMALL, "--seed", "5", "--checkpoint", file)["seed"] == 5
+    assert answer(capsys, "resume", file)["seed"] == 5
+
+
+def test_an_interrupted_search_goes_on_under_the_command(
+    capsys: pytest.CaptureFixture[str], kept: Path
+) -> None:
+    status, out, err = here(capsys, "resume", str(kept), *INLINE)
+    assert (status, err) == (0, "")
+    assert "inline, resumed 1 time\n" in out
+    assert read_checkpoint(kept).stopped_by == "simulations"
+    status, out, _ = here(capsys, "search", "gomoku:size=5", *INLINE, "--simulations", "9")
+    assert "resumed" not in out
+
+
+REFUSED: list[tuple[tuple[str, ...], str]] = [
+    (("resume", "{folder}/none"), "FILE: '{folder}/none' is not accepted; expected a checkpoint that can be"),
+    (("resume", "{folder}"), "FILE: '{folder}' is not accepted; expected a checkpoint in an ordinary file"),
+    (("resume", "{text}"), "FILE: '{text}' is not accepted; expected a checkpoint of Ban"),
+    (("resume", "{short}"), "expected a whole checkpoint (this one is truncated)"),
+    (("resume", "{kept}", "--checkpoint-every", "0"), "--checkpoint-every: 0.0 is not accepted"),
+    (("resume", "{kept}", "--workers", "0"), "--workers: '0' is not accepted"),
+    (("resume",), "Missing argument 'FILE'"),
+    ((*SMALL, "--checkpoint", "{text}"), "--checkpoint: '{text}' is not accepted; expected a checkpoint of"),
+    ((*SMALL, "--checkpoint", "{kept}"), "a file without an unfinished search (banyan resume goes on"),
+    ((*SMALL, "--checkpoint", "{folder}"), "--checkpoint: '{folder}' is not accepted; expected a checkpoint"),
+    ((*SMALL, "--checkpoint", "{folder}/no/a.ckpt"), "expected a file in a folder that is there"),
+    ((*SMALL, "--checkpoint-every", "5"), "--checkpoint-every: 5.0 is not accepted; expected nothing"),
+    ((*SMALL, "--checkpoint", "{new}", "--checkpoint-every", "-1"), "-every: -1.0 is not accepted"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "line"), REFUSED, ids=lambda value: None)
+def test_what_is_wrong_with_a_checkpoint_is_one_line(
+    arguments: tuple[str, ...], line: str, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = kept.parent
+    names = {"folder": str(folder), "kept": str(kept), "new": str(folder / "new.ckpt")}
+    for name, content in (("text", b"my notes"), ("short", kept.read_bytes()[:-9])):
+        (folder / name).write_bytes(content)
+        names[name] = str(folder / name)
+    status, out, err = here(capsys, *(part.format(**names) for part in arguments), *INLINE)
+    assert (status, out) == (2, "")
+    assert err.startswith("banyan: error: ")
+    assert err.count("\n") == 1
+    assert line.format(**names) in err
+    assert (folder / "text").read_bytes() == b"my notes"
+    assert not (folder / "new.ckpt").exists()
+
+
+def wait_for(happens: Callable[[], object]) -> None:
+    limit = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+
+
+LONG = ("search", "gomoku", "--strategy", "tree", "--simulations", "100000000", *INLINE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "my search.ckpt"
+    with start(*LONG, "--checkpoint", str(file), "--checkpoint-every", "0.1", "--json") as process:
+        wait_for(lambda: file.exists() and read_checkpoint(file).elapsed_s > 0)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == f"banyan: interrupted; to go on: banyan resume '{file}'\n"
+    printed = json.loads(out)
+    assert printed["stopped_by"] == "cancelled"
+    checkpoint = read_checkpoint(file)
+    assert checkpoint.stopped_by is None
+    coordinator = checkpoint.open().coordinator
+    assert coordinator.counters.simulations == printed["simulations"]
+    assert checkpoint.elapsed_s == pytest.approx(printed["elapsed_s"], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "error", [SearchFailed("job 9 failed"), ConnectionError("no worker could be kept alive")]
+)
+def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp_path: Path) -> None:
+    file = tmp_path / "a.ckpt"
+    session = session_of(fresh(REQUESTS["tree"]))
+
+    def fail(running: Session) -> None:
+        if running.coordinator.counters.jobs_done == 20:
+            raise error
+
+    keeper = Keeper(file, 1000.0, warn=never)
+    with pytest.raises(type(error)) as raised:
+        run_session(session, (fail,), keeper)
+    assert str(raised.value) == f"{error}; to go on: banyan resume {file}"
+    opened = read_checkpoint(file).open()
+    assert opened.coordinator.counters.jobs_done == 20
+    assert unchanged(session_of(opened).run()) == unchanged(session_of(fresh(REQUESTS["tree"])).run())
+
+
+def test_the_source_of_a_game_travels_in_the_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game, file = write(tmp_path), tmp_path / "a.ckpt"
+    request = SearchRequest(game, simulations=300, lanes=2)
+    calm = session_of(fresh(request)).run()
+    keep_after(file, request, 4)
+    Path(game).unlink()
+    assert answer(capsys, "resume", str(file))["digest"] == calm.digest
+
+
+def test_searches_that_are_killed_at_random_moments_end_with_the_same_answer() -> None:
+    """Three kills for each strategy; `make test-resume` has a hundred."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.kill_and_resume", "--times", "3", "--small"],
+        cwd=ROOT, capture_output=True, text=True, timeout=170, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("wrong answers: 0") == 3

@@ -1,0 +1,87 @@
+"""`banyan experiment`: the list, a run, what is wrong with a request, and the same results on Ray."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster.experiments.table import names
+from tests.cluster.command import ROOT, banyan, here
+
+INLINE = ("--executor", "inline", "--no-progress")
+
+
+def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
+    assert status == 0
+    rows = {row["table"]: row for row in json.loads(out)}
+    assert rows["002/2"]["quick"]["done"] == 0
+    assert rows["002/11"]["paper"]["units"] == 1500
+    here(capsys, "experiment", "002/2", "--out", str(tmp_path), *INLINE)
+    _, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
+    row = next(row for row in json.loads(out) if row["table"] == "002/2")
+    assert row["quick"]["done"] == row["quick"]["units"] > 0
+    _, out, _ = here(capsys, "experiment", "--out", str(tmp_path))
+    assert "002/2" in out
+    assert "a thesis in Czech" in out
+
+
+def test_the_report_of_the_repository_has_every_table() -> None:
+    text = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    assert "banyan experiment all --scale quick" in text
+    for name in names():
+        assert f"### {name} " in text, f"run {name} and write RESULTS.md again"
+
+
+def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports = [tmp_path / "r.md", tmp_path / "r.html"]
+    options = [part for path in reports for part in ("--report", str(path))]
+    status, out, err = here(capsys, "experiment", "002/2", "--out", str(tmp_path / "out"), *INLINE, *options)
+    assert status == 0
+    assert "423.93" in out
+    assert "662.2" in out
+    assert all(f"wrote {path}" in err for path in reports)
+    assert "662.2" in reports[0].read_text(encoding="utf-8")
+    assert "662.2" in reports[1].read_text(encoding="utf-8")
+
+
+def test_smoke_on_ray_and_inline_gives_the_same_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program against itself, two games a row, and counts."""
+    asked = ("experiment", "004/draws", "002/2", "--scale", "smoke", "--seed", "3", "--json", "--no-progress")
+    status, out, err = banyan(*asked, "--workers", "2", "--out", str(tmp_path / "ray"))
+    assert status == 0, err
+    _, again, _ = here(capsys, *asked, "--executor", "inline", "--out", str(tmp_path / "inline"))
+    first, second = json.loads(out), json.loads(again)
+    assert [row["figures"] for table in first for row in table["rows"]] == [
+        row["figures"] for table in second for row in table["rows"]
+    ]
+    # Nothing is left to run.
+    status, kept, _ = here(capsys, *asked, "--executor", "inline", "--out", str(tmp_path / "ray"))
+    assert json.loads(kept) == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("002/99",), "TABLE: '002/99' is not accepted; expected one of"),
+        (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or paper"),
+        (("002/2", "--report", "r.pdf"), "--report: 'r.pdf' is not accepted"),
+        (("002/2", "--report", "nowhere/r.md"), "a file in a folder that there is"),
+        (("002/2", "--seed", "-1"), "--seed: -1 is not accepted"),
+        (("002/2", "--workers", "0", "--out", "OUT"), "--workers: '0' is not accepted"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(
+        capsys, "experiment", *(str(tmp_path) if part == "OUT" else part for part in arguments)
+    )
+    assert status == 2
+    assert says in err
+    assert err.count("\n") == 1
+    assert out == ""

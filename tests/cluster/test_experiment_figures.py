@@ -1,0 +1,87 @@
+"""Figures of experiments: intervals, agreement, and what is counted."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import product
+
+import pytest
+
+from cluster.experiments import counts
+from cluster.experiments.estimate import Estimate, SourceFigure
+
+DRAWN = "explicit:(([1 3][2 8])([7 4][2 3])([-9 -1][-5 -2 -3][9][7]))"
+
+
+def figure(value: str, number: int | None = None, spread: float | None = None) -> SourceFigure:
+    return SourceFigure(Decimal(value), number, spread)
+
+
+def test_the_interval_of_a_mean_is_students() -> None:
+    """Ten measurements with mean 5 and deviation 2: 5 +- 2.262 * 2 / sqrt 10."""
+    values = [5 + 2 * sign * math.sqrt(0.9) for sign in (-1, 1)] * 5
+    ours = Estimate.mean(values, "ms")
+    assert (ours.value, ours.spread) == (pytest.approx(5), pytest.approx(2))
+    assert ours.high - 5 == pytest.approx(2.262 * 2 / math.sqrt(10))
+    assert Estimate.mean([3.0], "ms").low == -math.inf
+
+
+def test_shares_agree_as_newcombe_has_it() -> None:
+    """His example for method 10: 56 of 70 and 48 of 80 differ by 0.2, with the interval 0.0524 to 0.3339."""
+    ours = Estimate.share(56, 70)
+    low, high = figure("60", 80).interval(ours)
+    assert ours.value - 60 - math.hypot(ours.value - ours.low, high - 60) == pytest.approx(5.24, abs=0.01)
+    assert ours.value - 60 + math.hypot(ours.high - ours.value, 60 - low) == pytest.approx(33.39, abs=0.01)
+    assert not figure("60", 80).agrees(ours)
+    # The further edge of what 5.24 leaves: a little nearer, and nothing is to be said.
+    assert figure("66", 80).agrees(ours)
+
+
+def test_a_source_without_numbers_has_the_error_of_its_last_digit() -> None:
+    exact = Estimate.exact(62.45)
+    assert figure("62.4").agrees(exact)
+    assert not figure("62.40").agrees(exact)
+    assert not figure("62").agrees(Estimate.exact(62.6))
+
+
+def test_a_sources_own_deviation_counts() -> None:
+    ours = Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6)
+    assert not figure("110", 25).agrees(ours)
+    assert figure("110", 25, spread=40.0).agrees(ours)
+
+
+def test_arrangements_are_counted() -> None:
+    """Against every way to write down 0 to 2 and 0 to 1 pieces on five cells."""
+    boards = [board for board in product(".dt", repeat=5) if board.count("d") <= 2 and board.count("t") <= 1]
+    assert counts.arrangements({"cells": 5, "dwarfs": 2, "trolls": 1})["positions"] == len(boards)
+    whole = counts.arrangements({"cells": 164, "dwarfs": 32, "trolls": 8})["positions"]
+    assert whole == pytest.approx(2.94e46, rel=0.002)
+
+
+def test_the_tree_of_grundys_game_with_seven_coins() -> None:
+    """As drawn in the article on two-player games."""
+    found = counts.game_tree({"game": "grundy:pile=7"})
+    assert [found[f"level {level}"] for level in range(6)] == [1, 3, 6, 7, 6, 1]
+    assert (found["nodes"], found["leaves"]) == (24, 7)
+    assert (found["positions"], found["moves between positions"]) == (14, 17)
+
+
+def test_a_players_thoughts_are_those_of_its_moves() -> None:
+    watched = counts.thinking({"game": "tictactoe", "a": "uct:simulations=30", "b": "random", "seed": 2}, 1)
+    # The first player is asked for five moves at most; the ninth is forced.
+    assert 3 <= len(watched["simulations"]) <= 4
+    assert set(watched["simulations"]) == {30}
+    again = counts.thinking({"game": "tictactoe", "a": "uct:simulations=30", "b": "random", "seed": 2}, 1)
+    assert again["simulations"] == watched["simulations"]
+    assert all(ms > 0 for ms in watched["ms"])
+
+
+def test_every_line_against_a_player_is_played() -> None:
+    """A pile of three can be split once, one of four twice: whoever makes the last move wins."""
+    for pile in (3, 4):
+        found = counts.every_line({"game": f"grundy:pile={pile}", "a": "random", "seed": 1})
+        assert (found["lines"], found["wins"], found["draws"], found["losses"]) == (2, 1, 0, 1)
+    # The second player wins from seven, if it knows how; as the first it loses to some answers only.
+    found = counts.every_line({"game": "grundy:pile=7", "a": "alphabeta:depth=6", "seed": 1})
+    assert found["wins"] > found["losses"] > 0

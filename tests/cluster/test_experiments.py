@@ -1,0 +1,249 @@
+"""Experiments: tables as data, what they need, units, and a run that is broken off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from cluster.executor import Event, JobDone, JobLost, Task, WorkerStatus
+from cluster.experiments import report_html, report_markdown
+from cluster.experiments.laboratory import Laboratory
+from cluster.experiments.run import MAX_ATTEMPTS, Run, drive
+from cluster.experiments.store import Store
+from cluster.experiments.table import SCALES, Table, load, names, read, sources
+from cluster.experiments.unit import Plan, Unit, UnitDone, UnitWorker
+from cluster.experiments.verdict import NO, NOT_RUN, YES, TableResult
+from cluster.inline_executor import InlineExecutor
+from cluster.matches.session import Stop
+from games.errors import InvalidInput
+
+TEXT = """
+title = "two players"
+note = "for tests"
+[defaults]
+measure = "results"
+game = "tictactoe"
+[scales.quick]
+games = 6
+budget = "simulations=20"
+[scales.paper]
+games = 10
+budget = "simulations=20"
+[[rows]]
+name = "random"
+a = "random"
+b = "uct:{budget}"
+n = 100
+figures = { wins = 10.0, draws = 10.0, losses = 80.0 }
+[[rows]]
+name = "the same games"
+a = "random"
+b = "uct:{budget}"
+quick = { games = 4 }
+figures = { losses = 0.0, wins = 100.0 }
+[[rows]]
+name = "a player that there is not"
+a = "nobody"
+figures = { wins = 50 }
+[[rows]]
+name = "lost"
+measure = "results"
+not_run = "the source's program is lost"
+figures = { wins = 50 }
+[[rows]]
+name = "a power"
+measure = "power"
+base = 10
+exponent = 3
+figures = { log10 = 3.0 }
+[[rows]]
+name = "what moves take"
+measure = "thinking"
+a = "uct:{budget}"
+not_comparable = "another machine"
+quick = { games = 2 }
+paper = { games = 2 }
+figures = { "simulations, mean" = 10, "simulations, most" = 40 }
+"""
+TABLE = read("999/1", TEXT, "a source")
+
+
+def run_of(laboratory: Laboratory, store: Store) -> Run:
+    return Run(laboratory.needs, laboratory.keep_from(store))
+
+
+def measured(path: Path, scale: str = "quick", table: Table = TABLE) -> TableResult:
+    """The table, run in this process."""
+    laboratory = Laboratory([table], scale)
+    with Store(path) as store:
+        run = run_of(laboratory, store)
+        list(drive(run, store, lambda: InlineExecutor(UnitWorker), Stop()))
+    return laboratory.result(table.name, run.kept, run.failures)
+
+
+def figures_of(result: TableResult) -> list[tuple[str, str, float]]:
+    return [(v.row.name, each.name, each.ours.value) for v in result.verdicts for each in v.comparisons]
+
+
+def test_every_table_can_be_read_and_every_row_be_made_at_every_scale() -> None:
+    assert len(names()) > 20
+    for scale in SCALES:
+        laboratory = Laboratory(map(load, names()), scale)
+        nothing = laboratory.keep_from(Store(Path("no-such")))
+        for table in laboratory.tables:
+            for verdict in laboratory.result(table.name, nothing, {}).verdicts:
+                assert "not_run" in verdict.row.details or verdict.failure.endswith("units are missing"), (
+                    table.name,
+                    verdict.row.name,
+                    verdict.failure,
+                )
+
+
+def test_every_source_has_its_tables() -> None:
+    assert {name.partition("/")[0] for name in names()} <= set(sources())
+    wanted = {f"002/{number}" for number in range(1, 24)}
+    assert wanted <= set(names())
+
+
+def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
+    result = measured(tmp_path)
+    by_name = {verdict.row.name: verdict for verdict in result.verdicts}
+    assert by_name["random"].agreement == YES
+    assert by_name["random"].conclusion == "same"
+    assert by_name["the same games"].agreement == NO
+    # Two pairs, both lost, say nothing yet about who is the stronger.
+    assert by_name["the same games"].conclusion == "open"
+    assert by_name["a player that there is not"].agreement == NOT_RUN
+    assert "nobody" in by_name["a player that there is not"].failure
+    assert by_name["lost"].reasons == ["the source's program is lost"]
+    assert by_name["a power"].agreement == YES
+    measurement = by_name["what moves take"].measured
+    assert measurement is not None
+    assert measurement.estimates["simulations, mean"].value == 20
+    assert by_name["what moves take"].agreement == "not comparable"
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_rows_that_look_at_the_same_games_share_them() -> None:
+    laboratory = Laboratory([TABLE], "quick")
+    assert [need.units for need in laboratory.needs] == [6, 1, 2]
+
+
+def test_a_longer_experiment_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with Store(tmp_path) as store:
+        run = run_of(Laboratory([TABLE], "paper"), store)
+        assert [unit.number for unit in run.units] == [6, 7, 8, 9]
+
+
+def test_a_run_that_was_broken_off_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    whole = measured(tmp_path / "whole")
+    stop, broken = Stop(), tmp_path / "broken"
+    laboratory = Laboratory([TABLE], "quick")
+    with Store(broken) as store:
+        run = run_of(laboratory, store)
+        for _ in drive(run, store, lambda: InlineExecutor(UnitWorker), stop):
+            if run.done == 4:
+                stop.cancel()
+        assert run.done == 4
+        assert laboratory.units(TABLE.name, run.kept) == (4, 9)
+    # A process that dies may leave half a line behind.
+    with next(broken.glob("matches/*/games.txt")).open("a") as file:
+        file.write("game     tictac")
+    with Store(broken) as store:
+        assert len(run_of(laboratory, store).units) == 5
+    again = measured(broken)
+    assert figures_of(again)[:6] == figures_of(whole)[:6]
+    with Store(broken) as store:
+        assert run_of(laboratory, store).finished
+
+
+def test_a_folder_that_is_written_to_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(InvalidInput, match="no other run"), Store(tmp_path):
+        pass
+
+
+class Losing:
+    """An executor whose workers die with every unit of one need, and end the others in any order."""
+
+    name = "losing"
+    num_workers = 1
+
+    def __init__(self, lost: int) -> None:
+        self.workers: list[WorkerStatus] = []
+        self.lost = lost
+        self.queue: list[Unit] = []
+        self.worker = UnitWorker()
+
+    def open(self, context: Plan) -> None:
+        self.context = context
+
+    def submit(self, jobs: Iterable[Task]) -> None:
+        self.queue += [job for job in jobs if isinstance(job, Unit)]
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        unit = self.queue.pop()
+        if unit.need == self.lost:
+            return [JobLost(unit.index, "it died")]
+        done = self.worker.run(self.context, unit)
+        # The same result twice: a worker that was given up may still answer.
+        return [JobDone(done), JobDone(done)]
+
+    def drop(self) -> None:
+        self.queue.clear()
+
+    def close(self) -> None: ...
+
+    def use(self, workers: int) -> None: ...
+
+
+def test_a_unit_that_is_always_lost_takes_down_its_row_only(tmp_path: Path) -> None:
+    laboratory = Laboratory([TABLE], "quick")
+    with Store(tmp_path) as store:
+        run = run_of(laboratory, store)
+        list(drive(run, store, lambda: Losing(1), Stop()))
+    assert run.retried == MAX_ATTEMPTS - 1
+    result = laboratory.result(TABLE.name, run.kept, run.failures)
+    assert "it died" in {v.row.name: v.failure for v in result.verdicts}["a power"]
+    assert figures_of(result)[:5] == figures_of(measured(tmp_path / "other"))[:5]
+
+
+def test_what_raises_takes_down_its_row_only() -> None:
+    laboratory = Laboratory([read("999/2", TEXT.replace("base = 10", "base = -1"), "a source")], "quick")
+    done = UnitWorker().run(
+        Run(laboratory.needs, laboratory.keep_from(Store(Path("no-such")))).plan, Unit(0, 1, 0)
+    )
+    assert isinstance(done, UnitDone)
+    assert done.error.startswith("ValueError")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('measure = "results"', 'measure = "guesses"'), "one of results"),
+        (("title =", "name ="), "a title and rows"),
+        (("{budget}", "{bugdet}"), "a value for 'bugdet' at quick"),
+        (("wins = 10.0", 'wins = "many"'), "a number"),
+        (("[defaults]", "[defaults"), "TOML"),
+    ],
+)
+def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Laboratory([read("999/1", TEXT.replace(*change), "a source")], "quick")
+    assert says in caught.value.accepted
+
+
+def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    result = measured(tmp_path)
+    text = report_markdown.render([result], "quick", everything=False)
+    page = report_html.render([result], "quick", everything=False)
+    for verdict in result.verdicts:
+        assert verdict.row.name in text
+        assert verdict.row.name in page
+    assert "banyan experiment 999/1 --scale quick" in text
+    assert "<svg" in page
+    for outside in ("src=", "@import", "url(http", 'href="http'):
+        assert outside not in page.replace("xlink:href", "")

@@ -1,0 +1,148 @@
+"""Searches under the virtual clock: the answer is the real one, and times are what the costs say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.coordinator import Coordinator
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.hollow import HollowWorker, open_hollow
+from cluster.measuring.prediction import predict, saturation, try_changes
+from cluster.session import Session
+from cluster.simulated_executor import SimulatedExecutor
+from games.errors import InvalidInput
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+from search.worker import Worker
+from tests.search.common import digest_of_search
+
+FREE = Costs(
+    simulation_s=1e-6,
+    crowded_simulation_s=1e-6,
+    job_cpu_share=1.0,
+    job_s=0.0,
+    job_spread=0.0,
+    make_s=0.0,
+    absorb_s=0.0,
+)
+"""Workers of a million simulations a second, and a coordinator that costs nothing."""
+
+
+def run(
+    request: SearchRequest, workers: int, costs: Costs, mishaps: Mishaps | None = None, hollow: bool = True
+) -> tuple[SearchResult, SimulatedExecutor]:
+    search = open_hollow(request) if hollow else open_search(request)
+    executor = SimulatedExecutor(
+        workers, costs, HollowWorker() if hollow else Worker(), mishaps=mishaps, seed=5
+    )
+    executor.open(search.context)
+    session = Session(Coordinator(search, workers, executor.clock), executor, executor.clock)
+    return session.run(), executor
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("failures", [0.0, 150_000.0])
+def test_the_answer_is_the_real_one(strategy: str, failures: float) -> None:
+    request = SearchRequest(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
+    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, call_s=0.0001)
+    mishaps = Mishaps(failures_per_hour=failures, restart_s=0.01, straggler_share=0.1)
+    result, executor = run(request, 3, costs, mishaps, hollow=False)
+    assert result.digest == digest_of_search(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
+    assert (result.jobs_retried > 0) == (failures > 0)
+    assert sum(worker.restarts for worker in executor.workers) >= (failures > 0)
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_without_costs_workers_are_all_that_counts(strategy: str, workers: int) -> None:
+    request = SearchRequest(game="tictactoe", strategy=strategy, lanes=16, simulations=16_000_000)
+    result, executor = run(request, workers, FREE)
+    assert result.simulations == 16_000_000
+    assert result.elapsed_s == pytest.approx(16.0 / workers, rel=0.02)
+    assert executor.coordinator_s == 0.0
+    assert sum(worker.busy_s for worker in executor.workers) == pytest.approx(16.0)
+
+
+def test_more_workers_than_lanes_have_nothing_to_do() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=8_000_000)
+    four, _ = run(request, 4, FREE)
+    nine, _ = run(request, 9, FREE)
+    assert nine.elapsed_s == pytest.approx(four.elapsed_s, rel=0.01)
+
+
+def test_a_round_waits_for_its_last_lane_and_for_the_coordinator() -> None:
+    request = SearchRequest(game="tictactoe", strategy="tree", lanes=4, rounds=10, simulations=4_000_000)
+    costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, call_s=0.002)
+    result, executor = run(request, 4, costs)
+    # Ten rounds of 100,000 simulations; each is sent and comes back, is merged (the last one alone is
+    # waited for, if the others came before), and but for the first and the last a snapshot is taken.
+    per_round = 0.1 + 0.01 + 4 * 0.001 + 4 * 0.002
+    assert result.elapsed_s == pytest.approx(10 * per_round + 9 * 0.02 + 10 * 0.03, rel=0.02)
+    assert executor.coordinator_s == pytest.approx(40 * 0.003 + 9 * 0.02 + 10 * 0.03)
+
+
+def test_a_coordinator_that_is_always_busy_is_the_limit() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=64, simulations=64_000_000)
+    costs = replace(FREE, absorb_s=0.02)
+    result, executor = run(request, 64, costs)
+    jobs = sum(worker.jobs_done for worker in executor.workers)
+    # It has nothing to do before the first jobs are done.
+    assert executor.coordinator_s == pytest.approx(jobs * 0.02)
+    assert result.elapsed_s == pytest.approx(jobs * 0.02 + 0.5, rel=0.01)
+
+
+def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=2, simulations=8_000_000)
+    costs = replace(FREE, absorb_s=0.01, cores=2)
+    times = []
+    for cores in (None, 3, 2):
+        search = open_hollow(request)
+        executor = SimulatedExecutor(2, costs, HollowWorker(), shared_cores=cores)
+        executor.open(search.context)
+        session = Session(Coordinator(search, 2, executor.clock), executor, executor.clock)
+        times.append(session.run().elapsed_s)
+    assert times[0] == times[1]
+    # Half of what the coordinator takes is one worker's loss at a time.
+    assert times[2] == pytest.approx(times[0] + executor.coordinator_s / 2, rel=0.02)
+
+
+def test_a_dead_worker_costs_its_jobs_and_a_lane_all_its_pieces() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
+    calm, _ = run(request, 4, FREE)
+    result, executor = run(request, 4, FREE, Mishaps(failures_per_hour=200.0, restart_s=1.0))
+    deaths = sum(worker.restarts for worker in executor.workers)
+    assert deaths > 0
+    assert result.jobs_retried >= deaths
+    assert result.elapsed_s > calm.elapsed_s + 1.0
+
+
+def test_the_same_seed_predicts_the_same() -> None:
+    request = SearchRequest(game="tictactoe", strategy="tree", lanes=16, simulations=20_000_000)
+    costs = replace(FREE, job_spread=0.3, latency_s=0.002)
+    times = {run(request, 16, costs)[0].elapsed_s for _ in range(2)}
+    assert len(times) == 1
+    assert run(request, 16, FREE)[0].elapsed_s < times.pop()
+
+
+def test_saturation_is_found_and_longer_jobs_help() -> None:
+    request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=64, simulations=512_000_000)
+    costs = replace(FREE, absorb_s=0.001, call_s=0.001, latency_s=0.002)
+    rows = predict(request, costs, [1, 16, 256], report=lambda line: None)
+    assert [row.workers for row in rows] == [1, 16, 256]
+    assert rows[0].efficiency > 0.95 > rows[2].efficiency
+    assert saturation(rows) == 256
+    assert saturation(rows[:2]) is None
+    best = try_changes(request, costs, rows[2])[0]
+    assert best.what.startswith("--rounds 16")
+    assert best.factor > 1.2
+
+
+def test_costs_are_read_as_they_were_written() -> None:
+    assert Costs.from_json(FREE.to_json()) == FREE
+    with pytest.raises(InvalidInput, match="call_s"):
+        Costs.from_json({**FREE.to_json(), "call_s": -1.0})
+    with pytest.raises(InvalidInput, match="costs"):
+        Costs.from_json({"call_s": 1.0})

@@ -1,0 +1,336 @@
+"""`banyan strength`: what is played, and whole small measurements, on Ray too, killed and taken up again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.executor import Executor
+from cluster.executors import make_executor
+from cluster.matches.game import GamePlayed
+from cluster.matches.match import Match
+from cluster.matches.record import read_records
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
+from cluster.measuring.costs import Costs
+from cluster.measuring.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
+from cluster.measuring.strength_launch import context_of, tournament_of
+from cluster.measuring.strength_result import StrengthResult
+from search.players import Choice, Player, player_of
+from tests.cluster.command import here, start
+from tests.cluster.test_match import CONTEXT, record_of
+
+INLINE = ("--executor", "inline", "--no-progress")
+SMALL = ("strength", "tictactoe", "--lanes", "1,4", "--simulations", "8")
+LONG = 1000
+"""Bytes of two games."""
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+
+
+def plan_of(strategies: str = "root,tree,leaf", lanes: tuple[int, ...] = (1, 4, 16), **others: Any) -> Plan:
+    budget = {} if "total" in others else {"simulations": 50}
+    return make_plan(StrengthRequest("tictactoe", strategies, lanes, **budget, **others))
+
+
+def played(plan: Plan, kind: str) -> list[tuple[str, str]]:
+    """The players of the matches of one kind, sorted."""
+    found = (m.context.players for m in plan.meetings if m.kind == kind)
+    return sorted((a.removeprefix("uct:"), b.removeprefix("uct:")) for a, b in found)
+
+
+def test_a_parallel_search_meets_the_budget_of_a_lane_and_that_of_all_lanes() -> None:
+    plan = plan_of("root,tree")
+    assert played(plan, LANE) == [
+        ("strategy=root,lanes=16,simulations=800", "simulations=50"),
+        ("strategy=root,lanes=4,simulations=200", "simulations=50"),
+        ("strategy=tree,lanes=16,simulations=800", "simulations=50"),
+        ("strategy=tree,lanes=4,simulations=200", "simulations=50"),
+    ]
+    assert played(plan, TOTAL) == [
+        ("strategy=root,lanes=16,simulations=800", "simulations=800"),
+        ("strategy=root,lanes=4,simulations=200", "simulations=200"),
+        ("strategy=tree,lanes=1,simulations=50", "simulations=50"),
+        ("strategy=tree,lanes=16,simulations=800", "simulations=800"),
+        ("strategy=tree,lanes=4,simulations=200", "simulations=200"),
+    ], "one lane of root is the sequential search itself, and one lane has but one budget"
+    assert played(plan, CURVE) == [
+        ("simulations=1600", "simulations=400"),
+        ("simulations=200", "simulations=50"),
+        ("simulations=400", "simulations=100"),
+        ("simulations=800", "simulations=200"),
+    ]
+
+
+def test_a_total_is_divided_among_the_lanes() -> None:
+    plan = plan_of("tree", (4, 16), total=320)
+    assert {b for _, b in played(plan, TOTAL)} == {"simulations=320"}
+    assert {b for _, b in played(plan, LANE)} == {"simulations=80", "simulations=20"}
+    assert all("simulations=320" in a for a, _ in played(plan, LANE))
+    assert sorted(played(plan, CURVE))[0] == ("simulations=160", "simulations=40")
+
+
+def test_scores_only_plays_no_curve() -> None:
+    plan = plan_of("root,tree", (4,), scores_only=True)
+    assert {meeting.kind for meeting in plan.meetings} == {TOTAL}
+    assert StrengthResult(plan, [match.standing() for match in tournament_of(plan).matches]).fit is None
+
+
+def test_no_match_depends_on_which_others_are_played() -> None:
+    few, many = plan_of("tree", (4,)), plan_of("tree,leaf,root,tree:rounds=8", (4, 16))
+    matches = {meeting.folder: meeting.context for meeting in many.meetings}
+    assert len(matches) == len(many.meetings)
+    for meeting in few.meetings:
+        if meeting.kind != CURVE:
+            assert matches[meeting.folder] == meeting.context
+    seeds = [context.seed for context in matches.values()]
+    assert len(set(seeds)) == len(seeds), "each draws its own openings"
+    assert plan_of("tree", (4,), seed=1).meetings[0].context.seed not in seeds
+
+
+def test_options_of_one_strategy_and_of_all() -> None:
+    texts = "tree,tree:rounds=8,perturbation=0,root,tree:staleness=1"
+    assert list(map(str, read_strategies(texts))) == [
+        "tree", "tree:rounds=8,perturbation=0", "root", "tree:staleness=1",
+    ]  # fmt: skip
+    plan = plan_of("tree:rounds=8,perturbation=0", (4,), options="c=0.5", scores_only=True)
+    parallel = "strategy=tree,lanes=4,simulations=200,c=0.5,rounds=8,perturbation=0"
+    assert played(plan, TOTAL) == [(parallel, "simulations=200,c=0.5")]
+
+
+WRONG = [
+    (("--strategies", "wood"), "--strategies: 'wood'", "root, tree, leaf"),
+    (("--strategies", "tree,tree"), "--strategies: 'tree,tree'", "each strategy once"),
+    (("--strategies", "tree:lanes=3"), "--strategies: 'lanes'", "but strategy, lanes"),
+    (("--strategies", "tree:speed=3"), "--strategies: 'speed'", "simulations, seconds"),
+    (("--strategies", "tree:rounds=0"), "--strategies rounds: 0", "a whole number from 1"),
+    (("--strategies", ""), "--strategies: ''", "name:key=value"),
+    (("--options", "c=much"), "--options c: 'much'", "a number"),
+    (("--options", "seconds=1"), "--options: 'seconds'", "but strategy, lanes"),
+    (("--options", "c"), "--options: 'uct:c'", "key=value"),
+    (("--lanes", "4,x"), "--lanes: '4,x'", "whole numbers of at least 1"),
+    (("--lanes", "0"), "--lanes: '0'", "whole numbers of at least 1"),
+    (("--lanes", "70000"), "--lanes: 70000", "to 65536"),
+    (("--lanes", "1", "--strategies", "root"), "--lanes: 1", "more than one lane"),
+    (("--simulations", "0"), "--simulations: 0", "from 1 to"),
+    (("--simulations", "2000000000"), "--simulations: 2000000000", "from 1 to"),
+    (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
+    (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
+    (("--pairs", "0"), "--pairs: 0", "from 1 to"),
+    (("--seed", "-1"), "--seed: -1", "from 0 to"),
+    (("--opening-plies", "99"), "--opening-plies: 99", "from 0 to"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named", "accepted"), WRONG, ids=lambda value: None)
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, "strength", "tictactoe", *arguments, *INLINE)
+    assert (status, out) == (2, ""), err
+    assert named in err
+    assert accepted in err
+    assert err.count("\n") == 1
+
+
+def test_a_tournament_plays_the_first_pair_of_every_match_first() -> None:
+    tournament = Tournament([Match(CONTEXT, 4), Match(CONTEXT, 4), Match(CONTEXT, 4)])
+    jobs = tournament.start()
+    assert [(job.match, job.game) for job in jobs] == [
+        (match, 2 * pair + leg) for pair in range(2) for match in range(3) for leg in range(2)
+    ]
+    assert [tournament.place(job.index) for job in jobs] == [(job.match, job.game) for job in jobs]
+    assert tournament.game_lost(jobs[7].index, "killed") == [jobs[7]]
+    for job in reversed(jobs):
+        done = GamePlayed(job.index, record_of(job.game, 1.0 if job.match == 1 else -1.0), 0.1)
+        assert tournament.game_played(done)
+        assert not tournament.game_played(done), "once"
+    assert (tournament.stopped_by, tournament.done, tournament.retried) == ("games", 12, 1)
+    assert [match.standing().score for match in tournament.matches] == [0.0, 1.0, 0.0]
+
+
+def kept(folder: Path, pairs: int) -> dict[str, list[tuple[str, ...]]]:
+    """The moves of the first games of each match."""
+    return {
+        path.parent.name: [
+            record.moves for record in read_records(path.read_text()) if (record.pair or 0) <= pairs
+        ]
+        for path in sorted((folder / "games").glob("*/games.txt"))
+    }
+
+
+def sizes(folder: Path) -> list[int]:
+    """Bytes of each match."""
+    return [path.stat().st_size for path in (folder / "games").glob("*/games.txt")]
+
+
+def figures(answer: dict[str, Any]) -> dict[str, Any]:
+    """All that does not depend on the clock, or on what ran before."""
+    rows = [{k: v for k, v in row.items() if not k.startswith("throughput")} for row in answer["rows"]]
+    return {name: answer[name] for name in ("curve", "matches", "misfit", "pairs", "seed")} | {"rows": rows}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A measurement in one process: its folder, and what it said."""
+    folder = tmp_path_factory.mktemp("measured")
+    with start(*SMALL, "--pairs", "4", *INLINE, "--out", str(folder), "--json") as process:
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return folder, json.loads(out)
+
+
+def test_a_measurement_says_all_that_was_asked(measured: tuple[Path, dict[str, Any]]) -> None:
+    _, answer = measured
+    assert [(row["strategy"], row["lanes"]) for row in answer["rows"]] == [
+        (strategy, lanes) for strategy in ("root", "tree", "leaf") for lanes in (1, 4)
+    ]
+    for row in answer["rows"]:
+        low, high = row["strength_speedup_interval"]
+        assert low <= row["strength_speedup"]
+        assert high is None or row["strength_speedup"] <= high
+        if row["lanes"] == 4:
+            assert row["equal_lane_pairs"] == row["equal_total_pairs"] == 4
+            assert row["throughput_speedup_at_most"] > 0
+    assert answer["rows"][0]["strength_speedup_interval"] == [1, 1]
+    assert [point["simulations"] for point in answer["curve"]] == [8, 16, 32, 64]
+    assert answer["curve"][0]["elo"] == 0
+    assert answer["games_played"] == 2 * 4 * len(answer["matches"])
+
+
+def test_the_report_is_written_as_json_csv_and_pictures(measured: tuple[Path, dict[str, Any]]) -> None:
+    folder, answer = measured
+    assert figures(json.loads((folder / "strength.json").read_text())) == figures(answer)
+    with (folder / "strength.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["strategy"] for line in lines] == [row["strategy"] for row in answer["rows"]]
+    assert float(lines[-1]["equal_total_low"]) == answer["rows"][-1]["equal_total_interval"][0]
+    assert (folder / "strength.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (folder / "strength.svg").read_text()
+
+
+def test_people_read_tables_in_80_columns(
+    measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All games are there, so none is played."""
+    status, out, err = here(capsys, *SMALL, "--pairs", "4", *INLINE, "--out", str(measured[0]))
+    assert status == 0, err
+    for words in ("strength", "speedup", "against", "the sequential search", "a doubling adds", "tree"):
+        assert words in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "4 pairs a match are few" in err
+
+
+def costs_file(folder: Path, *strategies: str, **others: float) -> str:
+    """Costs of 100 us for each simulation, and nothing else but ``others``."""
+    nothing = dict.fromkeys((field.name for field in fields(Costs)), 0.0)
+    costs = nothing | {"simulation_s": 1e-4, "crowded_simulation_s": 1e-4, "job_cpu_share": 1.0, "cores": 1}
+    (folder / "costs.json").write_text(json.dumps(dict.fromkeys(strategies, costs | others)))
+    return str(folder / "costs.json")
+
+
+def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
+    measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
+    arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
+    found = []
+    for others in ({}, {"absorb_s": 8e-4}):
+        status, out, err = here(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
+        assert status == 0, err
+        rows = {(row["strategy"], row["lanes"]): row for row in json.loads(out)["rows"]}
+        found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
+    assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
+    assert found[0]["root", 1] == found[1]["root", 1] == 1
+    assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
+    status, _, err = here(capsys, *arguments, costs_file(tmp_path, "tree"))
+    assert status == 2
+    assert "a file with the costs of root, tree, leaf" in err
+
+
+@compiled_only
+def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, answer = measured
+    plan = make_plan(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), 8, pairs=4))
+    executor = make_executor("ray", 2, make_worker=TournamentWorker, in_flight=1)
+    try:
+        on_ray = play(plan, executor, tmp_path)
+    finally:
+        executor.close()
+    assert kept(tmp_path, 4) == kept(folder, 4)
+    assert figures(on_ray.to_json()) == figures(answer)
+
+
+def play(plan: Plan, executor: Executor, folder: Path) -> StrengthResult:
+    games = TournamentFolder(folder / "games", [(m.folder, m.context) for m in plan.meetings])
+    try:
+        tournament = tournament_of(plan, games)
+        executor.open(context_of(plan))
+        MatchSession(tournament, executor, Stop(), games).run()
+    finally:
+        games.close()
+    return StrengthResult(plan, [match.standing() for match in tournament.matches])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_measurement_that_was_broken_off_goes_on(
+    number: signal.Signals,
+    measured: tuple[Path, dict[str, Any]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, answer = measured
+    arguments = (*SMALL, *INLINE, "--json", "--out", str(tmp_path))
+    with start(*arguments, "--pairs", "2000") as process:
+        try:
+            limit = time.monotonic() + 60
+            while min(sizes(tmp_path), default=0) < LONG:
+                assert time.monotonic() < limit
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    if number == signal.SIGINT:
+        assert process.returncode == 130, err
+        assert json.loads(out)["stopped_by"] == "cancelled"
+        assert json.loads(out)["rows"][1]["equal_total_pairs"] >= 1
+    status, out, err = here(capsys, *arguments, "--pairs", "4")
+    assert status == 0, err
+    assert kept(tmp_path, 4) == kept(folder, 4)
+    assert figures(json.loads(out)) == figures(answer)
+
+
+def test_another_measurement_does_not_go_into_its_folder(
+    measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = here(capsys, *SMALL, "--seed", "1", *INLINE, "--out", str(measured[0]))
+    assert status == 2
+    assert "in there seed is" in err
+
+
+def test_a_worker_asks_each_player_once_before_its_first_game() -> None:
+    asked: list[str] = []
+
+    class Counts(Player):
+        def choose(self, seen: Any, seed: int) -> Choice:
+            asked.append(self.spec)
+            return Choice(seen.legal[0])
+
+    worker = TournamentWorker(lambda spec, game: Counts(player_of(spec, game).spec))
+    plan = plan_of("tree", (4,), scores_only=True)
+    context = context_of(plan)
+    first, again = (worker.run(context, TournamentJob(0, 0, 0)) for _ in range(2))
+    moves = first.record.efforts[0].moves + first.record.efforts[1].moves
+    assert len(asked) == 2 + 2 * moves
+    assert first.record.moves == again.record.moves
