@@ -22,7 +22,7 @@ from search.request import EXPLORATION
 from tests.three_mens_strength import searcher
 
 GAME = games.load("tictactoe")
-EXPLORATIONS = (EXPLORATION, float(PRESETS["tictactoe-article"]["exploration"]))
+EXPLORATIONS = (EXPLORATION, 0.7, 1.0, float(PRESETS["tictactoe-article"]["exploration"]))
 BUDGETS = (50, 100, 200, 300, 500, 700, 1_000, 2_000, 5_000, 10_000)
 Answer = Callable[[State], int]
 
