@@ -88,8 +88,10 @@ class SimulatedExecutor:
         self._robbed = (
             0.0 if shared_cores is None else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
         )
-        crowded = shared_cores is None or demand >= shared_cores
-        self._simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
+        # Half a core short of all of them: shares of CPU are measured, and never quite 1.
+        crowded = shared_cores is None or demand > shared_cores - 0.5
+        self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
+        """What one simulation costs a worker."""
         self.coordinator_s = 0.0
         """How long the coordinator's thread was busy."""
         self.calls = 0
@@ -200,7 +202,7 @@ class SimulatedExecutor:
             have = slot.pieces.get(job.lane, 0)
             simulations = sum(job.sizes[have:]) if have < len(job.sizes) else sum(job.sizes)
             slot.pieces[job.lane] = len(job.sizes)
-        mean_s = self._costs.job_s + simulations * self._simulation_s
+        mean_s = self._costs.job_s + simulations * self.simulation_s
         spread = self._costs.job_spread
         if spread > 0:
             # Log-normal: times have a floor and a tail.

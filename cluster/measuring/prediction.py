@@ -74,9 +74,7 @@ def _predict(
     coordinator = Coordinator(search, workers, executor.clock)
     result = Session(coordinator, executor, executor.clock).run()
     rate = result.simulations / result.elapsed_s
-    one = 1.0 / (
-        costs.simulation_s if cores and workers * costs.job_cpu_share < cores else costs.crowded_simulation_s
-    )
+    one = 1.0 / executor.simulation_s
     assert search.plan is not None
     return Predicted(
         game=search.game.spec,
