@@ -3,7 +3,7 @@
 #   make test       the whole suite; games and search also uncompiled (tests/everything.py)
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
-#   make strength   what parallel lanes are worth in playing strength (two to three hours on two cores)
+#   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash

@@ -109,8 +109,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None
     if isinstance(error, InvalidInput):
         return _one_line(_invalid(error)), WRONG
     from cluster.coordinator import SearchFailed
-    from cluster.match import MatchFailed
-    from cluster.match_game import PlayerFailed
+    from cluster.matches.game import PlayerFailed
+    from cluster.matches.match import MatchFailed
 
     if isinstance(error, MatchFailed):
         return _one_line(f"the match failed: {error}"), FAILED

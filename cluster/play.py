@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cluster.match_game import ask, seed_of
-from cluster.match_record import Effort, GameRecord
+from cluster.matches.game import ask, seed_of
+from cluster.matches.record import Effort, GameRecord
 from cluster.position import Position
 from games.errors import InvalidInput
 from games.findings import deal

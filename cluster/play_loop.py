@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cluster import terminal
-from cluster.match_game import MakePlayer
-from cluster.match_record import write_file
+from cluster.matches.game import MakePlayer
+from cluster.matches.record import write_file
 from cluster.play import HUMAN, Play, Thought
 from cluster.position import read_record
 from games.drawing import draw

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import games
-from cluster.match_record import GameRecord, read_file
+from cluster.matches.record import GameRecord, read_file
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.spec import parse_game_spec

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.costs import Costs, Mishaps
 from cluster.executor import Event, JobDone, JobLost, Task, TaskWorker, WorkerStatus
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
+from cluster.measuring.costs import Costs, Mishaps
 from search.job import GrowJob, RoundJob
 
 

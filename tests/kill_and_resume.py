@@ -3,10 +3,10 @@
     python -m tests.kill_and_resume --times 100
 
 For each strategy: a search runs in a process of its own, with one to four workers. The process is killed with
-SIGKILL at a random moment, one time in four while it writes a checkpoint. Another process, with another
-number of workers, goes on from the file; it may be killed as well. The digest must be that of a search
-without a break, and so must all else that the answer says. ``--times`` counts kills for each strategy. With
-``--ray N`` the same for N kills each of the command itself: banyan search and banyan resume, on Ray.
+SIGKILL when it has merged a random share of its jobs, one time in four while it writes a checkpoint. Another
+process, with another number of workers, goes on from the file; it may be killed as well. The digest must be
+that of a search without a break, and so must all else that the answer says. ``--times`` counts kills for each
+strategy. With ``--ray N`` the same for N kills each of the command itself: banyan search and banyan resume.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import mmap
 import os
 import random
 import signal
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,8 +36,8 @@ from search.opening import open_search
 from search.request import STRATEGIES, SearchRequest
 from tests.thread_executor import ThreadExecutor
 
-EVERY_S = 0.01
-"""Between checkpoints, if writing them takes no time."""
+EVERY_S = 0.05
+"""Between checkpoints."""
 MOST_WORKERS = 4
 MOST_KILLS = 4
 """Of one search; then it may end."""
@@ -64,7 +66,7 @@ SEARCHES: dict[str, list[dict[str, Any]]] = {
 }
 """A second or two each."""
 SMALL: dict[str, list[dict[str, Any]]] = {
-    strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 60_000}] for strategy in STRATEGIES
+    strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 200_000}] for strategy in STRATEGIES
 }
 
 
@@ -79,17 +81,37 @@ class Tally:
     before: int = 0
     """Kills before there was any: the search begins again."""
     moments: list[float] = field(default_factory=list)
-    """When: shares of the jobs that had been merged, as the checkpoint has it."""
+    """When: shares of the jobs that had been merged."""
     wrong: int = 0
 
     def __str__(self) -> str:
-        spread = [
-            sum(low <= moment < low + 0.25 for moment in self.moments) for low in (0.0, 0.25, 0.5, 0.75)
-        ]
+        quarters = Counter(min(3, int(4 * moment)) for moment in self.moments)
+        spread = [quarters[quarter] for quarter in range(4)]
         return (
             f"{self.searches} searches, {self.kills} kills: {self.writing} while a checkpoint was written, "
             f"{self.before} before the first; by quarters of the search {spread}; wrong answers: {self.wrong}"
         )
+
+
+class Progress:
+    """How many jobs a search has merged, as its process writes and another reads it; an observer."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 8)
+
+    @property
+    def jobs(self) -> int:
+        return int.from_bytes(self._shared[:8], "little")
+
+    @jobs.setter
+    def jobs(self, count: int) -> None:
+        self._shared[:8] = count.to_bytes(8, "little")
+
+    def __call__(self, session: Session) -> None:
+        self.jobs = session.search.strategy.absorbed
+
+
+PROGRESS = Progress()
 
 
 def play_search(request: SearchRequest, path: Path | None, workers: int) -> dict[str, Any]:
@@ -105,9 +127,10 @@ def play_search(request: SearchRequest, path: Path | None, workers: int) -> dict
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
     if path is None:
         return session.run().to_json()
-    keeper = Keeper(path, EVERY_S, warn=lambda line: sys.exit(line))
+    # By a clock that stands, writing takes no time: as often as said, whatever it costs.
+    keeper = Keeper(path, EVERY_S, warn=lambda line: sys.exit(line), clock=lambda: 0.0)
     keeper.begin(opened)
-    return session.run((keeper,)).to_json()
+    return session.run((PROGRESS, keeper)).to_json()
 
 
 def in_child(request: SearchRequest, path: Path, workers: int, out: Path) -> int:
@@ -123,20 +146,12 @@ def in_child(request: SearchRequest, path: Path, workers: int, out: Path) -> int
     return pid
 
 
-def length_of(request: SearchRequest, folder: Path) -> float:
-    """Seconds that a search takes in a process of its own, with checkpoints."""
-    started = time.monotonic()
-    os.waitpid(in_child(request, folder / "search.ckpt", 2, folder / "answer.json"), 0)
-    (folder / "search.ckpt").unlink()
-    return time.monotonic() - started
-
-
-def kill_at_random(pid: int, path: Path, draw: random.Random, length_s: float) -> bool:
-    """Kill a process of ours; False if it had ended by itself."""
-    moment = time.monotonic() + draw.uniform(0, 1.5 * length_s)
+def kill_at_random(pid: int, path: Path, draw: random.Random, jobs: int) -> bool:
+    """Kill a process of ours when it has merged a random share of the jobs; False if it ended by itself."""
+    target = draw.uniform(PROGRESS.jobs, jobs)
     aimed = draw.random() < AIMED
     part = path.with_name(path.name + ".part")
-    while time.monotonic() < moment or (aimed and not part.exists()):
+    while PROGRESS.jobs < target or (aimed and not part.exists()):
         if ended(pid):
             return False
         time.sleep(0.0002)
@@ -153,23 +168,19 @@ def ended(pid: int) -> bool:
     return bool(found)
 
 
-def note(tally: Tally, path: Path) -> None:
+def note(tally: Tally, path: Path, jobs: int) -> None:
     """Look at what a killed search has left."""
     tally.kills += 1
     tally.writing += path.with_name(path.name + ".part").exists()
     if not path.exists():
         tally.before += 1
         return
-    coordinator = read_checkpoint(path).open().coordinator
-    plan = coordinator.search.plan
-    assert plan is not None
-    tally.moments.append(coordinator.search.strategy.absorbed / plan.jobs)
+    tally.moments.append(PROGRESS.jobs / jobs)
 
 
 def once(
     request: SearchRequest,
     expected: dict[str, Any],
-    length_s: float,
     folder: Path,
     draw: random.Random,
     tally: Tally,
@@ -180,6 +191,7 @@ def once(
         file.unlink()
     kills = draw.randint(1, MOST_KILLS)
     tally.searches += 1
+    PROGRESS.jobs = 0
     while True:
         pid = in_child(request, path, draw.randint(1, MOST_WORKERS), out)
         if kills == 0:
@@ -187,10 +199,10 @@ def once(
             if status:
                 raise RuntimeError(f"a search failed with status {status}")
             break
-        if not kill_at_random(pid, path, draw, length_s):
+        if not kill_at_random(pid, path, draw, expected["jobs"]):
             break
         kills -= 1
-        note(tally, path)
+        note(tally, path, expected["jobs"])
     check(json.loads(out.read_text()), expected, tally)
 
 
@@ -209,10 +221,9 @@ def prove(strategy: str, searches: list[dict[str, Any]], times: int, draw: rando
     with tempfile.TemporaryDirectory() as folder:
         for options in searches:
             request = SearchRequest(**options, strategy=strategy, seed=draw.randrange(1000))
-            known.append((request, play_search(request, None, 1), length_of(request, Path(folder))))
+            known.append((request, play_search(request, None, 1)))
         while tally.kills < times:
-            request, expected, length_s = draw.choice(known)
-            once(request, expected, length_s, Path(folder), draw, tally)
+            once(*draw.choice(known), Path(folder), draw, tally)
     return tally
 
 
@@ -250,24 +261,31 @@ def prove_command(strategy: str, times: int, draw: random.Random) -> Tally:
             path.unlink(missing_ok=True)
             tally.searches += 1
             command = [*search, "--checkpoint", str(path), *kept]
-            out = ""
-            while not out:
-                process = banyan(*command, "--workers", str(draw.randint(1, 3)))
-                out = killed_or_done(process, path, draw)
-                if not out:
-                    note(tally, path)
-                    command = ["resume", str(path), *kept]
+            kills = draw.randint(1, MOST_KILLS)
+            while True:
+                process = banyan(*command, "--workers", str(draw.randint(1, 2)))
+                length_s = expected["elapsed_s"] if kills else float("inf")
+                out = killed_or_done(process, path, draw.uniform(0, 0.5) * length_s)
+                if out:
+                    break
+                kills -= 1
+                PROGRESS.jobs = read_checkpoint(path).open().coordinator.counters.jobs_done
+                note(tally, path, expected["jobs"])
+                command = ["resume", str(path), *kept]
             check(json.loads(out), expected, tally)
     return tally
 
 
-def killed_or_done(process: subprocess.Popen[str], path: Path, draw: random.Random) -> str:
-    """What the command printed, or nothing because it was killed, at a random moment of its search."""
+def killed_or_done(process: subprocess.Popen[str], path: Path, after_s: float) -> str:
+    """What the command printed, or nothing because it was killed, so long after its search began."""
     with process:
-        while not path.exists() and process.poll() is None:
+        written = {stamp_of(path)}
+        # One checkpoint comes before Ray starts, the next when the search runs.
+        while len(written) < 3 and process.poll() is None:
+            written.add(stamp_of(path))
             time.sleep(0.01)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            out, _ = process.communicate(timeout=draw.uniform(1.0, 14.0))
+            out, _ = process.communicate(timeout=None if after_s == float("inf") else after_s)
             if process.returncode:
                 raise RuntimeError(f"banyan ended with status {process.returncode}")
             return out
@@ -279,6 +297,13 @@ def killed_or_done(process: subprocess.Popen[str], path: Path, draw: random.Rand
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return ""
+
+
+def stamp_of(path: Path) -> int:
+    """Which of the files of that name there is now; 0 for none."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mtime_ns
+    return 0
 
 
 def descendants_of(pid: int) -> set[int]:

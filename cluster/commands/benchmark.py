@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
 
-    from cluster.benchmark import Rival
+    from cluster.measuring.benchmark import Rival
 
 DEFAULT_SIMULATIONS = 10_000
 MAX_SIMULATIONS = 100_000_000
@@ -60,7 +60,7 @@ def benchmark(
 ) -> None:
     """Random playouts and UCT simulations per second, of each game on one core."""
     import games as rules
-    from cluster import benchmark as measuring
+    from cluster.measuring.benchmark import benchmark as benchmark_games
     from cluster.terminal import print_json, stdout_console
 
     wanted = [rules.load(name) for name in games or rules.names()]
@@ -73,7 +73,7 @@ def benchmark(
         if progress:
             print(f"banyan: {line}", file=sys.stderr, flush=True)
 
-    benches = measuring.benchmark(
+    benches = benchmark_games(
         wanted,
         simulations=sizes,
         seconds=seconds,
@@ -126,7 +126,7 @@ def _rival(against: str | None) -> Rival | None:
         return None
     if against != "openspiel":
         raise InvalidInput("against", against, "openspiel")
-    from cluster.openspiel import OpenSpiel
+    from cluster.measuring.openspiel import OpenSpiel
 
     return OpenSpiel()
 

@@ -119,6 +119,6 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
 
 def _simulations_per_s(game: Game) -> float:
     """Of a sequential search from the start, once its kernel is compiled; at most some seconds of it."""
-    from cluster.benchmark import sequential_rate
+    from cluster.measuring.benchmark import sequential_rate
 
     return sequential_rate(game, SIMULATIONS)

@@ -114,7 +114,7 @@ def match(
     """Play two players against each other: pairs of games from one opening with sides swapped."""
     from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
-    from cluster.match_launch import MatchRequest, run_match
+    from cluster.matches.launch import MatchRequest, run_match
 
     request = MatchRequest(game, a, b, games, seed, opening_plies, openings, sprt, scoring)
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")

@@ -88,8 +88,8 @@ def predict(
     how many workers the coordinator is what a search waits for, and what a change would bring.
     """
     from cluster.commands.speedup import read_counts
-    from cluster.costs import Mishaps
-    from cluster.predict_launch import PredictionPlan, run_prediction
+    from cluster.measuring.costs import Mishaps
+    from cluster.measuring.predict_launch import PredictionPlan, run_prediction
     from games.errors import InvalidInput
     from search.request import STRATEGIES, SearchRequest
 
@@ -130,7 +130,7 @@ def predict(
 
     found = run_prediction(plan, report)
     if out is not None:
-        from cluster.predict_report import write_prediction
+        from cluster.measuring.predict_report import write_prediction
 
         for path in write_prediction(found, out):
             report(f"wrote {path}")
@@ -139,7 +139,7 @@ def predict(
     if json_output:
         print_json(found.to_json())
         return
-    from cluster.predict_report import sentences, tables
+    from cluster.measuring.predict_report import sentences, tables
 
     console = stdout_console(colour_wanted(no_color))
     for table in tables(found):

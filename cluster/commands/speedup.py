@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from cluster.speedup import Row
+    from cluster.measuring.speedup import Row
 
 
 def register(app: typer.Typer) -> None:
@@ -70,7 +70,7 @@ def speedup(
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     counts = read_counts(workers, "workers")
-    from cluster.speedup import default_simulations, measure_speedup
+    from cluster.measuring.speedup import default_simulations, measure_speedup
 
     if simulations is None:
         simulations = default_simulations(loaded.nominal_simulations_per_s)
@@ -84,7 +84,7 @@ def speedup(
 
     rows = measure_speedup(request, names, counts, repeats, address, report)
     if out is not None:
-        from cluster.speedup_report import write_rows
+        from cluster.measuring.speedup_report import write_rows
 
         for path in write_rows(rows, out):
             report(f"wrote {path}")

@@ -78,6 +78,14 @@ def strength(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of banyan predict --save-costs: predicts the throughput, with a worker for each lane.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     workers: WorkersOption = "auto",
     executor: ExecutorOption = "ray",
     address: AddressOption = None,
@@ -100,8 +108,8 @@ def strength(
     """
     from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
-    from cluster.strength import StrengthRequest
-    from cluster.strength_launch import run_strength
+    from cluster.measuring.strength import StrengthRequest
+    from cluster.measuring.strength_launch import run_strength
 
     if simulations is None and total is None:
         simulations = DEFAULT_SIMULATIONS
@@ -109,7 +117,7 @@ def strength(
         game, strategies, _counts(lanes), simulations, total, pairs, options, seed, opening_plies, scores_only
     )
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")
-    return run_strength(request, place, Output(json_output, progress, colour_wanted(no_color)), out)
+    return run_strength(request, place, Output(json_output, progress, colour_wanted(no_color)), out, costs)
 
 
 def _counts(text: str) -> tuple[int, ...]:

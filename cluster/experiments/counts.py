@@ -15,7 +15,7 @@ from typing import Any
 
 import games
 from cluster.experiments.counts_battleship import sampling_accuracy
-from cluster.match_game import GameJob, MatchContext, ask, play_game, seed_of
+from cluster.matches.game import GameJob, MatchContext, ask, play_game, seed_of
 from games.findings import deal
 from games.game import FIRST, Game, State
 from games.solving import solve

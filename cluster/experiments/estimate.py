@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from cluster.match_statistics import Z95, Interval, wilson
+from cluster.matches.statistics import Z95, Interval, wilson
 from games.errors import InvalidInput
 
 PERCENT = "%"

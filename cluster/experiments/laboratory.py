@@ -10,7 +10,7 @@ from cluster.experiments.need import Need, need_of
 from cluster.experiments.store import Kept, Store
 from cluster.experiments.table import Row, Table
 from cluster.experiments.verdict import TableResult, Verdict
-from cluster.match_game import MakePlayer
+from cluster.matches.game import MakePlayer
 from games.errors import InvalidInput
 from search.players import player_of
 

@@ -21,8 +21,8 @@ from cluster.experiments.unit import UnitWorker
 from cluster.experiments.verdict import TableResult
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import Output, Place, start_executor, starting
-from cluster.match_game import MakePlayer
-from cluster.match_session import Stop
+from cluster.matches.game import MakePlayer
+from cluster.matches.session import Stop
 from games.errors import InvalidInput
 from search.players import player_of
 

@@ -11,10 +11,10 @@ from cluster.experiments.estimate import Estimate
 from cluster.experiments.need import CountNeed, MatchNeed, Need
 from cluster.experiments.store import Kept
 from cluster.experiments.table import Row
-from cluster.match_game import MatchContext
-from cluster.match_record import Effort, GameRecord
-from cluster.match_standing import Standing, Tally
-from cluster.match_statistics import mean, score_interval
+from cluster.matches.game import MatchContext
+from cluster.matches.record import Effort, GameRecord
+from cluster.matches.standing import Standing, Tally
+from cluster.matches.statistics import mean, score_interval
 from games.errors import InvalidInput
 from games.game import Game
 

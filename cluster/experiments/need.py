@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from cluster.experiments.counts import COUNTS, SAMPLES
 from cluster.experiments.table import Row
-from cluster.match_game import MakePlayer, MatchContext
-from cluster.match_launch import MatchRequest, open_match
+from cluster.matches.game import MakePlayer, MatchContext
+from cluster.matches.launch import MatchRequest, open_match
 from games.errors import InvalidInput
 from search.players import player_of
 

@@ -15,8 +15,8 @@ from cluster.executor import Executor, JobDone, JobLost
 from cluster.experiments.need import Need
 from cluster.experiments.store import Kept, Store
 from cluster.experiments.unit import Plan, Unit, UnitDone
-from cluster.match_game import Cancelled
-from cluster.match_session import TICK_S, Stop
+from cluster.matches.game import Cancelled
+from cluster.matches.session import TICK_S, Stop
 
 MAX_ATTEMPTS = 5
 """A unit that was lost this often takes down whatever runs it; its need has failed."""

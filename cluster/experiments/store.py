@@ -2,7 +2,7 @@
 
 All is kept by what it is and not by who asked for it: tables that look at the same games share them, a longer
 experiment goes on from a shorter one, and one that was broken off from where it was. Games are in folders of
-`cluster.match_folder`, what was counted in files of lines of JSON.
+`cluster.matches.folder`, what was counted in files of lines of JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from cluster.experiments.need import CountNeed, MatchNeed, Need
 from cluster.experiments.unit import UnitDone
-from cluster.match_folder import GAMES, MatchFolder
-from cluster.match_record import GameRecord, read_records
+from cluster.matches.folder import GAMES, MatchFolder
+from cluster.matches.record import GameRecord, read_records
 from games.errors import InvalidInput
 
 DEFAULT_OUT = Path("out/experiments")

@@ -14,8 +14,8 @@ from typing import Any
 
 from cluster.experiments.counts import COUNTS, SAMPLES
 from cluster.experiments.need import CountNeed, MatchNeed, Need
-from cluster.match_game import Cancelled, GameJob, MakePlayer, MatchWorker
-from cluster.match_record import GameRecord
+from cluster.matches.game import Cancelled, GameJob, MakePlayer, MatchWorker
+from cluster.matches.record import GameRecord
 from games.errors import InvalidInput
 from search.players import player_of
 

@@ -17,7 +17,15 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 BEST: Mapping[str, Mapping[str, Any]] = {
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
-    "thud": {"exploration": 0.3, "playout_plies": 5, "playout_policy": "greedy", "widening": 8},
+    "gomoku": {"playout_plies": 0, "widening": 8},
+    "morris": {"playout_plies": 0, "widening": 4},
+    "thud": {
+        "exploration": 0.3,
+        "implicit_minimax": 0.4,
+        "playout_plies": 5,
+        "playout_policy": "greedy",
+        "widening": 8,
+    },
 }
 """By the name of a game: the settings that won the matches in search/README.md, as fields of SearchRequest.
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import games
-from cluster.benchmark import Rates, benchmark, timed
 from cluster.cli import run
-from cluster.openspiel import OpenSpiel
+from cluster.measuring.benchmark import Rates, benchmark, timed
+from cluster.measuring.openspiel import OpenSpiel
 from games.game import Game
 from tests.cluster.command import here
 

@@ -17,7 +17,7 @@ from cluster.experiments.table import SCALES, Table, load, names, read, sources
 from cluster.experiments.unit import Plan, Unit, UnitDone, UnitWorker
 from cluster.experiments.verdict import NO, NOT_RUN, YES, TableResult
 from cluster.inline_executor import InlineExecutor
-from cluster.match_session import Stop
+from cluster.matches.session import Stop
 from games.errors import InvalidInput
 
 TEXT = """

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from cluster.match import MAX_ATTEMPTS, Match, MatchFailed
-from cluster.match_game import GameJob, GamePlayed, MatchContext
-from cluster.match_record import Effort, GameRecord
-from cluster.match_standing import Standing, Tally
-from cluster.match_statistics import Sprt
+from cluster.matches.game import GameJob, GamePlayed, MatchContext
+from cluster.matches.match import MAX_ATTEMPTS, Match, MatchFailed
+from cluster.matches.record import Effort, GameRecord
+from cluster.matches.standing import Standing, Tally
+from cluster.matches.statistics import Sprt
 
 CONTEXT = MatchContext("tictactoe", None, ("random", "first"), 0, 2)
 

@@ -17,12 +17,12 @@ import pytest
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.launch import Output, Place
-from cluster.match import Match, MatchFailed
-from cluster.match_folder import MatchFolder
-from cluster.match_game import MatchWorker
-from cluster.match_launch import MatchRequest, open_match, run_match
-from cluster.match_record import read_file
-from cluster.match_session import MatchSession, Stop
+from cluster.matches.folder import MatchFolder
+from cluster.matches.game import MatchWorker
+from cluster.matches.launch import MatchRequest, open_match, run_match
+from cluster.matches.match import Match, MatchFailed
+from cluster.matches.record import read_file
+from cluster.matches.session import MatchSession, Stop
 from games.errors import InvalidInput
 from tests.cluster.command import here, start
 from tests.cluster.match_players import make

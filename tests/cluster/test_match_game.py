@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import games
-from cluster.match_game import (
+from cluster.matches.game import (
     Cancelled,
     GameJob,
     MatchContext,
@@ -15,7 +15,7 @@ from cluster.match_game import (
     play_game,
     start_of,
 )
-from cluster.match_record import GameRecord
+from cluster.matches.record import GameRecord
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
 from games.tictactoe import TicTacToe

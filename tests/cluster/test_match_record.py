@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.match_record import Effort, GameRecord, read_file, read_records, write_file
+from cluster.matches.record import Effort, GameRecord, read_file, read_records, write_file
 from games.errors import InvalidInput
 
 WON = GameRecord(

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from cluster.match_statistics import (
+from cluster.matches.statistics import (
     PAIR_SCORES,
     Sprt,
     elo_of,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import games
-from cluster.match_record import GameRecord, read_file, read_records
+from cluster.matches.record import GameRecord, read_file, read_records
 from cluster.play import SIDES, Play
 from cluster.play_loop import PlayLoop
 from games.battleship import rules as battleship

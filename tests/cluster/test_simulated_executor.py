@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from cluster.coordinator import Coordinator
-from cluster.costs import Costs, Mishaps
-from cluster.hollow import HollowWorker, open_hollow
-from cluster.prediction import predict, saturation, try_changes
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.hollow import HollowWorker, open_hollow
+from cluster.measuring.prediction import predict, saturation, try_changes
 from cluster.session import Session
 from cluster.simulated_executor import SimulatedExecutor
 from games.errors import InvalidInput

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.ceiling import Ceiling
-from cluster.speedup import Row, default_simulations, measure_speedup
-from cluster.speedup_report import write_rows
+from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.speedup import Row, default_simulations, measure_speedup
+from cluster.measuring.speedup_report import write_rows
 from search.request import SearchRequest
 
 pytestmark = pytest.mark.skipif(

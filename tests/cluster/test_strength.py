@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,15 @@ import pytest
 
 from cluster.executor import Executor
 from cluster.executors import make_executor
-from cluster.match import Match
-from cluster.match_game import GamePlayed
-from cluster.match_record import read_records
-from cluster.match_session import MatchSession, Stop
-from cluster.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
-from cluster.strength_launch import context_of, tournament_of
-from cluster.strength_result import StrengthResult
-from cluster.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
+from cluster.matches.game import GamePlayed
+from cluster.matches.match import Match
+from cluster.matches.record import read_records
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
+from cluster.measuring.costs import Costs
+from cluster.measuring.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
+from cluster.measuring.strength_launch import context_of, tournament_of
+from cluster.measuring.strength_result import StrengthResult
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
 from tests.cluster.test_match import CONTEXT, record_of
@@ -226,6 +228,33 @@ def test_people_read_tables_in_80_columns(
         assert words in out
     assert max(map(len, out.splitlines())) <= 80
     assert "4 pairs a match are few" in err
+
+
+def costs_file(folder: Path, *strategies: str, **others: float) -> str:
+    """Costs of 100 us for each simulation, and nothing else but ``others``."""
+    nothing = dict.fromkeys((field.name for field in fields(Costs)), 0.0)
+    costs = nothing | {"simulation_s": 1e-4, "crowded_simulation_s": 1e-4, "job_cpu_share": 1.0, "cores": 1}
+    (folder / "costs.json").write_text(json.dumps(dict.fromkeys(strategies, costs | others)))
+    return str(folder / "costs.json")
+
+
+def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
+    measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without other costs it is the lanes; of a coordinator as slow as a worker, about one is left."""
+    arguments = (*SMALL, "--pairs", "4", *INLINE, "--json", "--out", str(measured[0]), "--costs")
+    found = []
+    for others in ({}, {"absorb_s": 8e-4}):
+        status, out, err = here(capsys, *arguments, costs_file(tmp_path, "root", "tree", "leaf", **others))
+        assert status == 0, err
+        rows = {(row["strategy"], row["lanes"]): row for row in json.loads(out)["rows"]}
+        found.append({key: row["throughput_speedup_predicted"] for key, row in rows.items()})
+    assert found[0]["root", 4] == found[0]["tree", 4] == pytest.approx(4, rel=0.02)
+    assert found[0]["root", 1] == found[1]["root", 1] == 1
+    assert 0.5 < found[1]["root", 4] < 1.5, "four results of 8 simulations each, one after the other"
+    status, _, err = here(capsys, *arguments, costs_file(tmp_path, "tree"))
+    assert status == 2
+    assert "a file with the costs of root, tree, leaf" in err
 
 
 @compiled_only

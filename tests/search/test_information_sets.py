@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -129,16 +130,27 @@ def test_no_search_knows_what_is_hidden(strategy: str, treatment: str) -> None:
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        ("root", {}),
+        ("tree", {}),
+        ("leaf", {}),
+        ("root", {"widening": 2, "paired": 3}),
+        ("tree", {"widening": 2, "paired": 3}),
+        ("leaf", {"widening": 2}),
+    ],
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_placement_does_not_change_a_search(strategy: str, seed: int) -> None:
+def test_placement_does_not_change_a_search(strategy: str, options: dict[str, int], seed: int) -> None:
     simulations = 2111 if JIT else 411
-    request = {
+    request: dict[str, Any] = {
         "game": "hidden-nim",
         "strategy": strategy,
         "lanes": 5,
         "simulations": simulations,
         "seed": seed,
+        **options,
     }
     quiet = digest_of_search(**request)
     assert digest_of_search(ChaosExecutor(seed), 3, **request) == quiet
@@ -173,7 +185,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         {"hidden_information": "determinized", "strategy": "root"},
         {"paired": 7},
     ):
-        asked = {"game": "hidden-nim", "paired": 2, "simulations": 9, **wrong}
+        asked: dict[str, Any] = {"game": "hidden-nim", "paired": 2, "simulations": 9, **wrong}
         with pytest.raises(InvalidInput, match="paired"):
             open_search(SearchRequest(**asked))
     with pytest.raises(InvalidInput, match="hidden_information"):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import games
-from cluster.match_game import GameJob, MatchContext, play_game
+from cluster.matches.game import GameJob, MatchContext, play_game
 from games import InvalidInput
 from games.openspiel import name_of
 from search.players import Choice, Seen, player_of

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cluster.match_standing import Standing
-from cluster.match_statistics import Interval
-from cluster.strength import CURVE, LANE, TOTAL, Cell, Meeting, Plan, describe, simulations_of
-from cluster.strength_fit import Fit, Scores, Speedup, fit
+from cluster.matches.standing import Standing
+from cluster.matches.statistics import Interval
+from cluster.measuring.strength import CURVE, LANE, TOTAL, Cell, Meeting, Plan, describe, simulations_of
+from cluster.measuring.strength_fit import Fit, Scores, Speedup, fit
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Row:
     throughput: float | None
     """Throughput speedup, at most: lanes x CPU seconds of the sequential search / those of the parallel one,
     for the same simulations. It leaves out what calls cost and who waits for whom."""
+    predicted: float | None
+    """Throughput speedup with a worker for each lane, if costs are known: see `strength_throughput`."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,12 @@ class Doubling:
 class StrengthResult:
     """Of a plan whose matches were played, whole or in part."""
 
-    def __init__(self, plan: Plan, standings: Sequence[Standing]) -> None:
-        """``standings``: of the plan's meetings, in their order."""
+    def __init__(
+        self, plan: Plan, standings: Sequence[Standing], predicted: Mapping[str, float] | None = None
+    ) -> None:
+        """``standings``: of the plan's meetings, in their order. ``predicted``: throughputs by Cell.name."""
         self.plan = plan
+        self.predicted = predicted
         self.played = list(zip(plan.meetings, standings, strict=True))
 
     @property
@@ -132,7 +137,8 @@ class StrengthResult:
             strength = (
                 sequential if cell.is_sequential else self.fit.speedup(cell.name, cell.lane_simulations)
             )
-        return Row(cell, _score(lane), _score(total), strength, throughput(cell, total))
+        predicted = None if self.predicted is None else self.predicted.get(cell.name, 1.0)
+        return Row(cell, _score(lane), _score(total), strength, throughput(cell, total), predicted)
 
     def _match_json(self, number: int, meeting: Meeting, standing: Standing) -> dict[str, Any]:
         score = _score(standing)
@@ -173,6 +179,7 @@ def row_json(row: Row) -> dict[str, Any]:
         "strength_speedup_interval": None if strength is None else _both(strength.interval),
         "strength_efficiency": None if strength is None else _rounded(strength.value / cell.lanes),
         "throughput_speedup_at_most": None if row.throughput is None else _rounded(row.throughput),
+        "throughput_speedup_predicted": None if row.predicted is None else _rounded(row.predicted),
     }
     for name, score in (("equal_lane", row.equal_lane), ("equal_total", row.equal_total)):
         known |= {

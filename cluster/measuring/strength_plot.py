@@ -10,7 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from cluster.strength_result import Row, StrengthResult
+from cluster.measuring.strength_result import Row, StrengthResult
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -19,6 +19,8 @@ COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
 MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """Where an interval has no end, it is drawn to so many times the largest number of lanes."""
+LEAST = 0.25
+"""What is slower or weaker than that is not in the picture."""
 BESIDE = 0.06
 """Strategies on as many lanes stand so many doublings beside each other, so that all intervals are seen."""
 
@@ -27,7 +29,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
     """Strength speedup by lanes, the score at equal totals, and the sequential curve behind them."""
     speedups = result.fit is not None
     figure, panels = plt.subplots(
-        1, 3 if speedups else 1, figsize=(14 if speedups else 6, 4.4), squeeze=False, layout="constrained"
+        1, 3 if speedups else 1, figsize=(14 if speedups else 8, 4.4), squeeze=False, layout="constrained"
     )
     groups: dict[str, list[Row]] = {}
     for row in result.rows:
@@ -48,7 +50,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         panel.grid(color="#eeeeee")
         panel.spines[["top", "right"]].set_visible(False)
         panel.legend(fontsize=8, frameon=False)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title, fontsize=11 if speedups else 9)
     with mpl.rc_context({"svg.hashsalt": "banyan"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
@@ -65,9 +67,19 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
         below = [value - max(low, value / 16) for value, (low, _) in zip(values, ends, strict=True)]
         above = [max(0.0, min(high, top) - value) for value, (_, high) in zip(values, ends, strict=True)]
         _errorbar(panel, shown, values, [below, above], name, styles[name])
+        if known := [row for row in rows if row.predicted]:
+            panel.plot(
+                [row.cell.lanes for row in known],
+                [row.predicted for row in known],
+                "--",
+                color=styles[name]["color"],
+                linewidth=1,
+                label=f"{name}: throughput, predicted",
+            )
     _doublings(panel.xaxis, lanes)
     panel.set_yscale("log", base=2)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.set_ylim(bottom=max(panel.get_ylim()[0], LEAST))
     panel.set_xlabel("lanes")
     panel.set_ylabel("strength speedup")
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from cluster.match_record import Effort, GameRecord
-from cluster.match_statistics import (
+from cluster.matches.record import Effort, GameRecord
+from cluster.matches.statistics import (
     Interval,
     elo_of,
     mean,

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cluster.match import Match
-from cluster.match_folder import MatchFolder
-from cluster.match_game import GameJob, GamePlayed, MakePlayer, MatchContext, MatchWorker
+from cluster.matches.folder import MatchFolder
+from cluster.matches.game import GameJob, GamePlayed, MakePlayer, MatchContext, MatchWorker
+from cluster.matches.match import Match
 from search.players import player_of
 
 

@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.match_game import GamePlayed, MatchContext
-from cluster.match_record import GameRecord, read_records, write_file
+from cluster.matches.game import GamePlayed, MatchContext
+from cluster.matches.record import GameRecord, read_records, write_file
 from games.errors import InvalidInput
 
 IDENTITY, GAMES = "match.json", "games.txt"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import games
-from cluster.match_game import MatchContext, start_of
-from cluster.strength_fit import Player
+from cluster.matches.game import MatchContext, start_of
+from cluster.measuring.strength_fit import Player
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Spec, parse_spec

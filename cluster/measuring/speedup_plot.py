@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from cluster.speedup import Row
+from cluster.measuring.speedup import Row
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -10,7 +10,7 @@ from games.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one search: its game, strategy, and size of jobs. Measured by `cluster.calibration`."""
+    """Of one search: its game, strategy, and size of jobs. Measured by `cluster.measuring.calibration`."""
 
     simulation_s: float
     """One simulation, on a core that has the machine to itself."""

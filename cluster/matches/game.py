@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import games
-from cluster.match_record import Effort, GameRecord
+from cluster.matches.record import Effort, GameRecord
 from games.errors import InvalidInput
 from games.findings import deal
 from games.game import FIRST, SECOND, Game, State

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster import terminal
-from cluster.match_statistics import Interval
-from cluster.strength_plot import plot
-from cluster.strength_result import Row, Score, StrengthResult, row_json
-from cluster.tournament import Tournament
+from cluster.matches.statistics import Interval
+from cluster.matches.tournament import Tournament
+from cluster.measuring.strength_result import Row, Score, StrengthResult, row_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,14 +25,17 @@ PLACE = (
     "A search on N lanes is the same search, move by move, on one core as on N machines: what runs where "
     "changes nothing but how long it takes. So its strength is measured here, on whatever there is."
 )
-NOTES = (
-    "strength speedup: how many times the simulations of one lane a sequential search needs to play as well.",
-    (
-        "throughput <: lanes x CPU time of the sequential search / that of the parallel one, for as many "
-        "simulations: an upper limit, without calls and waiting. banyan speedup measures what is left of it."
-    ),
-    "%: the score against the sequential search with the simulations of one lane, and of all of them.",
+STRENGTH = (
+    "strength speedup: how many times the simulations of one lane a sequential search needs to play as well."
 )
+AT_MOST = (
+    "throughput <: lanes x CPU time of the sequential search / that of the parallel one, for as many "
+    "simulations: an upper limit, without calls and waiting. --costs predicts what is left of it."
+)
+PREDICTED = (
+    "throughput: simulations a second with a worker for each lane, by the costs given, over one core's."
+)
+SCORES = "%: the score against the sequential search with the simulations of one lane, and of all of them."
 
 
 def line(tournament: Tournament, elapsed_s: float) -> str:
@@ -74,7 +76,8 @@ def rows_table(result: StrengthResult) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     if speedups:
         table.add_column("strength\nspeedup", justify="right", no_wrap=True)
-    table.add_column("through-\nput <", justify="right", no_wrap=True)
+    known = result.predicted is not None
+    table.add_column("through-\nput" if known else "through-\nput <", justify="right", no_wrap=True)
     if speedups:
         table.add_column("% against\none lane's", justify="right", no_wrap=True)
     table.add_column("% against\nthe total", justify="right", no_wrap=True)
@@ -82,11 +85,18 @@ def rows_table(result: StrengthResult) -> Table:
         cells = [str(row.cell.strategy), str(row.cell.lanes), f"{row.cell.lane_simulations:,}"]
         if speedups:
             cells.append(speedup_text(row))
-        cells.append("" if row.throughput is None else f"{row.throughput:.3g}")
+        throughput = row.predicted if known else row.throughput
+        cells.append("" if throughput is None else f"{throughput:.3g}")
         if speedups:
             cells.append(score_text(row.equal_lane))
         table.add_row(*cells, score_text(row.equal_total))
     return table
+
+
+def notes(result: StrengthResult) -> list[str]:
+    """What the columns are."""
+    throughput = AT_MOST if result.predicted is None else PREDICTED
+    return [*([] if result.plan.request.scores_only else [STRENGTH]), throughput, SCORES]
 
 
 def curve_table(result: StrengthResult) -> Table:
@@ -120,7 +130,7 @@ def warnings(result: StrengthResult) -> list[str]:
         if row.strength is not None
         and not all(map(math.isfinite, (row.strength.value, *row.strength.interval)))
     ]
-    thin = [row.cell.name for row in result.rows if (row.throughput or math.inf) < THIN * row.cell.lanes]
+    thin = [row.cell.name for row in result.rows if _gained(row) < THIN * row.cell.lanes]
     if thin:
         lines.append(
             f"{', '.join(thin)}: dividing so few simulations takes longer than doing them. Strengths are of "
@@ -134,6 +144,9 @@ def warnings(result: StrengthResult) -> list[str]:
 
 def write_report(result: StrengthResult, folder: Path) -> list[Path]:
     """strength.json, .csv, .png and .svg in the folder, which is there."""
+    # Takes a second to import.
+    from cluster.measuring.strength_plot import plot
+
     paths = [folder / f"strength.{ending}" for ending in ("json", "csv", "png", "svg")]
     paths[0].write_text(json.dumps(result.to_json(), indent=1) + "\n", encoding="utf-8")
     with paths[1].open("w", newline="", encoding="utf-8") as file:
@@ -161,6 +174,11 @@ def score_text(score: Score | None) -> str:
         return ""
     low, high = score.interval
     return f"{100 * score.score:.0f} ({100 * low:.0f}-{100 * high:.0f})"
+
+
+def _gained(row: Row) -> float:
+    known = row.throughput if row.predicted is None else row.predicted
+    return math.inf if known is None else known
 
 
 def _times(value: float) -> str:

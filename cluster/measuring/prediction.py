@@ -8,9 +8,9 @@ from statistics import median
 
 import games
 from cluster.coordinator import Coordinator
-from cluster.costs import Costs, Mishaps
 from cluster.executor import Executor
-from cluster.hollow import HollowWorker, open_hollow
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.hollow import HollowWorker, open_hollow
 from cluster.session import Session
 from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from cluster.executor import Executor, JobDone, JobLost, Task
-from cluster.match import MatchFailed
-from cluster.match_game import Cancelled, GamePlayed, PlayerFailed
+from cluster.matches.game import Cancelled, GamePlayed, PlayerFailed
+from cluster.matches.match import MatchFailed
 
 TICK_S = 0.05
 """How long the loop sleeps at most, so that cancelling and progress are prompt."""

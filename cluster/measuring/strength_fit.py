@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cluster.match_statistics import Interval, mean
+from cluster.matches.statistics import Interval, mean
 
 SAMPLES = 1000
 """Of the bootstrap."""

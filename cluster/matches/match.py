@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cluster.match_game import GameJob, GamePlayed, MatchContext
-from cluster.match_record import GameRecord
-from cluster.match_standing import Standing, score_of_pair
-from cluster.match_statistics import PAIR_SCORES, Sprt
+from cluster.matches.game import GameJob, GamePlayed, MatchContext
+from cluster.matches.record import GameRecord
+from cluster.matches.standing import Standing, score_of_pair
+from cluster.matches.statistics import PAIR_SCORES, Sprt
 
 MAX_ATTEMPTS = 5
 """A game that was lost this often takes down whatever plays it; the match gives up."""

@@ -8,8 +8,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.predict_launch import Prediction
-from cluster.prediction import Predicted, saturation
+from cluster.measuring.predict_launch import Prediction
+from cluster.measuring.prediction import Predicted, saturation
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,7 +97,7 @@ def _limit(rows: list[Predicted]) -> str:
 
 def write_prediction(found: Prediction, folder: Path) -> list[Path]:
     """predict.json, predict.csv and predict.png in the folder, which is made if need be."""
-    from cluster.predict_plot import plot
+    from cluster.measuring.predict_plot import plot
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"predict.{ending}" for ending in ("json", "csv", "png")]

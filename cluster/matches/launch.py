@@ -9,18 +9,19 @@ from functools import partial
 from pathlib import Path
 
 import games
-from cluster import match_report, terminal
+from cluster import terminal
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import Output, Place, start_executor, starting
-from cluster.match import Match
-from cluster.match_folder import MatchFolder
-from cluster.match_game import MakePlayer, MatchContext, MatchWorker, start_of
-from cluster.match_progress import MatchProgress
-from cluster.match_session import MatchSession, Stop
-from cluster.match_standing import SCORINGS
-from cluster.match_statistics import Sprt
+from cluster.matches import report as match_report
+from cluster.matches.folder import MatchFolder
+from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
+from cluster.matches.match import Match
+from cluster.matches.progress import MatchProgress
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.standing import SCORINGS
+from cluster.matches.statistics import Sprt
 from games.errors import InvalidInput
 from games.game import Game
 from search.players import player_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from cluster.prediction import Check, Predicted
-from cluster.speedup_plot import COLOURS
+from cluster.measuring.prediction import Check, Predicted
+from cluster.measuring.speedup_plot import COLOURS
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -19,9 +19,9 @@ from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING
 
 import games
-from cluster.ceiling import Ceiling
 from cluster.coordinator import Coordinator
-from cluster.costs import Costs
+from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.costs import Costs
 from cluster.session import Session
 from search.job import Job, RoundJob
 from search.opening import open_search

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic
 
-from cluster.match_session import G, MatchSession
+from cluster.matches.session import G, MatchSession
 
 if TYPE_CHECKING:
     from rich.console import Console

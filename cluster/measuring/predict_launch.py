@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import games
-from cluster.costs import Costs, Mishaps
-from cluster.prediction import Change, Check, Predicted, check, predict, try_changes
-from cluster.speedup import default_simulations
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
+from cluster.measuring.speedup import default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
 from search.plan import JOB_S, MIN_ROUNDS
@@ -75,14 +75,14 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
     requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
-    costs = None if plan.costs_file is None else _read_costs(plan.costs_file, plan.strategies)
+    costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
     checks: list[Check] = []
     with ExitStack() as stack:
         executor: RayExecutor | None = None
         if costs is None or plan.measured:
             executor = _start(max([1, *plan.measured]), stack, report)
         if costs is None:
-            from cluster.calibration import measure_costs
+            from cluster.measuring.calibration import measure_costs
 
             assert executor is not None
             costs = measure_costs(request, plan.strategies, executor, report)
@@ -123,7 +123,7 @@ def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> Ray
     return executor  # type: ignore[no-any-return]
 
 
-def _read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
+def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
     """What `_write_costs` wrote. Raises InvalidInput (costs)."""
     try:
         data = json.loads(path.read_text())

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from cluster.speedup import Row
-from cluster.speedup_plot import plot
+from cluster.measuring.speedup import Row
+from cluster.measuring.speedup_plot import plot
 
 
 def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:

@@ -7,26 +7,31 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from cluster import strength_report, terminal
+from cluster import terminal
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import Output, Place, start_executor, starting
-from cluster.match import Match
-from cluster.match_launch import DEFAULT_GAME_TIMEOUT_S
-from cluster.match_progress import MatchProgress
-from cluster.match_session import MatchSession, Stop
-from cluster.strength import Plan, StrengthRequest, make_plan
-from cluster.strength_result import StrengthResult
-from cluster.tournament import Tournament, TournamentContext, TournamentFolder, TournamentWorker
+from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
+from cluster.matches.match import Match
+from cluster.matches.progress import MatchProgress
+from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament, TournamentContext, TournamentFolder, TournamentWorker
+from cluster.measuring import strength_report
+from cluster.measuring.predict_launch import read_costs
+from cluster.measuring.strength import Plan, StrengthRequest, make_plan
+from cluster.measuring.strength_result import StrengthResult
+from cluster.measuring.strength_throughput import predicted_throughputs, strategies_to_cost
 
 BEFORE_THE_GAMES = "banyan: interrupted before the games began"
 GAMES = "games"
 """The folder, in that of the report, that has a folder for each match."""
 
 
-def run_strength(request: StrengthRequest, place: Place, output: Output, out: Path | None) -> int:
-    """Play and print the tables; the exit status.
+def run_strength(
+    request: StrengthRequest, place: Place, output: Output, out: Path | None, costs: Path | None = None
+) -> int:
+    """Play and print the tables; the exit status. ``costs``: a file of `banyan predict --save-costs`.
 
     Raises InvalidInput, MatchFailed, ConnectionError, OSError.
     """
@@ -36,6 +41,9 @@ def run_strength(request: StrengthRequest, place: Place, output: Output, out: Pa
     try:
         with ExitStack() as stack:
             plan = make_plan(request)
+            predicted = None
+            if costs is not None:
+                predicted = predicted_throughputs(plan, read_costs(costs, strategies_to_cost(plan)))
             folder = None
             if out is not None:
                 named = [(meeting.folder, meeting.context) for meeting in plan.meetings]
@@ -53,7 +61,7 @@ def run_strength(request: StrengthRequest, place: Place, output: Output, out: Pa
                 session = MatchSession(tournament, executor, stop, folder)
                 with MatchProgress(errors, strength_report.line, enabled=output.progress) as progress:
                     session.run((progress,))
-            result = StrengthResult(plan, [match.standing() for match in tournament.matches])
+            result = StrengthResult(plan, [match.standing() for match in tournament.matches], predicted)
             _print(result, tournament, executor, output)
             if out is not None:
                 for path in strength_report.write_report(result, out):
@@ -114,7 +122,7 @@ def _print(result: StrengthResult, tournament: Tournament, executor: Executor | 
     console.print(strength_report.rows_table(result))
     if result.curve:
         console.print(strength_report.curve_table(result))
-    for note in strength_report.NOTES:
+    for note in strength_report.notes(result):
         console.print(note, style="dim")
     ran_on = f" ({workers} worker{'s' * (workers != 1)})" if workers else ""
     console.print(

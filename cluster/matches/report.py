@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cluster import terminal
-from cluster.match import Match
-from cluster.match_record import Effort
-from cluster.match_standing import Standing, Tally
-from cluster.match_statistics import Interval, pentanomial, wilson
+from cluster.matches.match import Match
+from cluster.matches.record import Effort
+from cluster.matches.standing import Standing, Tally
+from cluster.matches.statistics import Interval, pentanomial, wilson
 from games.game import Game
 
 if TYPE_CHECKING:

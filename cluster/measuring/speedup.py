@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from cluster.ceiling import Ceiling
 from cluster.coordinator import Coordinator
 from cluster.executor import Executor
 from cluster.executors import make_executor
+from cluster.measuring.ceiling import Ceiling
 from cluster.session import Session
 from search.opening import open_search
 from search.request import SearchRequest

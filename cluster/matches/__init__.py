@@ -1,0 +1,1 @@
+"""Games between players, on all workers: played, kept, counted."""

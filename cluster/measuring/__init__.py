@@ -1,0 +1,1 @@
+"""What the machine gives and what more workers buy: throughput, strength, predictions."""

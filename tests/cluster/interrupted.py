@@ -1,0 +1,64 @@
+"""Searches that are left in the middle, for tests of checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.checkpoint import Keeper, Opened
+from cluster.coordinator import Coordinator
+from cluster.inline_executor import InlineExecutor
+from cluster.session import Session
+from search.opening import open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+from tests.kill_and_resume import DIFFERENT
+
+REQUESTS = {
+    "root": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, seed=4),
+    "tree": SearchRequest("gomoku:size=5", strategy="tree", lanes=3, simulations=900, seed=4, staleness=1),
+    "leaf": SearchRequest("gomoku:size=5", strategy="leaf", lanes=5, simulations=900, seed=4, solver=True),
+    "hidden": SearchRequest("battleship", moves=("e5", "miss"), strategy="leaf", lanes=3, simulations=500),
+}
+
+
+def never(line: str) -> None:
+    raise AssertionError(line)
+
+
+def session_of(opened: Opened, executor: Any = None, **options: Any) -> Session:
+    executor = executor or InlineExecutor()
+    executor.open(opened.coordinator.search.context)
+    return Session(opened.coordinator, executor, elapsed_before_s=opened.elapsed_s, **options)
+
+
+def fresh(request: SearchRequest) -> Opened:
+    return Opened(Coordinator(open_search(request), 1))
+
+
+def unchanged(result: SearchResult) -> dict[str, Any]:
+    return {name: value for name, value in result.to_json().items() if name not in DIFFERENT}
+
+
+class Stop(Exception):
+    """Raised by an observer to leave a session where it is."""
+
+
+def keep_after(path: Path, request: SearchRequest, events: int, executor: Any = None) -> Session:
+    """Keep a search as it stands after so many looks at it, and leave it."""
+    session = session_of(fresh(request), executor)
+    keeper = Keeper(path, warn=never)
+    left = events
+
+    def watch(running: Session) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            keeper.keep(running)
+            raise Stop
+
+    with pytest.raises(Stop):
+        session.run((watch,))
+    return session
