@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import games
 from games import FIRST, SECOND
 from games.game import State
-from search.players.uct import PRESETS
+from search.players.presets import PRESETS
 from search.request import EXPLORATION
 from tests.three_mens_strength import searcher
 
