@@ -17,6 +17,8 @@ from search.tree import UNPROVEN
 from search.worker import Worker
 
 SHORTEST_JOB_S = 0.001
+FIRST_SHARE = 0.01
+"""Of the nominal rate, for the size of the first jobs: uncompiled, games are a hundred times as slow."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ def run_here(
     worker.prepare(context)
     began = clock()
     simulations = playouts = 0
-    rate = nominal_per_s / 2
+    # Far too small at first: a job that is too long cannot be taken back.
+    rate = nominal_per_s * FIRST_SHARE
+    measured = False
     waiting: deque[Job] = deque()
 
     def size_of_next() -> int:
@@ -69,7 +73,8 @@ def run_here(
         simulations += done.simulations
         playouts += done.playouts
         if took_s > 0 and done.simulations:
-            rate += 0.5 * (done.simulations / took_s - rate)
+            rate += (0.5 if measured else 1.0) * (done.simulations / took_s - rate)
+            measured = True
         if strategy.proven != UNPROVEN:
             break
     return Ran(simulations, playouts, strategy.proven != UNPROVEN, clock() - began)

@@ -119,7 +119,7 @@ def evaluate(state):
 
 @njit
 def priority(state, move):
-    return float(move == 3)
+    return 1.0 if move == 3 else 0.0
 
 @njit
 def restless_priority(state, move):
