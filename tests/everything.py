@@ -1,9 +1,9 @@
 """Every test, on two cores: what `make test` runs.
 
-Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start or for
-a worker to be missed. In the time that they leave, those of games and of search run, at a lower priority; and at
-the lowest, games and search uncompiled, where an index out of bounds raises. The exit status is 0 when every
-run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing running.
+Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start or
+for a worker to be missed. In the time that they leave, those of games and of search run, at a lower priority;
+and at the lowest, games and search uncompiled, where an index out of bounds raises. The exit status is 0 when
+every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing running.
 """
 
 from __future__ import annotations
