@@ -26,8 +26,10 @@ BEST: Mapping[str, Mapping[str, Any]] = {
         "playout_policy": "greedy",
         "widening": 8,
     },
+    "tictactoe": {"exploration": 1.0},
 }
-"""By the name of a game: the settings that won the matches in search/README.md, as fields of SearchRequest.
+"""By the name of a game: the settings that won the matches in search/README.md, as fields of SearchRequest;
+tic-tac-toe's is what never loses, from 2,000 simulations on (tests/tictactoe_never_loses.py).
 
 A game that is not in it is searched plainly.
 """

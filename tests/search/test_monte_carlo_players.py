@@ -126,7 +126,7 @@ def test_presets_are_the_constants_of_the_sources() -> None:
     assert own.request.exploration == 0.5  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("spec", [*BEST, "thud:ruleset=seed", "gomoku:size=5", "tictactoe"])
+@pytest.mark.parametrize("spec", [*BEST, "thud:ruleset=seed", "gomoku:size=5", "grundy"])
 def test_the_preset_best_is_what_the_table_says_for_the_game(spec: str) -> None:
     request = request_of("uct:preset=best,simulations=10", spec)
     settings = BEST.get(spec.partition(":")[0], {})
