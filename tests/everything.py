@@ -74,12 +74,16 @@ def main() -> int:
         runs.append(Run(*arguments, **options))
         return runs[-1]
 
-    with tempfile.TemporaryFile("w+") as later, tempfile.TemporaryFile("w+") as last:
+    with contextlib.ExitStack() as stack:
+        *beside, last = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(len(KERNELS) + 1))
         try:
             cluster = start("tests", *(f"--ignore={folder}" for folder in KERNELS))
-            kernels = start(*KERNELS, later=later, niceness=BESIDE)
+            kernels = [
+                start(folder, later=later, niceness=BESIDE)
+                for folder, later in zip(KERNELS, beside, strict=True)
+            ]
             uncompiled = start(*KERNELS, later=last, niceness=BEHIND, NUMBA_DISABLE_JIT="1")
-            results = [cluster.passed(), kernels.passed()]
+            results = [run.passed() for run in (cluster, *kernels)]
             print("\nand uncompiled, where an index out of bounds raises", flush=True)
             results.append(uncompiled.passed())
         finally:
