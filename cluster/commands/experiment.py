@@ -10,8 +10,11 @@ import typer
 from cluster.commands.options import (
     OUTPUT,
     PLACE,
+    AddressOption,
+    ExecutorOption,
     JsonOption,
     NoColorOption,
+    WorkersOption,
     colour_wanted,
 )
 
@@ -57,24 +60,9 @@ def experiment(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    workers: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE
-        ),
-    ] = "auto",
-    executor: Annotated[
-        str,
-        typer.Option(metavar="ray|inline", help="Ray, or this process alone.", rich_help_panel=PLACE),
-    ] = "ray",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="A running Ray cluster (or auto); otherwise Ray is started here.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
+    workers: WorkersOption = "auto",
+    executor: ExecutorOption = "ray",
+    address: AddressOption = None,
     job_timeout: Annotated[
         float | None,
         typer.Option(
