@@ -11,7 +11,10 @@ _PROC = Path("/proc")
 
 
 def descendants(pid: int | None = None) -> set[int]:
-    """Process ids of a process's children (this one's), their children, and so on; empty where there is no /proc."""
+    """Process ids of the children of a process (of this one), their children, and so on.
+
+    Empty where there is no /proc.
+    """
     children: dict[int, list[int]] = {}
     for entry in _PROC.glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
