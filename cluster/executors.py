@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.inline_executor import InlineExecutor
+from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
 from search.worker import Worker
 
@@ -15,7 +16,7 @@ NAMES = ("ray", "inline")
 
 def make_executor(
     name: str,
-    workers: int | None,
+    workers: Workers | int | None,
     address: str | None = None,
     job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
     *,
@@ -24,19 +25,19 @@ def make_executor(
 ) -> Executor:
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
+    On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
     that none waits for a busy worker while another has nothing to do.
     Raises InvalidInput (executor, workers, address, job_timeout).
     """
     if name not in NAMES:
         raise InvalidInput("executor", name, " or ".join(NAMES))
-    if workers is not None and workers < 1:
-        raise InvalidInput("workers", workers, "a whole number of at least 1, or auto")
+    wanted = AUTO if workers is None else exactly(workers) if isinstance(workers, int) else workers
     if not 0 < job_timeout_s < float("inf"):
         raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
     if name == "inline":
-        if workers not in (None, 1):
-            raise InvalidInput("workers", workers, "1: the inline executor is one process")
+        if wanted.least > 1:
+            raise InvalidInput("workers", str(wanted), "1: the inline executor is one process")
         if address is not None:
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
         return InlineExecutor(make_worker)
@@ -47,4 +48,4 @@ def make_executor(
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 
-    return RayExecutor(workers, address, job_timeout_s, make_worker, in_flight)
+    return RayExecutor(wanted, address, job_timeout_s, make_worker, in_flight)

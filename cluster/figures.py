@@ -35,6 +35,8 @@ class Figures:
         while len(self._samples) > 2 and self._samples[1][0] <= now - RATE_S:
             self._samples.popleft()
         since_s, before, busy_before = self._samples[0]
+        # Workers that have joined since.
+        busy_before = busy_before + [0.0] * (len(busy) - len(busy_before))
         window_s = max(now - since_s, 1e-9)
         self.rate = (simulations - before) / window_s
         self.busy = [

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from cluster.executor import Task
+from cluster.lane_homes import LaneHomes
 from search.job import GrowJob, RoundJob
 
 BUNDLE_S = 0.1
@@ -17,8 +18,10 @@ IN_FLIGHT = 2
 class JobQueue:
     """First come, first served, as far as caches and snapshots allow."""
 
-    def __init__(self) -> None:
+    def __init__(self, homes: LaneHomes | None = None) -> None:
+        """``homes`` says which slot has the tree of a lane; without, lanes are dealt out once and for all."""
         self._waiting: deque[Task] = deque()
+        self._homes = homes
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -46,7 +49,7 @@ class JobQueue:
         passed: list[Task] = []
         while self._waiting and len(jobs) < share and (not jobs or work < simulations):
             job = self._waiting.popleft()
-            if isinstance(job, GrowJob) and job.lane % num_slots != slot:
+            if isinstance(job, GrowJob) and self._home(job, num_slots) != slot:
                 passed.append(job)
                 continue
             if jobs and _snapshot_key(job) != _snapshot_key(jobs[0]):
@@ -56,6 +59,18 @@ class JobQueue:
             work += job.simulations
         self._waiting.extendleft(reversed(passed))
         return jobs
+
+    def lanes(self) -> set[int]:
+        """The lanes of the jobs that wait. A job of no lane is one of its own."""
+        return {lane_of(job) for job in self._waiting}
+
+    def _home(self, job: GrowJob, num_slots: int) -> int | None:
+        return job.lane % num_slots if self._homes is None else self._homes.of(job.lane)
+
+
+def lane_of(job: Task) -> int:
+    """A job's lane; of other jobs what tells them apart."""
+    return job.lane if isinstance(job, GrowJob | RoundJob) else -1 - job.index
 
 
 def _snapshot_key(job: Task) -> int | None:

@@ -22,6 +22,7 @@ from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
 from cluster.session import Observer, Session
+from cluster.workers import Workers
 from games.errors import InvalidInput
 from search.engine import engine_of
 from search.opening import Search, open_search
@@ -40,7 +41,7 @@ class Place:
     """Where a search runs and who may watch: nothing of it can change the answer."""
 
     executor: str
-    workers: int | None
+    workers: Workers | None
     address: str | None
     job_timeout_s: float | None
     metrics_port: int | None

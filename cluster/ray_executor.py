@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cluster.elasticity import Elasticity
 from cluster.executor import (
     DEFAULT_JOB_TIMEOUT_S,
     Event,
@@ -37,13 +38,15 @@ from cluster.executor import (
     TaskWorker,
     WorkerStatus,
 )
-from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, lane_of
+from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
-from cluster.ray_slots import Bundle, Process, Slot, Slots
+from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
 from cluster.worker_process import WorkerProcess
+from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
-from search.job import RoundJob, Snapshot
+from search.job import LaneTree, RoundJob, Snapshot
 from search.statistics import lone_root
 from search.worker import Worker
 
@@ -53,13 +56,14 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Of several jobs that raise, the first ends it all; Ray would write about the others.
 os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+# What Ray has to say of machines that leave would go to standard output.
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
 
 import ray
 import ray.exceptions
+from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-READY_S = 120.0
-"""How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
 START_S = 10.0
 """How long a worker that has served a search may take to get ready for another, beyond a job's time."""
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -75,13 +79,13 @@ class _Actor(WorkerProcess):
 
 
 class RayExecutor:
-    """A fixed number of worker slots on an embedded Ray, or on the cluster at ``address``."""
+    """Worker slots on an embedded Ray, or on the cluster at ``address``, whose machines they follow."""
 
     name = "ray"
 
     def __init__(
         self,
-        workers: int | None,
+        workers: Workers = AUTO,
         address: str | None = None,
         job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
         make_worker: Callable[[], TaskWorker] = Worker,
@@ -91,15 +95,22 @@ class RayExecutor:
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
         cpus = _start_embedded(workers) if address is None else _connect(address)
-        if workers is not None and workers > cpus:
+        if workers.fixed and workers.least > cpus:
             ray.shutdown()
-            raise InvalidInput(
-                "workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)"
+            accepted = (
+                f"a whole number from 1 to {cpus} (the CPUs of the cluster), or a range such as 1..{workers}"
             )
+            raise InvalidInput("workers", str(workers), accepted)
+        if address is None:
+            workers = exactly(max(workers.least, workers.within(cpus)))
         actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
-        self._crew = Slots(workers or cpus, job_timeout_s, self._start, self._kill)
-        self._queue = JobQueue()
+        self._crew = Slots(workers, cpus, job_timeout_s, self._start, self._kill, _crowded)
+        self._elasticity = Elasticity(workers, self._crew, _count_cpus, _ask_autoscaler) if address else None
+        self._homes = LaneHomes()
+        self._queue = JobQueue(self._homes)
+        self._moving: dict[Any, tuple[int, Process]] = {}
+        """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
         self._published: dict[int, Any] = {}
         self._context_ref: Any = None
         self.calls = 0
@@ -108,7 +119,7 @@ class RayExecutor:
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay, idle."""
         self.drop()
-        self._crew.used = self._crew.all[:workers]
+        self._crew.use(workers)
 
     @property
     def _slots(self) -> list[Slot]:
@@ -133,27 +144,29 @@ class RayExecutor:
         return len(self._crew.retired)
 
     def open(self, context: Any) -> None:
-        """Start the workers that are missing and wait until all can take jobs."""
+        """Start the workers that are missing and wait until all can take jobs, or enough of them."""
+        began_s = time.monotonic()
         self._context_ref = ray.put(context)
         for slot in self._slots:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
-                self._crew.start(slot)
+                self._crew.fill(slot)
             else:
                 slot.process.starting = slot.process.actor.where.remote(self._context_ref)
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        while any(slot.process is not None and slot.process.starting is not None for slot in self._slots):
+        while not self._crew.opened(time.monotonic() - began_s):
+            self._follow()
             self._poll(0.1)
             self._crew.check_deadlines()
-        self._crew.check_alive()
 
     def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.add(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:
+        self._follow()
         self._dispatch()
         events = self._poll(timeout_s)
         events.extend(self._crew.check_deadlines())
@@ -165,7 +178,11 @@ class RayExecutor:
     def drop(self) -> None:
         """Forget all jobs. What runs is not interrupted: it lasts a fraction of a second, and is ignored."""
         self._queue.clear()
+        self._homes.clear()
+        self._moving.clear()
         self._published.clear()
+        if self._elasticity is not None:
+            self._elasticity.withdraw()
         for slot in self._slots:
             if slot.process is not None:
                 slot.process.bundles.clear()
@@ -173,7 +190,7 @@ class RayExecutor:
 
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
-        self._crew.used = self._crew.all
+        self._crew.use(len(self._crew.all))
         late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
         for slot in late:
             # It may hang; an idle one ends when its actor does.
@@ -195,11 +212,33 @@ class RayExecutor:
         actor = self._make_actor()
         return Process(actor, actor.where.remote(self._context_ref), time.monotonic() + READY_S)
 
+    def _follow(self) -> None:
+        """Keep up with the machines that there are: workers, and the lanes that are theirs."""
+        if self._elasticity is not None:
+            self._elasticity.follow(self._count_lanes)
+        for lane, number in self._homes.settle(self._crew.present, self._crew.at_hand):
+            process = self._crew.all[number].process
+            assert process is not None
+            self._moving[process.actor.hand_over.remote(self._context_ref, lane)] = (lane, process)
+        for ref, (lane, process) in list(self._moving.items()):
+            if all(slot.process is not process for slot in self._slots):
+                # Whoever had the tree has been given up.
+                self._homes.arrived(lane, None)
+                del self._moving[ref]
+
+    def _count_lanes(self) -> int:
+        """How many workers would have something to do."""
+        lanes = self._queue.lanes()
+        for slot in self._slots:
+            if slot.process is not None:
+                lanes.update(map(lane_of, slot.process.jobs))
+        return len(lanes)
+
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(self._in_flight):
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(self._in_flight * len(self._slots))
+            share = self._queue.share(self._in_flight * max(1, len(self._crew.at_hand)))
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
@@ -218,7 +257,8 @@ class RayExecutor:
                 self._published = {k: v for k, v in self._published.items() if k > key - 8}
                 self._published[key] = ray.put(first.snapshot.statistics)
             snapshot_ref = self._published[key]
-        ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
+        sent = [_stripped(self._homes.with_tree(job)) for job in jobs]
+        ref = process.actor.run.remote(self._context_ref, snapshot_ref, sent)
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
@@ -234,6 +274,8 @@ class RayExecutor:
         for process, _ in self._crew.retired:
             for ref in process.bundles:
                 owners[ref] = (None, process)
+        for ref, (_, process) in self._moving.items():
+            owners[ref] = (None, process)
         if not owners:
             time.sleep(min(timeout_s, 0.05))
             return []
@@ -256,6 +298,9 @@ class RayExecutor:
 
     def _receive(self, slot: Slot | None, process: Process, ref: Any) -> list[Event]:
         """The answer to one call."""
+        if ref in self._moving:
+            self._homes.arrived(self._moving.pop(ref)[0], _tree_or_none(ref))
+            return []
         try:
             answer = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
@@ -291,6 +336,14 @@ class RayExecutor:
                 end.remote({process.pid})
 
 
+def _tree_or_none(ref: Any) -> LaneTree | None:
+    """The tree of a lane that was sent for; without it the lane is grown again."""
+    try:
+        return ray.get(ref)  # type: ignore[no-any-return]
+    except ray.exceptions.RayError:
+        return None
+
+
 def _stripped(job: Task) -> Task:
     """The job without its snapshot, which travels through the object store."""
     if isinstance(job, RoundJob):
@@ -298,12 +351,25 @@ def _stripped(job: Task) -> Task:
     return job
 
 
-def _start_embedded(workers: int | None) -> int:
+def _count_cpus() -> int:
+    return int(ray.cluster_resources().get("CPU", 0))
+
+
+def _crowded() -> bool:
+    return bool(ray.available_resources().get("CPU", 0.0) < 1)
+
+
+def _ask_autoscaler(cpus: int) -> None:
+    """Have it bring the cluster to so many CPUs (0: to none). Nobody listens where there is none."""
+    request_resources(bundles=[{"CPU": 1}] * cpus)
+
+
+def _start_embedded(workers: Workers) -> int:
     """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    cpus = max(workers or 0, len(os.sched_getaffinity(0)))
+    cpus = max(workers.least, len(os.sched_getaffinity(0)))
     ray.init(
         address="local",
         num_cpus=cpus,
@@ -328,4 +394,4 @@ def _connect(address: str) -> int:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         accepted = f"the address of a running Ray cluster, such as 10.0.0.1:6379 or auto ({reason})"
         raise InvalidInput("address", address, accepted) from None
-    return int(ray.cluster_resources().get("CPU", 0))
+    return _count_cpus()

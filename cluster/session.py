@@ -76,6 +76,8 @@ class Session:
                         executor.submit(coordinator.job_lost(event.index, event.reason))
                     else:
                         coordinator.job_failed(event.index, event.error)
+                # Machines may join; those that leave are expected back.
+                coordinator.workers = max(coordinator.workers, executor.num_workers)
                 self._check_stops()
                 for observer in observers:
                     observer(self)

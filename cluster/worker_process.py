@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.executor import Outcome, Task, TaskWorker
-from search.job import RoundJob, Snapshot
+from search.job import LaneTree, RoundJob, Snapshot
 from search.statistics import Statistics
+from search.worker import Worker
 
 
 class WorkerProcess:
@@ -32,6 +33,10 @@ class WorkerProcess:
                 job = replace(job, snapshot=self._writable(context, job.snapshot.key, statistics))
             results.append(self._worker.run(context, job))
         return results
+
+    def hand_over(self, context: Any, lane: int) -> LaneTree | None:
+        """root: see `Worker.hand_over`."""
+        return self._worker.hand_over(context, lane) if isinstance(self._worker, Worker) else None
 
     def _writable(self, context: Any, key: int, statistics: Statistics) -> Snapshot:
         # What comes out of the object store is read-only, which is another type to a compiled kernel.

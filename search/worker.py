@@ -79,6 +79,11 @@ class Worker:
                 return self._round(self._engine, context, job, started)
             return _play_leaves(self._engine, context, job, self._work, started)
 
+    def hand_over(self, context: Context, lane: int) -> LaneTree | None:
+        """root: give up the tree of a lane, if it is here, to a worker that is to go on with it."""
+        kept = self._lanes.pop(lane, None) if context.search_id == self._search_id else None
+        return None if kept is None else _packed(kept)
+
     def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
         last = len(job.sizes) - 1
         lane = self._lanes.get(job.lane)
@@ -99,7 +104,7 @@ class Worker:
         result = _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
         if not job.hand_in:
             return result
-        return replace(result, tree=LaneTree(lane.pieces, squeeze(pack(lane.tree))))
+        return replace(result, tree=_packed(lane))
 
     def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
         if self._arena is None:
@@ -123,6 +128,10 @@ class Worker:
             tree, base._replace(total_value=moved), context.request.share_visits, INCREMENT_ROWS
         )
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+
+def _packed(lane: _Lane) -> LaneTree:
+    return LaneTree(lane.pieces, squeeze(pack(lane.tree)))
 
 
 def _begun(engine: Engine, context: Context, job: GrowJob) -> _Lane:

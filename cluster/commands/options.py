@@ -35,7 +35,12 @@ PositionOption = Annotated[
 ]
 WorkersOption = Annotated[
     str,
-    typer.Option(metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE),
+    typer.Option(
+        metavar="N|N..M|auto",
+        help="Worker processes: so many; as many as there are CPUs, from N to M; or auto, like 1..auto. "
+        "A range follows the machines of a cluster.",
+        rich_help_panel=PLACE,
+    ),
 ]
 ExecutorOption = Annotated[
     str,

@@ -51,8 +51,8 @@ def resume(
 
     The answer is that of the search without a break. FILE is kept up to date.
     """
-    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place, resume_search
+    from cluster.workers import parse_workers
 
     place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
     output = Output(json_output, progress, colour_wanted(no_color))

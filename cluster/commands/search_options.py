@@ -272,6 +272,7 @@ def read_options(
     """The search that the options ask for; raises InvalidInput."""
     from cluster.launch import Output, Place
     from cluster.position import split_moves
+    from cluster.workers import parse_workers
     from search.request import DEFAULT_MEMORY_MB, DEFAULT_SECONDS, SearchRequest
 
     only_memory = memory is not None and simulations is None and seconds is None
@@ -317,18 +318,3 @@ def read_options(
     )
     place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
     return Asked(request, place, Output(json_output, progress, colour_wanted(no_color)))
-
-
-def parse_workers(text: str) -> int | None:
-    """The number of workers; None for auto. Raises InvalidInput (workers)."""
-    from games.errors import InvalidInput
-
-    if text == "auto":
-        return None
-    try:
-        workers = int(text)
-    except ValueError:
-        workers = 0
-    if workers < 1:
-        raise InvalidInput("workers", text, "a whole number of at least 1, or auto")
-    return workers
