@@ -1,7 +1,7 @@
-"""Compiles the kernels of all games that Banyan comes with, while an image is built, into NUMBA_CACHE_DIR.
+"""Compiles the kernels of the games that come with Banyan, or of those named, while an image is built.
 
-Options of games that change the rules (gomoku:size=9) have kernels of their own: these are compiled when they are
-first met, as anywhere else.
+They go into NUMBA_CACHE_DIR. Options of games that change the rules (gomoku:size=9) have kernels of their
+own: these are compiled when they are first met, as anywhere else.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 import games
 from cluster.cli import run
@@ -18,11 +19,11 @@ SPECS = {"explicit": "explicit:([1 3][2 8])"}
 SEARCH = ("--simulations", "64", "--lanes", "2", "--executor", "inline", "--no-progress", "--json")
 
 
-def main() -> int:
+def main(names: Sequence[str]) -> int:
     """1 if a search fails: then the image is not to be built."""
     begin_s = time.monotonic()
     failed = 0
-    for name in games.names():
+    for name in names or games.names():
         for strategy in ("tree", "root", "leaf"):
             with open(os.devnull, "w") as nowhere:
                 standard, sys.stdout = sys.stdout, nowhere
@@ -37,4 +38,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
