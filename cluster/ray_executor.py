@@ -21,7 +21,6 @@ import contextlib
 import logging
 import os
 import secrets
-import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -34,18 +33,18 @@ from cluster.executor import (
     Event,
     JobDone,
     JobFailed,
-    JobLost,
-    Outcome,
     Task,
     TaskWorker,
     WorkerStatus,
 )
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
+from cluster.processes import kill
 from cluster.ray_address import check_address
-from cluster.ray_slots import Bundle, Process, Slot
+from cluster.ray_slots import Bundle, Process, Slot, Slots
+from cluster.worker_process import WorkerProcess
 from games.errors import InvalidInput
-from search.job import GrowJob, RoundJob, Snapshot
-from search.statistics import Statistics, lone_root
+from search.job import RoundJob, Snapshot
+from search.statistics import lone_root
 from search.worker import Worker
 
 # Ray reads these when it is imported. A user's own settings win.
@@ -63,39 +62,16 @@ READY_S = 120.0
 """How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
 START_S = 10.0
 """How long a worker that has served a search may take to get ready for another, beyond a job's time."""
-MAX_RESTARTS_IN_A_ROW = 5
-"""A slot whose workers die this often without finishing a job is given up."""
 OBJECT_STORE_BYTES = 200 * 2**20
 """Of an embedded Ray: snapshots of half a megabyte, a few at a time."""
 
 
-class _Actor:
-    """What runs in a worker process."""
+class _Actor(WorkerProcess):
+    """A worker process as Ray runs it."""
 
-    def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
-        self._worker = make_worker()
-        self._snapshot: tuple[str, Snapshot] | None = None
-
-    def prepare(self, context: Any) -> tuple[int, str]:
-        """Load what the search needs; the process id and the node it runs on."""
-        self._worker.prepare(context)
-        return os.getpid(), ray.get_runtime_context().get_node_id()
-
-    def run(self, context: Any, statistics: Statistics | None, jobs: list[Task]) -> list[Outcome]:
-        """Run the jobs in their order; RoundJobs get the snapshot that came beside them."""
-        results = []
-        for job in jobs:
-            if isinstance(job, RoundJob) and statistics is not None:
-                job = replace(job, snapshot=self._writable(context, job.snapshot.key, statistics))
-            results.append(self._worker.run(context, job))
-        return results
-
-    def _writable(self, context: Any, key: int, statistics: Statistics) -> Snapshot:
-        # What comes out of the object store is read-only, which is another type to a compiled kernel.
-        if self._snapshot is None or self._snapshot[0] != context.search_id or self._snapshot[1].key != key:
-            copied = Statistics._make(column.copy() for column in statistics)
-            self._snapshot = (context.search_id, Snapshot(key, copied))
-        return self._snapshot[1]
+    def where(self, context: Any) -> tuple[int, str]:
+        """Get ready for a search; the process id and the node it runs on."""
+        return self.prepare(context), ray.get_runtime_context().get_node_id()
 
 
 class RayExecutor:
@@ -122,9 +98,7 @@ class RayExecutor:
             )
         actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
-        self._all_slots = [Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
-        self._slots = self._all_slots
-        self._retired: list[tuple[Process, float]] = []
+        self._crew = Slots(workers or cpus, job_timeout_s, self._start, self._kill)
         self._queue = JobQueue()
         self._published: dict[int, Any] = {}
         self._context_ref: Any = None
@@ -134,7 +108,11 @@ class RayExecutor:
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay, idle."""
         self.drop()
-        self._slots = self._all_slots[:workers]
+        self._crew.used = self._crew.all[:workers]
+
+    @property
+    def _slots(self) -> list[Slot]:
+        return self._crew.used
 
     @property
     def num_workers(self) -> int:
@@ -151,8 +129,8 @@ class RayExecutor:
     def poll_retired(self) -> int:
         """How many workers that were given up are still to be ended; looks after them."""
         self._poll(0.0)
-        self._check_deadlines()
-        return len(self._retired)
+        self._crew.check_deadlines()
+        return len(self._crew.retired)
 
     def open(self, context: Any) -> None:
         """Start the workers that are missing and wait until all can take jobs."""
@@ -161,16 +139,16 @@ class RayExecutor:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
-                self._start(slot)
+                self._crew.start(slot)
             else:
-                slot.process.starting = slot.process.actor.prepare.remote(self._context_ref)
+                slot.process.starting = slot.process.actor.where.remote(self._context_ref)
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
         while any(slot.process is not None and slot.process.starting is not None for slot in self._slots):
             self._poll(0.1)
-            self._check_deadlines()
-        self._check_alive()
+            self._crew.check_deadlines()
+        self._crew.check_alive()
 
     def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.add(jobs)
@@ -178,9 +156,9 @@ class RayExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         self._dispatch()
         events = self._poll(timeout_s)
-        events.extend(self._check_deadlines())
+        events.extend(self._crew.check_deadlines())
         if not events:
-            self._check_alive()
+            self._crew.check_alive()
         self._dispatch()
         return events
 
@@ -195,7 +173,7 @@ class RayExecutor:
 
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
-        self._slots = self._all_slots
+        self._crew.used = self._crew.all
         late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
         for slot in late:
             # It may hang; an idle one ends when its actor does.
@@ -207,16 +185,15 @@ class RayExecutor:
                     ray.kill(slot.process.actor, no_restart=True)
                 slot.process = None
                 slot.status.alive = False
-        for process, _ in self._retired:
+        for process, _ in self._crew.retired:
             self._kill(process)
-        self._retired.clear()
+        self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
 
-    def _start(self, slot: Slot) -> None:
+    def _start(self) -> Process:
         actor = self._make_actor()
-        slot.process = Process(actor, actor.prepare.remote(self._context_ref), time.monotonic() + READY_S)
-        slot.status.state = "starting"
+        return Process(actor, actor.where.remote(self._context_ref), time.monotonic() + READY_S)
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
@@ -244,17 +221,8 @@ class RayExecutor:
         ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
-        self._set_deadline(process)
+        self._crew.set_deadline(process)
         slot.status.state = "busy"
-
-    def _set_deadline(self, process: Process) -> None:
-        """Start the clock of the bundle at the head of the queue."""
-        if process.bundles:
-            head = next(iter(process.bundles.values()))
-            if head.deadline_s is None:
-                # A lane whose tree was lost is grown again from its first piece.
-                pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in head.jobs)
-                head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
@@ -263,7 +231,7 @@ class RayExecutor:
             if slot.process is not None:
                 for ref in self._refs(slot.process):
                     owners[ref] = (slot, slot.process)
-        for process, _ in self._retired:
+        for process, _ in self._crew.retired:
             for ref in process.bundles:
                 owners[ref] = (None, process)
         if not owners:
@@ -297,79 +265,18 @@ class RayExecutor:
             cause = f"{type(error.cause).__name__}: {error.cause}"
             return [] if bundle is None else [JobFailed(bundle.jobs[0].index, cause)]
         except ray.exceptions.RayError as error:
-            return self._lost(slot, process, type(error).__name__)
+            return self._crew.lost(slot, process, type(error).__name__)
         if ref == process.starting:
             process.starting = None
             process.pid, process.node_id = answer
             if slot is not None:
-                slot.status.alive = True
-                slot.status.state = "idle"
+                self._crew.ready(slot)
             return []
         process.bundles.pop(ref, None)
         if slot is not None:
-            self._set_deadline(process)
-            self._note(slot, answer)
+            self._crew.set_deadline(process)
+            self._crew.done(slot, answer)
         return [JobDone(result) for result in answer]
-
-    def _note(self, slot: Slot, results: list[Outcome]) -> None:
-        slot.failures = 0
-        busy_s = sum(result.duration_s for result in results)
-        simulations = sum(result.simulations for result in results)
-        slot.status.jobs_done += len(results)
-        slot.status.simulations += simulations
-        slot.status.busy_s += busy_s
-        if busy_s > 0:
-            slot.rate = simulations / busy_s
-        if slot.process is not None and not slot.process.bundles:
-            slot.status.state = "idle"
-
-    def _lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
-        """A worker died: its jobs are given back, its slot gets another."""
-        jobs = [job for bundle in process.bundles.values() for job in bundle.jobs]
-        process.bundles.clear()
-        if slot is None:
-            self._retired = [entry for entry in self._retired if entry[0] is not process]
-            return []
-        self._replace(slot)
-        return [JobLost(job.index, reason) for job in jobs]
-
-    def _replace(self, slot: Slot) -> None:
-        slot.failures += 1
-        slot.status.restarts += 1
-        slot.status.alive = False
-        slot.process = None
-        if slot.failures <= MAX_RESTARTS_IN_A_ROW:
-            self._start(slot)
-        else:
-            slot.status.state = "given up"
-
-    def _check_deadlines(self) -> list[Event]:
-        now = time.monotonic()
-        events: list[Event] = []
-        for slot in self._slots:
-            process = slot.process
-            if process is None:
-                continue
-            if process.starting is not None:
-                if now > process.ready_by_s:
-                    self._kill(process)
-                    self._replace(slot)
-                continue
-            head = next(iter(process.bundles.values()), None)
-            if head is not None and head.deadline_s is not None and now > head.deadline_s:
-                jobs = [job for bundle in process.bundles.values() for job in bundle.jobs]
-                self._retired.append((process, now + self._job_timeout_s))
-                self._replace(slot)
-                events.extend(JobLost(job.index, "its deadline passed") for job in jobs)
-        for process, until_s in list(self._retired):
-            if now > until_s or not process.bundles:
-                self._kill(process)
-                self._retired.remove((process, until_s))
-        return events
-
-    def _check_alive(self) -> None:
-        if all(slot.process is None for slot in self._slots):
-            raise ConnectionError("no worker could be kept alive")
 
     def _kill(self, process: Process) -> None:
         """End a worker process that may be stopped and hear nothing."""
@@ -377,17 +284,11 @@ class RayExecutor:
             ray.kill(process.actor, no_restart=True)
         if process.pid:
             if process.node_id == ray.get_runtime_context().get_node_id():
-                _kill_pid(process.pid)
+                kill({process.pid})
             else:
                 strategy = NodeAffinitySchedulingStrategy(process.node_id, soft=False)
-                ray.remote(_kill_pid).options(num_cpus=0, scheduling_strategy=strategy, max_retries=0).remote(
-                    process.pid
-                )
-
-
-def _kill_pid(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+                end = ray.remote(kill).options(num_cpus=0, scheduling_strategy=strategy, max_retries=0)
+                end.remote({process.pid})
 
 
 def _stripped(job: Task) -> Task:
