@@ -34,10 +34,18 @@ def speedup(
     ] = "root,tree,leaf",
     simulations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The fixed work of each run; about 15 s of one core if left out."),
+        typer.Option(
+            metavar="N",
+            help="The fixed work of each run; if left out, 15 s of one core, or 2 s of each worker.",
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 3,
-    lanes: Annotated[int, typer.Option(metavar="N", help="Logical streams of the search.")] = 16,
+    lanes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Logical streams of the search; if left out, 16, or 4 for each worker."
+        ),
+    ] = None,
     memory: Annotated[
         int, typer.Option(metavar="MB", help="The most that the trees of a process take.")
     ] = 4096,
@@ -70,12 +78,17 @@ def speedup(
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     counts = read_counts(workers, "workers")
-    from cluster.measuring.speedup import default_simulations, measure_speedup
+    from cluster.measuring.speedup import default_lanes, default_simulations, measure_speedup
 
     if simulations is None:
-        simulations = default_simulations(loaded.nominal_simulations_per_s)
+        simulations = default_simulations(loaded.nominal_simulations_per_s, max(counts))
     request = SearchRequest(
-        game=loaded.spec, simulations=simulations, lanes=lanes, seed=seed, memory_mb=memory, strategy=names[0]
+        game=loaded.spec,
+        simulations=simulations,
+        lanes=default_lanes(max(counts)) if lanes is None else lanes,
+        seed=seed,
+        memory_mb=memory,
+        strategy=names[0],
     )
     open_search(request)
 

@@ -16,7 +16,13 @@ from search.opening import open_search
 from search.request import SearchRequest
 
 SECONDS = 15.0
-"""The default work is what one core does in about this time."""
+"""The default work is what one core does in about this time..."""
+SECONDS_EACH = 2.0
+"""...and each of many workers in about this: shorter, a run is mostly its beginning and its end."""
+LANES = 16
+"""The default, for few workers..."""
+LANES_EACH = 4
+"""...and for each of many: of a bundle that runs, and of one that waits for it, two jobs each."""
 
 
 class DigestsDifferError(RuntimeError):
@@ -76,11 +82,11 @@ def measure_speedup(
     ceilings: dict[str, Ceiling] = {}
     executor: Executor | None = None
     try:
-        for strategy in strategies:
-            report(f"recording {strategy} for the ceiling")
-            ceilings[strategy] = Ceiling(requests[strategy], workers[-1])
         report(f"starting {workers[-1]} workers")
         executor = make_executor("ray", workers[-1], address)
+        for strategy in strategies:
+            report(f"recording {strategy} for the ceiling")
+            ceilings[strategy] = Ceiling(requests[strategy], workers[-1], executor)
         for repeat in range(repeats):
             for strategy in strategies:
                 for n in workers:
@@ -144,8 +150,13 @@ def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell
     )
 
 
-def default_simulations(nominal_simulations_per_s: float) -> int:
-    """About SECONDS of one core, to two digits."""
-    work = nominal_simulations_per_s * SECONDS
+def default_simulations(nominal_simulations_per_s: float, workers: int = 1) -> int:
+    """SECONDS of one core, and SECONDS_EACH of each of ``workers``, to two digits."""
+    work = nominal_simulations_per_s * max(SECONDS, SECONDS_EACH * workers)
     digits = 10 ** max(0, math.floor(math.log10(work)) - 1)
     return int(max(1, round(work / digits) * digits))
+
+
+def default_lanes(workers: int) -> int:
+    """Lanes that give ``workers`` enough to do: the same for every number of them that is measured."""
+    return max(LANES, LANES_EACH * workers)
