@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pickle
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -33,6 +34,7 @@ from cluster.executor import (
     Event,
     JobDone,
     JobFailed,
+    Outcome,
     Task,
     TaskWorker,
     WorkerStatus,
@@ -41,7 +43,7 @@ from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
 from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import Bundle, Process, Slot, Slots
-from cluster.worker_process import WorkerProcess
+from cluster.worker_process import WorkerProcess, pack
 from games.errors import InvalidInput
 from search.job import RoundJob, Snapshot
 from search.statistics import lone_root
@@ -53,6 +55,8 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Of several jobs that raise, the first ends it all; Ray would write about the others.
 os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+# What a bundle by tree returns, up to 35 kilobytes a job, comes back without the object store.
+os.environ.setdefault("RAY_max_direct_call_object_size", str(2**20))
 
 import ray
 import ray.exceptions
@@ -142,6 +146,7 @@ class RayExecutor:
                 self._crew.start(slot)
             else:
                 slot.process.starting = slot.process.actor.where.remote(self._context_ref)
+                slot.process.snapshot_key = None
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
@@ -198,8 +203,11 @@ class RayExecutor:
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(self._in_flight):
+            if not len(self._queue):
+                return
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(self._in_flight * len(self._slots))
+            running = sum(len(slot.process.jobs) for slot in self._slots if slot.process is not None)
+            share = self._queue.share(self._in_flight * len(self._slots), running)
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
@@ -211,14 +219,15 @@ class RayExecutor:
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         snapshot_ref = None
         first = jobs[0]
-        if isinstance(first, RoundJob):
+        if isinstance(first, RoundJob) and process.snapshot_key != first.snapshot.key:
             key = first.snapshot.key
             if key not in self._published:
                 # Older snapshots are needed only by jobs that were lost; they are put again then.
                 self._published = {k: v for k, v in self._published.items() if k > key - 8}
                 self._published[key] = ray.put(first.snapshot.statistics)
             snapshot_ref = self._published[key]
-        ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
+            process.snapshot_key = key
+        ref = process.actor.run.remote(snapshot_ref, pack([_stripped(job) for job in jobs]))
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
@@ -273,10 +282,11 @@ class RayExecutor:
                 self._crew.ready(slot)
             return []
         process.bundles.pop(ref, None)
+        results: list[Outcome] = pickle.loads(answer)
         if slot is not None:
             self._crew.set_deadline(process)
-            self._crew.done(slot, answer)
-        return [JobDone(result) for result in answer]
+            self._crew.done(slot, results)
+        return [JobDone(result) for result in results]
 
     def _kill(self, process: Process) -> None:
         """End a worker process that may be stopped and hear nothing."""

@@ -82,6 +82,8 @@ class SimulatedExecutor:
         self._published: set[int] = set()
         self._now_s = 0.0
         self._number = 0
+        self._running = 0
+        """Jobs that workers have."""
         self._slip_s = 0.0
         """How much later all workers end because the coordinator took a core from them."""
         demand = workers * costs.job_cpu_share
@@ -139,6 +141,7 @@ class SimulatedExecutor:
 
     def drop(self) -> None:
         self._queue.clear()
+        self._running = 0
         self._arrivals.clear()
 
     def close(self) -> None:
@@ -156,7 +159,7 @@ class SimulatedExecutor:
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(self._in_flight):
-            share = self._queue.share(self._in_flight * len(self._slots))
+            share = self._queue.share(self._in_flight * len(self._slots), self._running)
             for slot in self._slots:
                 if not len(self._queue):
                     return
@@ -187,6 +190,7 @@ class SimulatedExecutor:
         begin_s = max(slot.free_s, now_s + costs.latency_s / 2)
         slot.free_s = begin_s + busy_s
         slot.bundles += 1
+        self._running += len(jobs)
         slot.status.state = "busy"
         self._number += 1
         lost = self._random.random() < -math.expm1(-busy_s * self._mishaps.failures_per_hour / 3600)
@@ -219,6 +223,7 @@ class SimulatedExecutor:
         if arrival.lost:
             return self._lose(arrival)
         slot.bundles -= 1
+        self._running -= len(arrival.jobs)
         slot.status.jobs_done += len(arrival.jobs)
         slot.status.busy_s += arrival.busy_s
         simulations = sum(job.simulations for job in arrival.jobs)
@@ -240,4 +245,6 @@ class SimulatedExecutor:
         slot.snapshot = -1
         slot.status.restarts += 1
         slot.free_s = self._now_s - self._slip_s + self._mishaps.restart_s
-        return [JobLost(job.index, "its worker died") for a in (arrival, *sorted(behind)) for job in a.jobs]
+        lost = [job for a in (arrival, *sorted(behind)) for job in a.jobs]
+        self._running -= len(lost)
+        return [JobLost(job.index, "its worker died") for job in lost]

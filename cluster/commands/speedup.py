@@ -108,6 +108,8 @@ def speedup(
         return
     console = stdout_console(colour_wanted(no_color))
     console.print(_table(rows))
+    if all(row.spent for row in rows):
+        console.print(_losses(rows))
     console.print("Digests are equal for every number of workers: " + _digests(rows))
 
 
@@ -151,6 +153,28 @@ def _table(rows: Sequence[Row]) -> Table:
             _rate(row.ceiling_simulations_per_s),
             f"{row.of_ceiling:.1%} ({row.of_ceiling_spread[0]:.0%}-{row.of_ceiling_spread[1]:.0%})",
         )
+    return table
+
+
+def _losses(rows: Sequence[Row]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from cluster.measuring.losses import PARTS
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        title="Where the time of this machine's cores went, in per cent",
+        title_justify="left",
+    )
+    table.add_column("strategy", no_wrap=True)
+    table.add_column("on", justify="right", no_wrap=True)
+    for part in PARTS:
+        table.add_column(part, justify="right")
+    for row in rows:
+        shares = (f"{100 * row.spent[part]:.1f}" for part in PARTS)
+        table.add_row(row.strategy, str(row.workers), *shares)
     return table
 
 

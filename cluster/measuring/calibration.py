@@ -25,7 +25,7 @@ from cluster.measuring.costs import Costs
 from cluster.session import Session
 from search.job import Job, RoundJob
 from search.opening import open_search
-from search.plan import make_plan, playouts_per_leaf
+from search.plan import JOB_S, make_plan, playouts_per_leaf
 from search.request import SearchRequest
 from search.tree import UNPROVEN
 from search.worker import Worker
@@ -51,9 +51,9 @@ LANES = 2
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
-    """A smaller search with jobs of the same size as the request's."""
+    """A smaller search with jobs of the same size as the request's, or of JOB_S where those are longer."""
     game = games.load(request.game)
-    size = make_plan(request, game).size(0)
+    size = min(make_plan(request, game).size(0), max(1, round(game.nominal_simulations_per_s * JOB_S)))
     rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
     small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
     if request.strategy == "tree":
@@ -91,9 +91,38 @@ def measure_costs(
             report(f"{strategy}: what a batch costs")
             ran = _run(small, executor)
             per_call = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
-            costs = replace(costs, call_s=max(costs.call_s, per_call))
+            longer = _size(replace(request, strategy=strategy)) / _size(small)
+            costs = replace(
+                costs,
+                call_s=max(costs.call_s, per_call),
+                make_s=costs.make_s * longer,
+                absorb_s=costs.absorb_s * longer,
+            )
         by_strategy[strategy] = costs
     return by_strategy
+
+
+def steps_of(request: SearchRequest, costs: Costs) -> Costs:
+    """The costs with all steps but calls taken from the request itself, which is run once, without Ray.
+
+    What a simulation costs depends on the tree that it goes through: on lanes, budget, and size of jobs.
+    """
+    found = _time_steps(request)
+    crowding = costs.crowded_simulation_s / costs.simulation_s
+    return replace(
+        costs,
+        simulation_s=found.simulation_s,
+        crowded_simulation_s=found.simulation_s * crowding,
+        job_spread=found.job_spread,
+        make_s=found.make_s,
+        absorb_s=found.absorb_s,
+        round_s=found.round_s,
+    )
+
+
+def _size(request: SearchRequest) -> int:
+    """Simulations of a job."""
+    return make_plan(request, games.load(request.game)).size(0)
 
 
 @dataclass(frozen=True)

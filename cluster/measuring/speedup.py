@@ -11,6 +11,7 @@ from cluster.coordinator import Coordinator
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.losses import Losses
 from cluster.session import Session
 from search.opening import open_search
 from search.request import SearchRequest
@@ -53,12 +54,16 @@ class Row:
     """The lowest and the highest rate."""
     ceiling_spread: tuple[float, float]
     of_ceiling_spread: tuple[float, float]
+    spent: dict[str, float]
+    """The share of the time of this machine's cores that each part took (measuring/losses.py), median
+    over the repeats; empty if it is not this machine alone."""
 
 
 @dataclass
 class _Cell:
     rates: list[float]
     ceilings: list[float]
+    spent: list[dict[str, float]]
     digest: str = ""
 
 
@@ -78,7 +83,7 @@ def measure_speedup(
         raise ValueError("a speedup is measured on a budget in simulations")
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
-    cells = {(strategy, n): _Cell([], []) for strategy in strategies for n in workers}
+    cells = {(strategy, n): _Cell([], [], []) for strategy in strategies for n in workers}
     ceilings: dict[str, Ceiling] = {}
     executor: Executor | None = None
     try:
@@ -91,11 +96,13 @@ def measure_speedup(
             for strategy in strategies:
                 for n in workers:
                     cell = cells[strategy, n]
-                    rate, digest = _run(requests[strategy], executor, n)
+                    rate, digest, spent = _run(requests[strategy], executor, n)
                     if cell.digest and digest != cell.digest:
                         raise DigestsDifferError(f"{strategy} on {n} workers: {digest} after {cell.digest}")
                     cell.digest = digest
                     cell.rates.append(rate)
+                    if address is None and spent:
+                        cell.spent.append(spent)
                     cell.ceilings.append(ceilings[strategy].measure(n))
                     report(
                         f"repeat {repeat + 1} of {repeats}: {strategy}, {n} workers: "
@@ -117,13 +124,15 @@ def measure_speedup(
     ]
 
 
-def _run(request: SearchRequest, executor: Executor, workers: int) -> tuple[float, str]:
-    """Simulations a second of one search, workers being ready; and its digest."""
+def _run(request: SearchRequest, executor: Executor, workers: int) -> tuple[float, str, dict[str, float]]:
+    """Simulations a second of one search, workers being ready; its digest; and where the time went."""
     search = open_search(request)
     executor.use(workers)
     executor.open(search.context)
-    result = Session(Coordinator(search, workers), executor).run()
-    return result.simulations / result.elapsed_s, result.digest
+    coordinator = Coordinator(search, workers)
+    losses = Losses()
+    result = Session(coordinator, executor).run()
+    return result.simulations / result.elapsed_s, result.digest, losses.shares()
 
 
 def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell) -> Row:
@@ -147,6 +156,7 @@ def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell
         spread=(round(min(cell.rates), 1), round(max(cell.rates), 1)),
         ceiling_spread=(round(min(cell.ceilings), 1), round(max(cell.ceilings), 1)),
         of_ceiling_spread=(round(min(shares), 4), round(max(shares), 4)),
+        spent={part: median(each[part] for each in cell.spent) for part in (cell.spent or [{}])[0]},
     )
 
 
