@@ -71,7 +71,8 @@ class PythonGame(Game):
         """Play ``position`` to its end, in place, and return the moves; here at random.
 
         ``draw(n)`` is a whole number below n from the search's random stream: who draws from nothing
-        else plays the same on every worker. A simulator that plays by itself, and may take its time, goes here.
+        else plays the same on every worker. A simulator that plays by itself, and may take its time,
+        goes here.
         """
         played = []
         while not position.is_terminal():

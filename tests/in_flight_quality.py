@@ -3,9 +3,10 @@
     python -m tests.in_flight_quality                        three men's morris, 1 to 64 leaves in flight
     python -m tests.in_flight_quality --game tictactoe --simulations 100 --lanes 1,32
 
-`leaf` with one leaf a job has as many leaves in flight as lanes, so `lanes` 1 is the sequential search. Positions are
-those in which a move can go wrong, drawn alike for every number. The interval is of the difference to one leaf in
-flight, position by position: two standard errors. No worker is needed: how many there are changes no answer.
+`leaf` with one leaf a job has as many leaves in flight as lanes, so `lanes` 1 is the sequential search.
+Positions are those in which a move can go wrong, drawn alike for every number. The interval is of the
+difference to one leaf in flight, position by position: two standard errors. No worker is needed: how
+many there are changes no answer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import games
 from games import FIRST
@@ -51,9 +53,7 @@ def points_lost(request: SearchRequest, positions: Sequence[tuple[str, dict[str,
     lost = []
     for seed, (position, moves) in enumerate(positions):
         search = open_search(_at(request, position, seed))
-        run_here(
-            search.context, search.plan, search.strategy, search.game.nominal_simulations_per_s, time.monotonic
-        )
+        run_here(search.context, search.plan, search.strategy, 1.0, time.monotonic)
         state = search.root_state
         children = root_children(search.strategy.tree, int(search.game.calls.current_player(state)))
         lost.append(moves[search.game.format_move(state, choose(children, request.final_move).move)])
@@ -61,7 +61,7 @@ def points_lost(request: SearchRequest, positions: Sequence[tuple[str, dict[str,
 
 
 def _at(request: SearchRequest, position: str, seed: int) -> SearchRequest:
-    return SearchRequest(**{**vars(request), "position": position, "seed": seed})
+    return replace(request, position=position, seed=seed)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import games
 from cluster.measuring.calibration import measure_costs, steps_of
 from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
-from cluster.measuring.speedup import default_simulations
+from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
 from search.plan import MIN_ROUNDS, job_seconds
@@ -21,10 +21,6 @@ from search.request import MAX_SIMULATIONS, SearchRequest
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
-
-CHECK_LANES = 16
-"""Of searches that are run here to compare."""
-
 
 @dataclass(frozen=True)
 class PredictionPlan:
@@ -70,8 +66,11 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
+    most = max(plan.measured, default=1)
     small = replace(
-        request, lanes=CHECK_LANES, simulations=default_simulations(game.nominal_simulations_per_s)
+        request,
+        lanes=default_lanes(most),
+        simulations=default_simulations(game.nominal_simulations_per_s, most),
     )
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
