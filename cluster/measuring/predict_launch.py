@@ -66,11 +66,11 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
-    most = max(plan.measured, default=1)
+    measured = max(plan.measured, default=1)
     small = replace(
         request,
-        lanes=default_lanes(most),
-        simulations=default_simulations(game.nominal_simulations_per_s, most),
+        lanes=default_lanes(measured),
+        simulations=default_simulations(game.nominal_simulations_per_s, measured),
     )
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
