@@ -87,8 +87,14 @@ class SimulatedExecutor:
         self._slip_s = 0.0
         """How much later all workers end because the coordinator took a core from them."""
         demand = workers * costs.job_cpu_share
+        # More workers than cores, because they wait: what all of them use together is what cores have.
+        self._cores = shared_cores if shared_cores is not None and workers > shared_cores else None
+        self._used_s = 0.0
+        """CPU time of everything so far, if it is of interest."""
         self._robbed = (
-            0.0 if shared_cores is None else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
+            0.0
+            if shared_cores is None or self._cores is not None
+            else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
         )
         # Half a core short of all of them: shares of CPU are measured, and never quite 1.
         crowded = shared_cores is None or demand > shared_cores - 0.5
@@ -155,6 +161,15 @@ class SimulatedExecutor:
         self._now_s += seconds
         self.coordinator_s += seconds
         self._slip_s += (seconds + beside_s) * self._robbed
+        self._use(seconds + beside_s)
+
+    def _use(self, cpu_s: float) -> None:
+        """Somebody has used so much of the cores; if they have not got it yet, everybody waits."""
+        self._used_s += cpu_s
+        if self._cores is not None:
+            missing_s = max(0.0, self._used_s / self._cores - self._now_s)
+            self._now_s += missing_s
+            self._slip_s += missing_s
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
@@ -226,6 +241,7 @@ class SimulatedExecutor:
         self._running -= len(arrival.jobs)
         slot.status.jobs_done += len(arrival.jobs)
         slot.status.busy_s += arrival.busy_s
+        self._use(arrival.busy_s * self._costs.job_cpu_share + self._costs.worker_call_cpu_s)
         simulations = sum(job.simulations for job in arrival.jobs)
         slot.status.simulations += simulations
         if arrival.busy_s > 0:
