@@ -246,7 +246,7 @@ class Coordinator:
             rounds = self.search.request.rounds or MIN_ROUNDS
             per_round = seconds * self.workers / (self.search.strategy.lanes * rounds)
             job_s = max(SHORTEST_JOB_S, min(JOB_S, per_round, (seconds - elapsed_s) / 4))
-        return min(room, max(1, round(self._rate * job_s)))
+        return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()

@@ -227,6 +227,8 @@ def _note_compilation(search: Search, console: Console) -> None:
     """Say so when the search has to wait for its kernels to be compiled."""
     engine = engine_of(search.game, search.context.features)
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
+    if engine.features.priors:
+        kernel = engine.reach_leaves
     if not hasattr(kernel, "py_func"):
         # Uncompiled.
         return
