@@ -204,7 +204,8 @@ class Coordinator:
             require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden)
+        evaluated = self.search.context.features.priors
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden, evaluated)
         self._pending = {
             index: _Pending(job) for index, job in strategy.jobs.items() if index not in self._early
         }

@@ -22,6 +22,7 @@ from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
 from cluster.session import Observer, Session
+from cluster.resources import ONE_CPU, Resources
 from games.errors import InvalidInput
 from search.engine import engine_of
 from search.opening import Search, open_search
@@ -45,6 +46,8 @@ class Place:
     job_timeout_s: float | None
     metrics_port: int | None
     metrics_host: str
+    resources: Resources = ONE_CPU
+    """What each worker reserves."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,9 @@ def _open_executor(
 ) -> Executor:
     """A started executor that is closed with the stack."""
     timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    start = partial(make_executor, place.executor, place.workers, place.address, timeout_s)
+    start = partial(
+        make_executor, place.executor, place.workers, place.address, timeout_s, resources=place.resources
+    )
     executor = start_executor(start, interruption, stack, console, BEFORE_THE_SEARCH)
     _note_compilation(search, console)
     executor.open(search.context)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import secrets
 import signal
@@ -43,6 +44,7 @@ from cluster.executor import (
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
 from cluster.ray_address import check_address
 from cluster.ray_slots import Bundle, Process, Slot
+from cluster.resources import ONE_CPU, Resources
 from games.errors import InvalidInput
 from search.job import GrowJob, RoundJob, Snapshot
 from search.statistics import Statistics, lone_root
@@ -110,19 +112,26 @@ class RayExecutor:
         job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
+        resources: Resources = ONE_CPU,
     ) -> None:
-        """See `make_executor`. Raises InvalidInput (address, workers)."""
+        """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
-        cpus = _start_embedded(workers) if address is None else _connect(address)
-        if workers is not None and workers > cpus:
+        if address is None:
+            _start_embedded(math.ceil((workers or 0) * resources.cpus))
+        else:
+            _connect(address)
+        try:
+            most = resources.workers_in([node["Resources"] for node in ray.nodes() if node["Alive"]])
+            if workers is not None and workers > most:
+                accepted = f"a whole number from 1 to {most} (what the cluster has room for)"
+                raise InvalidInput("workers", workers, accepted)
+        except InvalidInput:
             ray.shutdown()
-            raise InvalidInput(
-                "workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)"
-            )
-        actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+            raise
+        actor = ray.remote(**resources.actor_options(), max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
-        self._all_slots = [Slot(WorkerStatus(slot=i)) for i in range(workers or cpus)]
+        self._all_slots = [Slot(WorkerStatus(slot=i)) for i in range(workers or most)]
         self._slots = self._all_slots
         self._retired: list[tuple[Process, float]] = []
         self._queue = JobQueue()
@@ -397,12 +406,12 @@ def _stripped(job: Task) -> Task:
     return job
 
 
-def _start_embedded(workers: int | None) -> int:
-    """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
+def _start_embedded(cpus: int) -> None:
+    """Start a Ray of our own on this machine, silent, with ``cpus`` at least. See `make_executor` for loopback."""
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    cpus = max(workers or 0, len(os.sched_getaffinity(0)))
+    cpus = max(cpus, len(os.sched_getaffinity(0)))
     ray.init(
         address="local",
         num_cpus=cpus,
@@ -411,11 +420,10 @@ def _start_embedded(workers: int | None) -> int:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
-    return cpus
 
 
-def _connect(address: str) -> int:
-    """Join the Ray cluster at an address; returns its CPUs. Raises InvalidInput (address)."""
+def _connect(address: str) -> None:
+    """Join the Ray cluster at an address. Raises InvalidInput (address)."""
     token_file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")).expanduser()
     if "RAY_AUTH_TOKEN" not in os.environ and not token_file.exists():
         # In token mode Ray refuses to start without any; a cluster that asks for none takes this one.
@@ -427,4 +435,3 @@ def _connect(address: str) -> int:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         accepted = f"the address of a running Ray cluster, such as 10.0.0.1:6379 or auto ({reason})"
         raise InvalidInput("address", address, accepted) from None
-    return int(ray.cluster_resources().get("CPU", 0))
