@@ -124,7 +124,9 @@ class Worker:
         if knobs.anticipated > 0:
             engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
-        added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
+        added, _ = increments(
+            tree, base._replace(total_value=moved), context.request.share_visits, INCREMENT_ROWS
+        )
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
 
 
