@@ -5,8 +5,9 @@ results that wait for their turn: nothing of where the search ran. Jobs that wer
 ones are. So a search with a budget in simulations ends with the statistics, bit for bit, that it would have
 had without a break, whatever it goes on on. One with a budget in seconds goes on for the time that is left.
 
-A checkpoint holds the text of a game file and of an evaluator's, and resuming runs them: like these, it must come from somebody
-who is trusted. A file that was damaged, and not made to deceive, is always found out.
+A checkpoint holds the text of the files that the search names, of a game or an evaluator, and resuming runs
+them: like these files, it must come from somebody who is trusted. A file that was damaged, and not made to
+deceive, is always found out.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             path=path,
             request=_request_of(_take(description, "request", dict)),
             game_source=_take(description, "game_source", str, types.NoneType),
-            evaluator_source=_take({"evaluator_source": None} | description, "evaluator_source", str, types.NoneType),
+            evaluator_source=_take(
+                {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
+            ),
             elapsed_s=_seconds(_take(description, "elapsed_s", float, int)),
             stopped_by=_one_of_over(_take(description, "stopped_by", str, types.NoneType)),
             code=_take(description, "code", str),

@@ -27,7 +27,7 @@ def make_executor(
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
-    that none waits for a busy worker while another has nothing to do. ``resources`` are what each worker reserves.
+    that none waits for a busy worker while another has nothing to do. ``resources``: what each reserves.
     Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
     worker_resources).
     """

@@ -21,8 +21,8 @@ from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.executors import make_executor
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
-from cluster.session import Observer, Session
 from cluster.resources import ONE_CPU, Resources
+from cluster.session import Observer, Session
 from games.errors import InvalidInput
 from search.engine import engine_of
 from search.opening import Search, open_search

@@ -407,7 +407,7 @@ def _stripped(job: Task) -> Task:
 
 
 def _start_embedded(cpus: int) -> None:
-    """Start a Ray of our own on this machine, silent, with ``cpus`` at least. See `make_executor` for loopback."""
+    """Start a Ray of our own here, silent, with ``cpus`` at least. See `make_executor` for loopback."""
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

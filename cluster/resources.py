@@ -21,7 +21,7 @@ class Resources:
 
     @classmethod
     def of(cls, gpus: float | None, cpus: float | None, others: str | None) -> Resources:
-        """What three options say. Raises InvalidInput (gpus_per_worker, cpus_per_worker, worker_resources)."""
+        """What three options say. Raises InvalidInput (``gpus_per_worker`` and so on)."""
         if others is not None:
             texts = parse_spec(f"each:{others}", "worker_resources").options
         return cls(
@@ -55,7 +55,9 @@ class Resources:
             most = max((machine.get(name, 0) for machine in machines), default=0)
             if each > most:
                 value = f"{name}={each:g}" if option == "worker_resources" else f"{each:g}"
-                raise InvalidInput(option, value, f"at most {most:g} {name}, which is what a machine of the cluster has")
+                raise InvalidInput(
+                    option, value, f"at most {most:g} {name}, which is what a machine of the cluster has"
+                )
         most = max((machine.get("CPU", 0) for machine in machines), default=0)
         accepted = f"at most {most:g} CPU, and on the machine that has the rest"
         raise InvalidInput("cpus_per_worker", f"{self.cpus:g}", accepted)

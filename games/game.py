@@ -203,7 +203,9 @@ class Game(ABC):
         As it stands of `board`, which is slow.
         """
         boards = [self.board(state).rows[::-1] for state in states]
-        signs = [[[0 if cell.owner is None else cell.owner + 1 for cell in row] for row in rows] for rows in boards]
+        signs = [
+            [[0 if cell.owner is None else cell.owner + 1 for cell in row] for row in rows] for rows in boards
+        ]
         return np.array(signs, dtype=np.int8)
 
     def canonical(self, state: State) -> State:

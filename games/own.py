@@ -64,7 +64,9 @@ def game_from_package(point: EntryPoint, spec: Spec) -> Game:
     try:
         found = point.load()
     except Exception as error:
-        raise InvalidInput("game", spec.name, f"a package that can be imported ({reason_of(error)})") from None
+        raise InvalidInput(
+            "game", spec.name, f"a package that can be imported ({reason_of(error)})"
+        ) from None
     return _make(found, spec)
 
 

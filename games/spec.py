@@ -69,7 +69,9 @@ def is_path(name: str) -> bool:
 
 
 def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:
-    """The spec's options as the parameters of a function, by the type of each one's default; ``field`` is what names the spec.
+    """The spec's options as the parameters of a function, by the type of each one's default.
+
+    ``field`` is what names the spec.
 
     Raises InvalidInput for an option that is no parameter, or a whole number that is none.
     """

@@ -97,7 +97,9 @@ def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Nu
     except Exception as error:
         raise _refused(evaluator, f"evaluate(states) that runs ({reason_of(error, evaluator)})") from error
     if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise _refused(evaluator, f"evaluate(states) to return (values, policies), not {type(answer).__name__}")
+        raise _refused(
+            evaluator, f"evaluate(states) to return (values, policies), not {type(answer).__name__}"
+        )
     values = _numbers(evaluator, "values", answer[0])
     policies = _numbers(evaluator, "policies", answer[1])
     if values.shape not in ((size,), (size, 1)):
@@ -132,14 +134,16 @@ def priors_of(
             raise _refused(evaluator, f"logits of legal moves that are numbers, not {_first_unsound(said):g}")
     elif not (np.isfinite(said) & (said >= 0.0)).all() or said.sum() <= 0.0:
         raise _refused(
-            evaluator, "probabilities of legal moves of at least 0, and not all 0 "
-            f"(found: {said.min():g} to {said.max():g})"
+            evaluator,
+            "probabilities of legal moves of at least 0, and not all 0 "
+            f"(found: {said.min():g} to {said.max():g})",
         )
     else:
         with np.errstate(divide="ignore"):
             said = np.log(said)
     shares = np.exp((said - said.max()) / temperature)
-    return (shares / shares.sum()).astype(np.float32)
+    priors: npt.NDArray[np.float32] = (shares / shares.sum()).astype(np.float32)
+    return priors
 
 
 def _distinct(states: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -28,8 +28,8 @@ ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=va
 class Evaluator(ABC):
     """Says what positions are worth and which moves look good; a subclass gives `evaluate`.
 
-    It is made once in each worker process. Options are parameters of ``__init__`` after ``game``, each with a
-    default that is a whole number or text.
+    It is made once in each worker process. Options are parameters of ``__init__`` after ``game``, each
+    with a default that is a whole number or text.
     """
 
     policy: str = "logits"
@@ -46,9 +46,9 @@ class Evaluator(ABC):
         """(values, policies) of B unfinished positions, no two of them the same array.
 
         ``states`` [B, state length] is the game's array for each. Values [B] in [-1, 1], from the
-        viewpoint of the player to move: 1 if it is certain that he wins. Policies [B, M], with a number for each
-        move code, M larger than any legal one's; only those of legal moves are looked at. Anything that
-        NumPy makes an array of will do. B is 1 or more, and differs from call to call.
+        viewpoint of the player to move: 1 if it is certain that he wins. Policies [B, M], with a number
+        for each move code, M larger than any legal one's; only those of legal moves are looked at.
+        Anything that NumPy makes an array of will do. B is 1 or more, and differs from call to call.
 
         The answer should depend on the states alone: then the same search gives the same result again.
         """
@@ -119,7 +119,9 @@ def _class_in(module: Any, path: str) -> type[Evaluator]:
         if isinstance(value, type) and issubclass(value, Evaluator) and value.__module__ == module.__name__
     ]
     # A class that others in the file derive from is not the evaluator.
-    last = [each for each in found if not any(other is not each and issubclass(other, each) for other in found)]
+    last = [
+        each for each in found if not any(other is not each and issubclass(other, each) for other in found)
+    ]
     if len(last) != 1:
         names = ", ".join(each.__name__ for each in last) or "none"
         accepted = f"a file with one subclass of search.evaluator.Evaluator (found: {names})"

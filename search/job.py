@@ -136,7 +136,7 @@ Job = GrowJob | RoundJob | LeafJob
 
 @dataclass(frozen=True, eq=False)
 class JobResult:
-    """What a job added, and what it cost. Only the first four fields and ``policies`` can change the answer."""
+    """What a job added, and what it cost. The first four fields and ``policies`` alone change the answer."""
 
     index: int
     simulations: int

@@ -113,7 +113,8 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
 
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
-    node without children. With priors any node without children is one: they come with its evaluation. The tree may gain one node; where it is only looked at, the way ends
+    node without children. With priors any node without children is one: they come with its
+    evaluation. The tree may gain one node; where it is only looked at, the way ends
     at the node that would have got a child.
     """
     state = work.state

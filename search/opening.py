@@ -67,9 +67,9 @@ def open_search(
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    ``source`` and ``evaluator`` are the texts of the game's and the evaluator's file that the request names, if
-    they are not to be read here. Such a file is run when it is loaded: who searches for others opens without ``files``, and a request that
-    names one is refused before any file is touched.
+    ``source`` and ``evaluator`` are the texts of the game's and the evaluator's file that the request
+    names, if they are not to be read here. Such files are run when they are loaded: who searches for others
+    opens without ``files``, and a request that names one is refused before any file is touched.
 
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
@@ -87,7 +87,13 @@ def open_search(
 
 
 def open_view(
-    request: SearchRequest, game: Game, view: State, mover: int, num_legal: int, source: str | None = None, evaluator: str | None = None
+    request: SearchRequest,
+    game: Game,
+    view: State,
+    mover: int,
+    num_legal: int,
+    source: str | None = None,
+    evaluator: str | None = None,
 ) -> tuple[Context, Plan | None, Strategy]:
     """The same for what ``mover`` sees of a position (Game.observation), whatever the request says of one.
 

@@ -19,11 +19,15 @@ def pack_results(results: Sequence[JobResult], hidden: bool) -> Arrays:
     numbers = [[int(getattr(result, name)) for name in _NUMBERS] for result in results]
     added = [result.added for result in results if result.added is not None]
     sums = [result.sums for result in results if result.sums is not None]
-    return {
-        "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
-        "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
-        "sums": np.concatenate([np.empty(0), *sums]),
-    } | pack_statistics(added, hidden) | _pack_policies(results)
+    return (
+        {
+            "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
+            "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
+            "sums": np.concatenate([np.empty(0), *sums]),
+        }
+        | pack_statistics(added, hidden)
+        | _pack_policies(results)
+    )
 
 
 def unpack_results(

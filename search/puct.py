@@ -47,7 +47,7 @@ def first_play_urgency(tree: Tree, knobs: Knobs, node: Int, player: Int) -> floa
             visited += np.float64(tree.prior[child])
     visits = np.int64(tree.visits[node])
     mean = (1.0 - 2.0 * player) * tree.total_value[node] / visits if visits > 0 else 0.0
-    return mean - knobs.urgency_reduction * math.sqrt(visited)  # type: ignore[no-any-return]
+    return mean - knobs.urgency_reduction * math.sqrt(visited)
 
 
 @njit

@@ -110,8 +110,8 @@ class SearchRequest:
     """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
 
     evaluator: str | None = None
-    """leaf: a file whose evaluator says what leaves are worth and which moves look good (search/evaluator.py),
-    such as ``./net.py`` or ``./net.py:key=value``; None: playouts. Selection is PUCT (search/puct.py)."""
+    """leaf: a file whose evaluator says what leaves are worth and which moves look good (evaluator.py), such
+    as ``./net.py`` or ``./net.py:key=value``; None: playouts. Selection is PUCT (puct.py)."""
     exploration_base: float = 19_652.0
     """With an evaluator: c_base, the visits at which C has grown by ln 2."""
     urgency_reduction: float = 0.2

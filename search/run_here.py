@@ -38,7 +38,8 @@ def run_here(
     """Run the search to its end; the strategy's tree holds what it found.
 
     Without a plan the budget is the request's seconds, by ``clock``; ``nominal_per_s`` is the
-    first guess at how many simulations those allow. At least as many jobs are run as say something of the moves.
+    first guess at how many simulations those allow. As many jobs are run as it
+    takes to say something of the moves.
     """
     worker = Worker()
     worker.prepare(context)

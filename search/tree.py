@@ -259,7 +259,9 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
 
 
 @njit
-def add_children(tree: Tree, node: Int, moves: npt.NDArray[np.uint16], priors: npt.NDArray[np.float32]) -> bool:
+def add_children(
+    tree: Tree, node: Int, moves: npt.NDArray[np.uint16], priors: npt.NDArray[np.float32]
+) -> bool:
     """Add children with no visits for all of ``moves`` ([K], K > 0) to a node without any, with their
     ``priors`` ([K]); whether there was room. Modified in place; no other node moves.
     """

@@ -108,7 +108,8 @@ def read_options(
         float | None,
         typer.Option(
             metavar="C",
-            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7; with an evaluator 1.25).",
+            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7; "
+            "with an evaluator 1.25).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import new_stream
-from search.job import SELECTION_STREAM, Job, JobResult, LeafJob
+from search.job import SELECTION_STREAM, Job, JobResult, LeafJob, Policies
 from search.kept import Arrays
 from search.kernel import Leaves
 from search.packed_leaves import pack_leaves, unpack_leaves
@@ -74,13 +74,16 @@ class LeafStrategy(Strategy):
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
-        if (policies := result.policies) is not None:
-            before = self.tree_nodes()
-            columns = (policies.counts, policies.moves, policies.priors)
-            # What came over the network may be read-only, which is another type to a compiled kernel.
-            expand_leaves(self.tree, leaves.depths, leaves.slots, *(np.array(column) for column in columns))
-            self.created += self.tree_nodes() - before
+        if result.policies is not None:
+            self._expand(leaves, result.policies)
         self._engine.absorb_leaves(self.tree, self._knobs, leaves, result.sums, self._work)
+
+    def _expand(self, leaves: Leaves, policies: Policies) -> None:
+        before = self.tree_nodes()
+        # What came over the network may be read-only, which is another type to a compiled kernel.
+        counts, moves, priors = np.array(policies.counts), np.array(policies.moves), np.array(policies.priors)
+        expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
+        self.created += self.tree_nodes() - before
 
     def _state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])
