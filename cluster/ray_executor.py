@@ -21,6 +21,7 @@ import contextlib
 import logging
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -94,7 +95,7 @@ class RayExecutor:
         """See `make_executor`. Raises InvalidInput (address, workers)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
-        cpus = _start_embedded(workers) if address is None else _connect(address)
+        cpus, self._folder = _start_embedded(workers) if address is None else (_connect(address), None)
         if workers.fixed and workers.least > cpus:
             ray.shutdown()
             accepted = (
@@ -207,6 +208,8 @@ class RayExecutor:
         self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> Process:
         actor = self._make_actor()
@@ -364,13 +367,16 @@ def _ask_autoscaler(cpus: int) -> None:
     request_resources(bundles=[{"CPU": 1}] * cpus)
 
 
-def _start_embedded(workers: Workers) -> int:
-    """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
+def _start_embedded(workers: Workers) -> tuple[int, str]:
+    """Start a Ray of our own on this machine, silent; its CPUs, and the folder that it leaves behind.
+
+    See `make_executor` for loopback.
+    """
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     cpus = max(workers.least, len(os.sched_getaffinity(0)))
-    ray.init(
+    started = ray.init(
         address="local",
         num_cpus=cpus,
         include_dashboard=False,
@@ -378,7 +384,7 @@ def _start_embedded(workers: Workers) -> int:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
-    return cpus
+    return cpus, started.address_info["session_dir"]
 
 
 def _connect(address: str) -> int:
