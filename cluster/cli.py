@@ -21,6 +21,7 @@ from cluster.commands import (
     match,
     play,
     predict,
+    report,
     resume,
     search,
     solve,
@@ -40,6 +41,7 @@ OPTION_OF = {
     "player": "PLAYER",
     "file": "FILE",
     "table": "TABLE",
+    "part": "PART",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -64,6 +66,7 @@ _GROUPS = (
     predict,
     benchmark,
     experiment,
+    report,
     check,
 )
 for _group in _GROUPS:

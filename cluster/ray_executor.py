@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pickle
 import secrets
 import shutil
 import time
@@ -35,6 +36,7 @@ from cluster.executor import (
     Event,
     JobDone,
     JobFailed,
+    Outcome,
     Task,
     TaskWorker,
     WorkerStatus,
@@ -44,7 +46,7 @@ from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
-from cluster.worker_process import WorkerProcess
+from cluster.worker_process import WorkerProcess, pack
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
 from search.job import LaneTree, RoundJob, Snapshot
@@ -59,6 +61,8 @@ os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 # What Ray has to say of machines that leave would go to standard output.
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+# What a bundle by tree returns, up to 35 kilobytes a job, comes back without the object store.
+os.environ.setdefault("RAY_max_direct_call_object_size", str(2**20))
 
 import ray
 import ray.exceptions
@@ -155,6 +159,7 @@ class RayExecutor:
                 self._crew.fill(slot)
             else:
                 slot.process.starting = slot.process.actor.where.remote(self._context_ref)
+                slot.process.snapshot_key = None
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
@@ -222,7 +227,7 @@ class RayExecutor:
         for lane, number in self._homes.settle(self._crew.present, self._crew.at_hand):
             process = self._crew.all[number].process
             assert process is not None
-            self._moving[process.actor.hand_over.remote(self._context_ref, lane)] = (lane, process)
+            self._moving[process.actor.hand_over.remote(lane)] = (lane, process)
         for ref, (lane, process) in list(self._moving.items()):
             if all(slot.process is not process for slot in self._slots):
                 # Whoever had the tree has been given up.
@@ -240,8 +245,11 @@ class RayExecutor:
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(self._in_flight):
+            if not len(self._queue):
+                return
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(self._in_flight * max(1, len(self._crew.at_hand)))
+            running = sum(len(slot.process.jobs) for slot in self._slots if slot.process is not None)
+            share = self._queue.share(self._in_flight * max(1, len(self._crew.at_hand)), running)
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
@@ -253,15 +261,16 @@ class RayExecutor:
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         snapshot_ref = None
         first = jobs[0]
-        if isinstance(first, RoundJob):
+        if isinstance(first, RoundJob) and process.snapshot_key != first.snapshot.key:
             key = first.snapshot.key
             if key not in self._published:
                 # Older snapshots are needed only by jobs that were lost; they are put again then.
                 self._published = {k: v for k, v in self._published.items() if k > key - 8}
                 self._published[key] = ray.put(first.snapshot.statistics)
             snapshot_ref = self._published[key]
+            process.snapshot_key = key
         sent = [_stripped(self._homes.with_tree(job)) for job in jobs]
-        ref = process.actor.run.remote(self._context_ref, snapshot_ref, sent)
+        ref = process.actor.run.remote(snapshot_ref, pack(sent))
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
@@ -321,10 +330,11 @@ class RayExecutor:
                 self._crew.ready(slot)
             return []
         process.bundles.pop(ref, None)
+        results: list[Outcome] = pickle.loads(answer)
         if slot is not None:
             self._crew.set_deadline(process)
-            self._crew.done(slot, answer)
-        return [JobDone(result) for result in answer]
+            self._crew.done(slot, results)
+        return [JobDone(result) for result in results]
 
     def _kill(self, process: Process) -> None:
         """End a worker process that may be stopped and hear nothing."""

@@ -13,8 +13,13 @@ from games.game import Game
 from search.request import SearchRequest
 
 JOB_S = 0.15
-"""A job's aim in seconds of one core. A call over Ray costs driver and worker 4 ms of CPU
-together, whatever it carries: under 3 % of a job of this length."""
+"""A job's aim in seconds of one core. A call over Ray costs driver and worker 3 ms of CPU
+together, whatever it carries: 2 % of a job of this length."""
+FEW_LANES = 64
+"""With more lanes jobs are longer in proportion: so many results a second, of JOB_S each, are what one
+coordinator merges with half of its time, however many workers there are."""
+LONGEST_JOB_S = 3.0
+"""A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
 MIN_ROUNDS = 32
 """Rounds a search is cut into if its budget allows: sharing less often plays worse."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
@@ -46,7 +51,7 @@ def make_plan(request: SearchRequest, game: Game) -> Plan:
     assert request.simulations is not None
     lanes = min(request.lanes, request.simulations)
     per_lane = request.simulations / lanes
-    longest = max(1.0, game.nominal_simulations_per_s * JOB_S)
+    longest = max(1.0, game.nominal_simulations_per_s * job_seconds(lanes))
     if request.strategy == "leaf" and game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
         longest = float(playouts_per_leaf(request, game))
     if request.strategy == "root":
@@ -58,6 +63,11 @@ def make_plan(request: SearchRequest, game: Game) -> Plan:
     else:
         rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
     return Plan(request.simulations, lanes, max(1, min(rounds, request.simulations // lanes)))
+
+
+def job_seconds(lanes: int) -> float:
+    """A job's aim in seconds of one core, in a search of so many lanes."""
+    return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
 
 
 def playouts_per_leaf(request: SearchRequest, game: Game) -> int:

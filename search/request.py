@@ -10,7 +10,7 @@ from search.features import Features
 from search.playouts import MINIMAX, POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
-FINAL_MOVES = ("robust", "max", "robust-max", "secure")
+FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
 EXPLORATION_SCALES = ("fixed", "spread")
@@ -79,6 +79,7 @@ class SearchRequest:
     solver: bool = False
     """MCTS-Solver: propagate proven results and stop when the root is proven."""
     final_move: str = "robust"
+    """How the move is chosen from the root's children, one of FINAL_MOVES: search/final_move.py."""
 
     rounds: int | None = None
     """tree: how often the lanes share what they found; None lets the budget decide."""
@@ -89,6 +90,9 @@ class SearchRequest:
     lane_exploration: float = 0.57
     """tree: the share of C that a lane explores with. Lanes that differ explore by that already
     (`make strength` shows what each knob is worth)."""
+    share_visits: int = 2
+    """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
+    they would not fit."""
     staleness: int = 0
     """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
 
@@ -114,6 +118,7 @@ class SearchRequest:
         _whole("paired", self.paired, 1, 4095)
         _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
+        _whole("share_visits", self.share_visits, 2, MAX_SIMULATIONS)
         _whole("staleness", self.staleness, 0, 1000)
         _whole("batch", self.batch, 1, 65_536)
         _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
@@ -127,6 +132,10 @@ class SearchRequest:
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
         _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
+        if self.final_move == "vote" and self.strategy != "root":
+            raise InvalidInput(
+                "strategy", self.strategy, "root with final_move=vote: only its lanes disagree"
+            )
         if not self.first_play_urgency > -math.inf:
             raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
         if self.simulations is not None and self.seconds is not None:

@@ -188,7 +188,7 @@ def read_options(
         str,
         typer.Option(
             metavar="RULE",
-            help="How the move is chosen: robust, max, robust-max or secure.",
+            help="How the move is chosen: robust, max, robust-max, secure, or vote (root: one vote a lane).",
             rich_help_panel=ALGORITHM,
         ),
     ] = "robust",
@@ -227,6 +227,14 @@ def read_options(
         typer.Option(
             metavar="X",
             help="tree: the share of C that a lane explores with (0.57).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    share_visits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="tree: nodes with fewer visits keep their children to themselves (2).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
@@ -276,6 +284,7 @@ def read_options(
         "first_play_urgency": fpu,
         "anticipation": anticipation,
         "perturbation": perturbation,
+        "share_visits": share_visits,
         "lane_exploration": lane_exploration,
         "implicit_minimax": implicit_minimax,
         "bias": bias,

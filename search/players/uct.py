@@ -12,9 +12,16 @@ from search.final_move import choose
 from search.opening import open_view
 from search.players.player import Choice, Player, Seen
 from search.players.presets import NAMES, settings_of
-from search.request import HIDDEN_INFORMATION, IN_FLIGHT, PLAYOUT_POLICIES, STRATEGIES, SearchRequest
+from search.request import (
+    EXPLORATION_SCALES,
+    FINAL_MOVES,
+    HIDDEN_INFORMATION,
+    IN_FLIGHT,
+    PLAYOUT_POLICIES,
+    STRATEGIES,
+    SearchRequest,
+)
 from search.run_here import run_here
-from search.summary import root_children
 
 DEFAULT_SECONDS = 1.0
 
@@ -59,7 +66,7 @@ class Uct(Player):
         opened = open_view(request, game, seen.state, seen.mover, len(seen.legal), game.source_text)
         strategy = opened[2]
         ran = run_here(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
-        children = [child for child in root_children(strategy.tree, seen.mover) if child.visits > 0]
+        children = [child for child in strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
         told = [
             f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
@@ -90,6 +97,7 @@ _NUMBERS: dict[str, type] = {
     "anticipation": float,
     "perturbation": float,
     "lane_exploration": float,
+    "share_visits": int,
     "staleness": int,
     "batch": int,
     "playouts_per_leaf": int,
@@ -102,9 +110,9 @@ _NUMBERS: dict[str, type] = {
 }
 _CHOICES = {
     "strategy": STRATEGIES,
-    "final_move": ("robust", "max", "robust-max", "secure"),
+    "final_move": FINAL_MOVES,
     "playout_policy": PLAYOUT_POLICIES,
-    "exploration_scale": ("fixed", "spread"),
+    "exploration_scale": EXPLORATION_SCALES,
     "in_flight": IN_FLIGHT,
     "hidden_information": HIDDEN_INFORMATION,
 }
