@@ -3,12 +3,12 @@
     python -m tests.soak --searches 200 --seed 0
 
 Searches of all strategies and several games run one after the other on a few workers, on a new Ray every
---each searches. Meanwhile a thread kills a worker (SIGKILL), asks one to end (SIGTERM), or stops one (SIGSTOP)
-for a while that may be longer than its jobs have. Every answer must have the digest of the same search in
-one process. When a Ray has come to rest there may be no worker that was given up, and no actor or object
-beyond those of the slots; after it no process, and no file in /tmp or /dev/shm. The memory of the driver, of
-Ray's own processes and of workers must not grow. The report says what was done; the exit status is 1 when
-anything is off.
+--each searches. Meanwhile a thread kills a worker (SIGKILL), asks one to end (SIGTERM), or stops one
+(SIGSTOP) for a while that may be longer than its jobs have. Every answer must have the digest of the same
+search in one process. When a Ray has come to rest there may be no worker that was given up, and no actor or
+object beyond those of the slots; after it no process, and no file in /tmp or /dev/shm. The memory of the
+driver, of Ray's own processes and of workers must not grow. The report says what was done; the exit status is
+1 when anything is off.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def main() -> int:
     started = time.monotonic()
     known = []
     for values in SEARCHES:
-        request = SearchRequest(**values, seed=draw.randrange(1000))
+        request = SearchRequest(**values, memory_mb=64, seed=draw.randrange(1000))
         known.append((request, search_on(InlineExecutor(), request)[0]))
     print(f"{len(known)} searches known ({time.monotonic() - started:.0f} s)", flush=True)
     tally = Tally()
