@@ -374,7 +374,9 @@ def _crowded() -> bool:
 
 def _ask_autoscaler(cpus: int) -> None:
     """Have it bring the cluster to so many CPUs (0: to none). Nobody listens where there is none."""
-    request_resources(bundles=[{"CPU": 1}] * cpus)
+    # A head that does not answer just now is no reason to end a search.
+    with contextlib.suppress(ray.exceptions.RayError):
+        request_resources(bundles=[{"CPU": 1}] * cpus)
 
 
 def _start_embedded(workers: Workers) -> tuple[int, str]:
