@@ -19,6 +19,7 @@ from cluster.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinishe
 from cluster.coordinator import Coordinator, SearchFailed
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.executors import make_executor
+from cluster.file_lock import held
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
 from cluster.resources import ONE_CPU, Resources
@@ -95,7 +96,10 @@ def run_search(
             refuse_unfinished(keep.path)
         return Opened(Coordinator(open_search(request), 1))
 
-    return _run(begin, place, output, show or print_result, keep)
+    if keep is None:
+        return _run(begin, place, output, show or print_result, None)
+    with held(keep.path, "checkpoint"):
+        return _run(begin, place, output, show or print_result, keep)
 
 
 def resume_search(path: Path, place: Place, output: Output, every_s: float | None = None) -> int:
@@ -107,7 +111,8 @@ def resume_search(path: Path, place: Place, output: Output, every_s: float | Non
             warn(line, output)
         return checkpoint.open()
 
-    return _run(begin, place, output, print_result, Keep(path, every_s))
+    with held(path, "file"):
+        return _run(begin, place, output, print_result, Keep(path, every_s))
 
 
 def _run(
@@ -131,9 +136,12 @@ def _run(
                 stack.callback(metrics.close)
             opened = begin()
             coordinator, search = opened.coordinator, opened.coordinator.search
+            if coordinator.finished:
+                # Of a search that is over there is but the answer to show.
+                show(search, coordinator.result(opened.elapsed_s, "inline"), output)
+                return 0
             keeper = None
-            # Of a search that is over there is but the answer to show.
-            if keep is not None and not coordinator.finished:
+            if keep is not None:
                 keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
                 keeper.begin(opened)
             with starting(errors, place):

@@ -23,6 +23,7 @@ import math
 import os
 import pickle
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -101,8 +102,9 @@ class RayExecutor:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
+        self._folder: str | None = None
         if address is None:
-            _start_embedded(math.ceil(workers.least * resources.cpus))
+            self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
         else:
             _connect(address)
         try:
@@ -228,6 +230,8 @@ class RayExecutor:
         self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> Process:
         actor = self._make_actor()
@@ -394,16 +398,21 @@ def _crowded(resources: Resources) -> bool:
 
 def _ask_autoscaler(resources: Resources, workers: int) -> None:
     """Have it bring the cluster to room for so many (0: for none). Nobody listens where there is none."""
-    request_resources(bundles=[resources.bundle()] * workers)
+    # A head that does not answer just now is no reason to end a search.
+    with contextlib.suppress(ray.exceptions.RayError):
+        request_resources(bundles=[resources.bundle()] * workers)
 
 
-def _start_embedded(cpus: int) -> None:
-    """Start a Ray of our own here, silent, with ``cpus`` at least. See `make_executor` for loopback."""
+def _start_embedded(cpus: int) -> str:
+    """Start a Ray of our own here, silent, with ``cpus`` at least; the folder that it leaves behind.
+
+    See `make_executor` for loopback.
+    """
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     cpus = max(cpus, len(os.sched_getaffinity(0)))
-    ray.init(
+    started = ray.init(
         address="local",
         num_cpus=cpus,
         include_dashboard=False,
@@ -411,6 +420,7 @@ def _start_embedded(cpus: int) -> None:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
+    return started.address_info["session_dir"]  # type: ignore[no-any-return]
 
 
 def _connect(address: str) -> None:
