@@ -43,6 +43,8 @@ class Process:
     """When it counts as hung if that call has not returned."""
     pid: int = 0
     node_id: str = ""
+    snapshot_key: int | None = None
+    """Of the snapshot that it was sent last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """By ObjectRef, in the order in which they were sent."""
 

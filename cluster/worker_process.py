@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from cluster.executor import Outcome, Task, TaskWorker
+from cluster.executor import Task, TaskWorker
 from search.job import LaneTree, RoundJob, Snapshot
 from search.statistics import Statistics
 from search.worker import Worker
@@ -18,29 +19,37 @@ class WorkerProcess:
 
     def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
         self._worker = make_worker()
-        self._snapshot: tuple[str, Snapshot] | None = None
+        self._context: Any = None
+        self._snapshot: Snapshot | None = None
 
     def prepare(self, context: Any) -> int:
-        """Load what the search needs; the process id."""
+        """Load what the search needs, and keep it for the calls that follow; the process id."""
+        self._context = context
+        self._snapshot = None
         self._worker.prepare(context)
         return os.getpid()
 
-    def run(self, context: Any, statistics: Statistics | None, jobs: list[Task]) -> list[Outcome]:
-        """Run the jobs in their order; RoundJobs get the snapshot that came beside them."""
-        results = []
-        for job in jobs:
-            if isinstance(job, RoundJob) and statistics is not None:
-                job = replace(job, snapshot=self._writable(context, job.snapshot.key, statistics))
-            results.append(self._worker.run(context, job))
-        return results
-
-    def hand_over(self, context: Any, lane: int) -> LaneTree | None:
+    def hand_over(self, lane: int) -> LaneTree | None:
         """root: see `Worker.hand_over`."""
-        return self._worker.hand_over(context, lane) if isinstance(self._worker, Worker) else None
+        return self._worker.hand_over(self._context, lane) if isinstance(self._worker, Worker) else None
 
-    def _writable(self, context: Any, key: int, statistics: Statistics) -> Snapshot:
-        # What comes out of the object store is read-only, which is another type to a compiled kernel.
-        if self._snapshot is None or self._snapshot[0] != context.search_id or self._snapshot[1].key != key:
+    def run(self, statistics: Statistics | None, packed: bytes) -> bytes:
+        """Run the jobs in their order; ``statistics`` is a snapshot that was not sent before."""
+        jobs: list[Task] = pickle.loads(packed)
+        if statistics is not None and isinstance(jobs[0], RoundJob):
+            # What comes out of the object store is read-only, which is another type to a compiled kernel.
             copied = Statistics._make(column.copy() for column in statistics)
-            self._snapshot = (context.search_id, Snapshot(key, copied))
-        return self._snapshot[1]
+            self._snapshot = Snapshot(jobs[0].snapshot.key, copied)
+        return pack([self._worker.run(self._context, self._with_snapshot(job)) for job in jobs])
+
+    def _with_snapshot(self, job: Task) -> Task:
+        if not isinstance(job, RoundJob):
+            return job
+        assert self._snapshot is not None
+        assert self._snapshot.key == job.snapshot.key
+        return replace(job, snapshot=self._snapshot)
+
+
+def pack(items: list[Any]) -> bytes:
+    """Jobs or results as bytes, which Ray passes on as they are: to take objects apart costs it more."""
+    return pickle.dumps(items, pickle.HIGHEST_PROTOCOL)
