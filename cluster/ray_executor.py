@@ -99,7 +99,11 @@ class RayExecutor:
         """See `make_executor`. Raises InvalidInput (address, workers)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
-        cpus, self._folder = _start_embedded(workers) if address is None else (_connect(address), None)
+        self._folder: str | None = None
+        if address is None:
+            cpus, self._folder = _start_embedded(workers)
+        else:
+            cpus = _connect(address)
         if workers.fixed and workers.least > cpus:
             ray.shutdown()
             accepted = (
