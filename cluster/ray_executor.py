@@ -109,7 +109,7 @@ class RayExecutor:
             accepted = (
                 f"a whole number from 1 to {cpus} (the CPUs of the cluster), or a range such as 1..{workers}"
             )
-            raise InvalidInput("workers", str(workers), accepted)
+            raise InvalidInput("workers", workers.said, accepted)
         if address is None:
             workers = exactly(max(workers.least, workers.within(cpus)))
         actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
