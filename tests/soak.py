@@ -20,6 +20,7 @@ import random
 import signal
 import statistics
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -209,9 +210,15 @@ def comes_true(condition: Callable[[], bool]) -> bool:
 
 
 def files_now() -> set[str]:
-    """What lies in the folders that Ray and Python use for a while."""
-    folders = (Path("/dev/shm"), Path("/tmp"), Path("/tmp/ray"))
-    return {str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    """What lies in the folders that Ray and Python use for a while, as far as it is of this process.
+
+    Ray names its folder after the process; ``main`` gives the others a folder of their own.
+    """
+    own = (path for path in Path("/tmp/ray").glob(f"session_*_{os.getpid()}"))
+    folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+    return {str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()} | set(
+        map(str, own)
+    )
 
 
 def remember(tally: Tally, executor: RayExecutor) -> None:
@@ -272,6 +279,13 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """All that is asked for; the exit status."""
     draw = random.Random(options.seed)
     started = time.monotonic()
     known = []
