@@ -22,6 +22,7 @@ from cluster.executors import make_executor
 from cluster.file_lock import held
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
+from cluster.resources import ONE_CPU, Resources
 from cluster.session import Observer, Session
 from cluster.workers import Workers
 from games.errors import InvalidInput
@@ -47,6 +48,8 @@ class Place:
     job_timeout_s: float | None
     metrics_port: int | None
     metrics_host: str
+    resources: Resources = ONE_CPU
+    """What each worker reserves."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,9 @@ def _open_executor(
 ) -> Executor:
     """A started executor that is closed with the stack."""
     timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    start = partial(make_executor, place.executor, place.workers, place.address, timeout_s)
+    start = partial(
+        make_executor, place.executor, place.workers, place.address, timeout_s, resources=place.resources
+    )
     executor = start_executor(start, interruption, stack, console, BEFORE_THE_SEARCH)
     _note_compilation(search, console)
     executor.open(search.context)
@@ -236,6 +241,8 @@ def _note_compilation(search: Search, console: Console) -> None:
     """Say so when the search has to wait for its kernels to be compiled."""
     engine = engine_of(search.game, search.context.features)
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
+    if engine.features.priors:
+        kernel = engine.reach_leaves
     if not hasattr(kernel, "py_func"):
         # Uncompiled.
         return
