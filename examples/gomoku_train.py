@@ -1,4 +1,4 @@
-"""Makes the weights of gomoku_net.py, from nothing but this project's own search: some three minutes on one core.
+"""Makes the weights of gomoku_net.py from nothing but this project's own search: three minutes on one core.
 
     python examples/gomoku_train.py --out examples/gomoku_net.npz
 
