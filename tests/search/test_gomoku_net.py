@@ -1,4 +1,4 @@
-"""The network in examples/: whether it has learnt what a child sees, and whether it can be made again."""
+"""The network in tests/networks: whether it has learnt what a child sees, and whether it can be made again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from search.evaluation import asked
 from search.evaluator import load_evaluator, source_of_evaluator
 from tests.search.common import position
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NET = str(EXAMPLES / "gomoku_net.py")
+NETWORKS = Path(__file__).parents[1] / "networks"
+NET = str(NETWORKS / "gomoku_net.py")
 
 
 @pytest.mark.parametrize("size", [9, 12])
@@ -32,14 +32,14 @@ def test_it_can_be_made_again(tmp_path: Path) -> None:
     out = tmp_path / "net.npz"
     options = ("--games", "1", "--simulations", "20", "--epochs", "1", "--out", str(out))
     ran = subprocess.run(
-        [sys.executable, str(EXAMPLES / "gomoku_train.py"), *options],
-        cwd=EXAMPLES.parent,
-        env={"PYTHONPATH": str(EXAMPLES.parent), "PATH": "/usr/bin:/bin", "NUMBA_DISABLE_JIT": "1"},
+        [sys.executable, str(NETWORKS / "gomoku_train.py"), *options],
+        cwd=NETWORKS.parent,
+        env={"PYTHONPATH": str(NETWORKS.parent), "PATH": "/usr/bin:/bin", "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    made, kept = np.load(out), np.load(EXAMPLES / "gomoku_net.npz")
+    made, kept = np.load(out), np.load(NETWORKS / "gomoku_net.npz")
     assert {name: made[name].shape for name in made} == {name: kept[name].shape for name in kept}

@@ -1,6 +1,6 @@
 """Makes the weights of gomoku_net.py from nothing but this project's own search: three minutes on one core.
 
-    python examples/gomoku_train.py --out examples/gomoku_net.npz
+    python tests/networks/gomoku_train.py --out tests/networks/gomoku_net.npz
 
 Games of 9x9 gomoku are played by a search that evaluates leaves by the game's pattern table. For each
 position the network learns how often the search visited each move (cross-entropy), and the mean of
