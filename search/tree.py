@@ -1,5 +1,5 @@
 """The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node
-(28 with hidden information, or with the game's evaluations).
+(28 with hidden information, with the game's evaluations, or with more visits than 32 bits count).
 
 The children of a node lie side by side in one block, in the order in which they were
 added; a child that was never visited has no node. When a block is full its children move
@@ -13,7 +13,7 @@ the sign in which its children are compared.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,8 @@ from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
-AVAILABLE_BYTES = HEURISTIC_BYTES = 4
-"""More of them with hidden information, or where nodes are evaluated."""
+AVAILABLE_BYTES = HEURISTIC_BYTES = WIDE_BYTES = 4
+"""More of them with hidden information, where nodes are evaluated, or for wide counts (of each kind)."""
 ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
@@ -54,8 +54,8 @@ class Tree(NamedTuple):
 
     total_value: npt.NDArray[np.float64]
     """[C] W: sum of the returns of all visits, the first player's viewpoint."""
-    visits: npt.NDArray[np.int32]
-    """[C] N."""
+    visits: npt.NDArray[Any]
+    """[C] N; int32, or int64 if the tree is wide."""
     unobserved: npt.NDArray[np.int32]
     """[C] O: visits in flight, or expected of other lanes; counted in exploration only."""
     children: npt.NDArray[np.int32]
@@ -68,41 +68,56 @@ class Tree(NamedTuple):
     """[len(CAPACITIES)] first free block of each size, NO_BLOCK if there is none."""
     counts: npt.NDArray[np.int64]
     """[3] USED, NODES, FULL."""
-    available: npt.NDArray[np.int32]
-    """[C] with hidden information: how often the move was legal when the parent was visited; else [1]."""
+    available: npt.NDArray[Any]
+    """[C] with hidden information, of the type of visits: how often the move was legal when the parent
+    was visited; else [1]."""
     heuristic: npt.NDArray[np.float32]
     """[C] where nodes are evaluated (search/heuristics.py): what is known of that, in the first
     player's viewpoint; else [1]."""
 
 
-def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False) -> Tree:
+def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False, wide: bool = False) -> Tree:
     """A tree with nothing but its root, and room for ``capacity`` slots.
 
     ``hidden``: whether it counts how often moves were available (see search/information_sets.py);
-    ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py).
+    ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py); ``wide``:
+    whether visits are counted in 64 bits.
 
     The arrays are not touched before they are used, so that an arena costs only what grows in it.
     """
     capacity = max(2, capacity)
     tree = Tree(
         total_value=np.empty(capacity, dtype=np.float64),
-        visits=np.empty(capacity, dtype=np.int32),
+        visits=np.empty(capacity, dtype=count_type(wide)),
         unobserved=np.empty(capacity, dtype=np.int32),
         children=np.empty(capacity, dtype=np.int32),
         move=np.empty(capacity, dtype=np.uint16),
         shape=np.empty(capacity, dtype=np.uint16),
         free=np.zeros(len(CAPACITIES), dtype=np.int32),
         counts=np.zeros(3, dtype=np.int64),
-        available=np.empty(capacity if hidden else 1, dtype=np.int32),
+        available=np.empty(capacity if hidden else 1, dtype=count_type(wide)),
         heuristic=np.zeros(capacity if evaluated else 1, dtype=np.float32),
     )
     clear(tree)
     return tree
 
 
-def bytes_per_node(hidden: bool, evaluated: bool = False) -> int:
+def count_type(wide: bool) -> type[np.signedinteger[Any]]:
+    """What visits are counted in."""
+    return np.int64 if wide else np.int32
+
+
+def is_wide(counts: npt.NDArray[Any]) -> bool:
+    """Whether these visits are counted in 64 bits."""
+    return counts.dtype == count_type(True)
+
+
+def bytes_per_node(hidden: bool, evaluated: bool = False, wide: bool = False) -> int:
     """Bytes of the arena that a slot takes."""
-    return BYTES_PER_NODE + (AVAILABLE_BYTES if hidden else 0) + (HEURISTIC_BYTES if evaluated else 0)
+    more = HEURISTIC_BYTES if evaluated else 0
+    if wide:
+        more += WIDE_BYTES * (2 if hidden else 1)
+    return BYTES_PER_NODE + more + (AVAILABLE_BYTES if hidden else 0)
 
 
 @njit
@@ -128,7 +143,8 @@ def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PE
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    return int(tree.counts[USED]) * bytes_per_node(counts_availability(tree), keeps_heuristics(tree))
+    hidden, evaluated = counts_availability(tree), keeps_heuristics(tree)
+    return int(tree.counts[USED]) * bytes_per_node(hidden, evaluated, is_wide(tree.visits))
 
 
 @njit

@@ -22,6 +22,7 @@ from search.request import MAX_SIMULATIONS, SearchRequest
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
 
+
 @dataclass(frozen=True)
 class PredictionPlan:
     """What is asked."""
