@@ -203,7 +203,8 @@ class Coordinator:
             require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root)
+        evaluated = self.search.context.features.priors
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated)
         self._pending = {
             index: _Pending(job) for index, job in strategy.jobs.items() if index not in self._early
         }
@@ -246,7 +247,7 @@ class Coordinator:
             rounds = self.search.request.rounds or MIN_ROUNDS
             per_round = seconds * self.workers / (self.search.strategy.lanes * rounds)
             job_s = max(SHORTEST_JOB_S, min(job_s, per_round, (seconds - elapsed_s) / 4))
-        return min(room, max(1, round(self._rate * job_s)))
+        return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()

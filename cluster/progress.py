@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cluster import terminal
-from cluster.figures import Figures
+from cluster.figures import Figures, comings_and_goings
 from cluster.session import Session
 from search.request import SearchRequest
 
@@ -93,6 +93,9 @@ def line(session: Session, figures: Figures) -> str:
     ]
     if counters.jobs_retried:
         parts.append(f"{terminal.count(counters.jobs_retried)} retried")
+    if figures.joined or figures.left:
+        alive = sum(worker.alive for worker in session.executor.workers)
+        parts.append(f"{alive} workers ({comings_and_goings(figures)})")
     if now.best_move is not None:
         parts.append(f"best {now.best_move} {terminal.value(now.value)}")
         parts.append(f"line {' '.join(now.pv[:6])}")

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import pickle
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -45,6 +47,7 @@ from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
+from cluster.resources import ONE_CPU, Resources
 from cluster.worker_process import WorkerProcess, pack
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
@@ -94,23 +97,38 @@ class RayExecutor:
         job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
+        resources: Resources = ONE_CPU,
     ) -> None:
-        """See `make_executor`. Raises InvalidInput (address, workers)."""
+        """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
-        cpus = _start_embedded(workers) if address is None else _connect(address)
-        if workers.fixed and workers.least > cpus:
-            ray.shutdown()
-            accepted = (
-                f"a whole number from 1 to {cpus} (the CPUs of the cluster), or a range such as 1..{workers}"
-            )
-            raise InvalidInput("workers", str(workers), accepted)
+        self._folder: str | None = None
         if address is None:
-            workers = exactly(max(workers.least, workers.within(cpus)))
-        actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+            self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
+        else:
+            _connect(address)
+        try:
+            room = resources.workers_in(_machines())
+            if workers.fixed and workers.least > room:
+                accepted = (
+                    f"a whole number from 1 to {room} (what the cluster has room for), or a range such as "
+                    f"1..{workers}"
+                )
+                raise InvalidInput("workers", str(workers), accepted)
+        except InvalidInput:
+            ray.shutdown()
+            raise
+        if address is None:
+            workers = exactly(max(workers.least, workers.within(room)))
+        actor = ray.remote(**resources.actor_options(), max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
-        self._crew = Slots(workers, cpus, job_timeout_s, self._start, self._kill, _crowded)
-        self._elasticity = Elasticity(workers, self._crew, _count_cpus, _ask_autoscaler) if address else None
+        self._crew = Slots(
+            workers, room, job_timeout_s, self._start, self._kill, partial(_crowded, resources)
+        )
+        self._elasticity: Elasticity | None = None
+        if address is not None:
+            look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
+            self._elasticity = Elasticity(workers, self._crew, look, ask)
         self._homes = LaneHomes()
         self._queue = JobQueue(self._homes)
         self._moving: dict[Any, tuple[int, Process]] = {}
@@ -212,6 +230,8 @@ class RayExecutor:
         self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> Process:
         actor = self._make_actor()
@@ -361,26 +381,38 @@ def _stripped(job: Task) -> Task:
     return job
 
 
-def _count_cpus() -> int:
-    return int(ray.cluster_resources().get("CPU", 0))
+def _machines() -> list[dict[str, float]]:
+    """What each machine of the cluster has, by Ray's names."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def _crowded() -> bool:
-    return bool(ray.available_resources().get("CPU", 0.0) < 1)
+def _room(resources: Resources) -> int:
+    """How many workers the cluster has room for."""
+    return resources.room_in(_machines())
 
 
-def _ask_autoscaler(cpus: int) -> None:
-    """Have it bring the cluster to so many CPUs (0: to none). Nobody listens where there is none."""
-    request_resources(bundles=[{"CPU": 1}] * cpus)
+def _crowded(resources: Resources) -> bool:
+    """Whether others have what one more worker would need."""
+    return resources.room_in([ray.available_resources()]) == 0
 
 
-def _start_embedded(workers: Workers) -> int:
-    """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
+def _ask_autoscaler(resources: Resources, workers: int) -> None:
+    """Have it bring the cluster to room for so many (0: for none). Nobody listens where there is none."""
+    # A head that does not answer just now is no reason to end a search.
+    with contextlib.suppress(ray.exceptions.RayError):
+        request_resources(bundles=[resources.bundle()] * workers)
+
+
+def _start_embedded(cpus: int) -> str:
+    """Start a Ray of our own here, silent, with ``cpus`` at least; the folder that it leaves behind.
+
+    See `make_executor` for loopback.
+    """
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    cpus = max(workers.least, len(os.sched_getaffinity(0)))
-    ray.init(
+    cpus = max(cpus, len(os.sched_getaffinity(0)))
+    started = ray.init(
         address="local",
         num_cpus=cpus,
         include_dashboard=False,
@@ -388,11 +420,11 @@ def _start_embedded(workers: Workers) -> int:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
-    return cpus
+    return started.address_info["session_dir"]  # type: ignore[no-any-return]
 
 
-def _connect(address: str) -> int:
-    """Join the Ray cluster at an address; returns its CPUs. Raises InvalidInput (address)."""
+def _connect(address: str) -> None:
+    """Join the Ray cluster at an address. Raises InvalidInput (address)."""
     token_file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")).expanduser()
     if "RAY_AUTH_TOKEN" not in os.environ and not token_file.exists():
         # In token mode Ray refuses to start without any; a cluster that asks for none takes this one.
@@ -404,4 +436,3 @@ def _connect(address: str) -> int:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         accepted = f"the address of a running Ray cluster, such as 10.0.0.1:6379 or auto ({reason})"
         raise InvalidInput("address", address, accepted) from None
-    return _count_cpus()

@@ -28,8 +28,11 @@ class Features(NamedTuple):
     wide: bool = False
     """Visits are counted in 64 bits: nodes take 4 bytes more."""
 
+    priors: bool = False
+    """An evaluator's policies steer selection: PUCT (search/puct.py)."""
+
 
 PLAIN = Features()
 
-WIDENED = PAIRED = EVALUATED = DECISIVE = False
+WIDENED = PAIRED = EVALUATED = DECISIVE = PRIORS = False
 """Features.widened and the like as the kernels see them; `search.engine` binds them."""

@@ -27,6 +27,8 @@ SLOW_SIMULATIONS_PER_S = 2_000.0
 PLAYOUTS_PER_LEAF = 32
 """The default of fast games: a leaf costs the coordinator its selection and the wire its state,
 about as much as several playouts."""
+BATCH = 64
+"""The most leaves that a job has by default where they are evaluated by a network."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +38,27 @@ class Plan:
     simulations: int
     lanes: int
     rounds: int
+    root_first: bool = False
+    """Whether job 0 is one simulation, of the root alone."""
 
     @property
     def jobs(self) -> int:
-        return self.lanes * self.rounds
+        return self.lanes * self.rounds + self.root_first
 
     def size(self, index: int) -> int:
         """Simulations of the job with that index; all sizes add up to the budget."""
-        return self.simulations * (index + 1) // self.jobs - self.simulations * index // self.jobs
+        if self.root_first and index == 0:
+            return 1
+        place, jobs = index - self.root_first, self.lanes * self.rounds
+        simulations = self.simulations - self.root_first
+        return simulations * (place + 1) // jobs - simulations * place // jobs
 
 
 def make_plan(request: SearchRequest, game: Game) -> Plan:
     """The plan of a search with a budget in simulations."""
     assert request.simulations is not None
+    if request.evaluator is not None:
+        return _plan_of_batches(request, request.simulations - 1)
     lanes = min(request.lanes, request.simulations)
     per_lane = request.simulations / lanes
     longest = max(1.0, game.nominal_simulations_per_s * job_seconds(lanes))
@@ -70,8 +80,20 @@ def job_seconds(lanes: int) -> float:
     return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
 
 
+def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:
+    """The same where leaves are evaluated by a network, for what is left after the root."""
+    lanes = min(request.lanes, simulations)
+    per_lane = simulations / lanes
+    rounds = math.ceil(per_lane / (request.batch or BATCH))
+    if request.batch is None:
+        rounds = max(MIN_ROUNDS, rounds)
+    return Plan(simulations + 1, lanes, min(rounds, simulations // lanes), root_first=True)
+
+
 def playouts_per_leaf(request: SearchRequest, game: Game) -> int:
     """Playouts from each leaf: as asked, or by the game's nominal cost."""
     if request.playouts_per_leaf is not None:
         return request.playouts_per_leaf
+    if request.evaluator is not None:
+        return 1
     return 1 if game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S else PLAYOUTS_PER_LEAF

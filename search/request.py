@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from games.errors import InvalidInput
+from search.evaluator import evaluator_spec
 from search.features import Features
 from search.playouts import MINIMAX, POLICIES
 
@@ -19,6 +20,8 @@ EXPLORATION = 0.35
 """The default of C, from matches at gomoku..."""
 ISMCTS_EXPLORATION = 0.7
 """...and with information sets (Cowling, Powley and Whitehouse 2012)."""
+PUCT_EXPLORATION = 1.25
+"""...and with an evaluator: c_init of Silver et al. 2018."""
 
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
@@ -29,6 +32,15 @@ MAX_SIMULATIONS = 1_000_000_000_000
 """...and so many in 64."""
 WIDE_LANE_SECONDS = 4_000.0
 """From so many seconds times lanes on, a budget in seconds is one for many workers: it counts in 64 bits."""
+_NOT_WITH_EVALUATOR = {
+    "exploration_scale": None,
+    "decisive": False,
+    "widening": None,
+    "playout_plies": None,
+    "playout_policy": "random",
+    "playouts_per_leaf": None,
+}
+"""Fields that say what an evaluator says instead, or that playouts and priorities have a use for."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,8 @@ class SearchRequest:
     seed: int = 0
 
     exploration: float | None = None
-    """C in Q + C sqrt(ln N / n), rewards in [0, 1]; None: EXPLORATION or ISMCTS_EXPLORATION."""
+    """C in Q + C sqrt(ln N / n), rewards in [0, 1], and in PUCT; None: EXPLORATION, ISMCTS_EXPLORATION
+    or PUCT_EXPLORATION."""
     hidden_information: str = "ismcts"
     """Games with hidden information: ``ismcts`` grows one tree over information sets, with a new
     determinization for each simulation; ``determinized`` gives each lane one determinization and
@@ -100,6 +113,17 @@ class SearchRequest:
     staleness: int = 0
     """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
 
+    evaluator: str | None = None
+    """leaf: a file whose evaluator says what leaves are worth and which moves look good (evaluator.py), such
+    as ``./net.py`` or ``./net.py:key=value``; None: playouts. Selection is PUCT (puct.py)."""
+    exploration_base: float = 19_652.0
+    """With an evaluator: c_base, the visits at which C has grown by ln 2."""
+    urgency_reduction: float = 0.2
+    """With an evaluator: how much less than its parent a move without visits is worth, times the root of the
+    priors of those that have some. A ``first_play_urgency`` that is not inf is taken instead."""
+    policy_temperature: float = 1.0
+    """With an evaluator: priors are its policy to the power of one over this; more makes them more alike."""
+
     in_flight: str = "unobserved"
     """leaf: what a visit in flight counts as."""
     batch: int | None = None
@@ -136,6 +160,11 @@ class SearchRequest:
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
         _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
+        _number("exploration_base", self.exploration_base, 1.0, 1e9)
+        _number("urgency_reduction", self.urgency_reduction, 0.0, 2.0)
+        _number("policy_temperature", self.policy_temperature, 0.01, 100.0)
+        if self.evaluator is not None:
+            self._fits_evaluator()
         if self.final_move == "vote" and self.strategy != "root":
             raise InvalidInput(
                 "strategy", self.strategy, "root with final_move=vote: only its lanes disagree"
@@ -148,6 +177,16 @@ class SearchRequest:
                 f"simulations={self.simulations}, seconds={self.seconds}",
                 "either simulations or seconds, not both",
             )
+
+    def _fits_evaluator(self) -> None:
+        evaluator_spec(self.evaluator or "")
+        if self.strategy != "leaf":
+            raise InvalidInput("strategy", self.strategy, "leaf with an evaluator")
+        if self.simulations == 1:
+            raise InvalidInput("simulations", 1, "at least 2 with an evaluator: the first is the root's")
+        for field, otherwise in _NOT_WITH_EVALUATOR.items():
+            if (value := getattr(self, field)) != otherwise:
+                raise InvalidInput(field, value, f"{otherwise} with an evaluator, which takes its place")
 
     @property
     def anticipated(self) -> int:
@@ -193,6 +232,7 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
         decisive=request.decisive,
         wide=request.wide,
+        priors=request.evaluator is not None,
     )
 
 

@@ -7,10 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 import games
 from games.rng import new_stream
 from search.engine import Engine, engine_of
+from search.evaluation import evaluate_job
+from search.evaluator import load_evaluator
 from search.job import (
     GROW_STREAM,
     PLAYOUT_STREAM,
@@ -60,7 +63,13 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        warm_up_worker(engine_of(games.load(context.game, context.game_source), context.features), context)
+        game = games.load(context.game, context.game_source)
+        engine = engine_of(game, context.features)
+        if context.request.evaluator is None:
+            warm_up_worker(engine, context)
+        else:
+            # Whatever is wrong with an evaluator should show before the search begins.
+            _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
@@ -77,6 +86,8 @@ class Worker:
                 return self._grow(self._engine, context, job, started)
             if isinstance(job, RoundJob):
                 return self._round(self._engine, context, job, started)
+            if context.request.evaluator is not None:
+                return _evaluate(self._engine, context, job, started)
             return _play_leaves(self._engine, context, job, self._work, started)
 
     def hand_over(self, context: Context, lane: int) -> LaneTree | None:
@@ -155,12 +166,36 @@ def _play_leaves(
     knobs = knobs_of(context)
     root_state = context.root_state.copy()
     engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
+    return _of_leaves(job, sums, int(work.tally[PLAYOUTS]), started)
+
+
+ROOT_ALONE = LeafJob(
+    index=0,
+    moves=np.zeros((1, 0), dtype=np.uint16),
+    depths=np.zeros(1, dtype=np.int32),
+    visits=np.ones(1, dtype=np.int32),
+    draws=np.zeros((0, 2), dtype=np.uint64),
+)
+"""One visit of the position that is searched."""
+
+
+def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
+    spec, source = context.request.evaluator, context.evaluator_source
+    assert spec is not None
+    assert source is not None
+    evaluator = load_evaluator(spec, source, engine.game)
+    temperature = context.request.policy_temperature
+    sums, policies, evaluated = evaluate_job(engine, evaluator, temperature, context.root_state, job)
+    return replace(_of_leaves(job, sums, evaluated, started), policies=policies)
+
+
+def _of_leaves(job: LeafJob, sums: npt.NDArray[np.float64], playouts: int, started: float) -> JobResult:
     return JobResult(
         index=job.index,
         simulations=job.simulations,
         added=None,
         sums=sums,
-        playouts=int(work.tally[PLAYOUTS]),
+        playouts=playouts,
         tree_nodes=0,
         tree_bytes=0,
         tree_full=False,

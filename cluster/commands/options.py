@@ -58,6 +58,26 @@ AddressOption = Annotated[
         rich_help_panel=PLACE,
     ),
 ]
+GpusPerWorkerOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="GPUs that each worker reserves (0); 0.5 lets two share one.",
+        rich_help_panel=PLACE,
+    ),
+]
+CpusPerWorkerOption = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="CPUs that each worker reserves (1).", rich_help_panel=PLACE),
+]
+WorkerResourcesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=N,NAME=N",
+        help="What else of Ray's custom resources each worker reserves.",
+        rich_help_panel=PLACE,
+    ),
+]
 GameTimeoutOption = Annotated[
     float | None,
     typer.Option(

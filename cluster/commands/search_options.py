@@ -13,8 +13,10 @@ from cluster.commands.options import (
     ALGORITHM,
     BUDGET,
     AddressOption,
+    CpusPerWorkerOption,
     ExecutorOption,
     GameArgument,
+    GpusPerWorkerOption,
     JobTimeoutOption,
     JsonOption,
     MetricsHostOption,
@@ -23,12 +25,14 @@ from cluster.commands.options import (
     NoColorOption,
     PositionOption,
     ProgressOption,
+    WorkerResourcesOption,
     WorkersOption,
     colour_wanted,
 )
 
 if TYPE_CHECKING:
     from cluster.launch import Output, Place
+    from cluster.resources import Resources
     from search.request import SearchRequest
 
 
@@ -104,7 +108,8 @@ def read_options(
         float | None,
         typer.Option(
             metavar="C",
-            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7).",
+            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7; "
+            "with an evaluator 1.25).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
@@ -259,9 +264,43 @@ def read_options(
             metavar="N", help="leaf: playouts from each (by the game's cost).", rich_help_panel=ALGORITHM
         ),
     ] = None,
+    evaluator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="leaf: a network's value and policy instead of playouts, PUCT in the tree; "
+            "FILE.py:key=value for its options.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    exploration_base: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="evaluator: the visits at which C has grown by ln 2 (19652).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    urgency_reduction: Annotated[
+        float | None,
+        typer.Option(
+            metavar="Q",
+            help="evaluator: how much less than its parent an untried move is worth (0.2).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    policy_temperature: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T", help="evaluator: more makes priors more alike (1).", rich_help_panel=ALGORITHM
+        ),
+    ] = None,
     workers: WorkersOption = "auto",
     executor: ExecutorOption = "ray",
     address: AddressOption = None,
+    gpus_per_worker: GpusPerWorkerOption = None,
+    cpus_per_worker: CpusPerWorkerOption = None,
+    worker_resources: WorkerResourcesOption = None,
     job_timeout: JobTimeoutOption = None,
     metrics_port: MetricsPortOption = None,
     metrics_host: MetricsHostOption = "127.0.0.1",
@@ -289,6 +328,9 @@ def read_options(
         "implicit_minimax": implicit_minimax,
         "bias": bias,
         "paired": paired,
+        "exploration_base": exploration_base,
+        "urgency_reduction": urgency_reduction,
+        "policy_temperature": policy_temperature,
     }
     request = SearchRequest(
         game=game,
@@ -314,7 +356,18 @@ def read_options(
         in_flight=in_flight,
         batch=batch,
         playouts_per_leaf=playouts_per_leaf,
+        evaluator=evaluator,
         **{name: value for name, value in asked.items() if value is not None},
     )
-    place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
+    resources = parse_resources(gpus_per_worker, cpus_per_worker, worker_resources)
+    place = Place(
+        executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host, resources
+    )
     return Asked(request, place, Output(json_output, progress, colour_wanted(no_color)))
+
+
+def parse_resources(gpus: float | None, cpus: float | None, others: str | None) -> Resources:
+    """What each worker reserves. Raises InvalidInput (gpus_per_worker, cpus_per_worker, worker_resources)."""
+    from cluster.resources import Resources
+
+    return Resources.of(gpus, cpus, others)

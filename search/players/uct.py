@@ -47,6 +47,9 @@ class Uct(Player):
             chosen = options.choice(key, "", ("", *accepted)) if key in spec.options else ""
             if chosen:
                 asked[field] = chosen
+        if evaluator := options.text("evaluator", ""):
+            asked["evaluator"] = evaluator
+            asked.setdefault("strategy", "leaf")
         for switch in ("solver", "decisive"):
             otherwise = "yes" if asked.get(switch) else "no"
             asked[switch] = options.choice(switch, otherwise, ("no", "yes")) == "yes"
@@ -107,6 +110,9 @@ _NUMBERS: dict[str, type] = {
     "bias": float,
     "playout_plies": int,
     "memory_mb": int,
+    "exploration_base": float,
+    "urgency_reduction": float,
+    "policy_temperature": float,
 }
 _CHOICES = {
     "strategy": STRATEGIES,

@@ -73,6 +73,16 @@ class Strategy(ABC):
     def ready(self) -> bool:
         """Whether the next job can be made before another result is absorbed."""
 
+    @property
+    def most(self) -> int:
+        """The most simulations that the next job may have, where no plan says how many it has."""
+        return MAX_SIMULATIONS
+
+    @property
+    def least_jobs(self) -> int:
+        """How many results it takes before the tree can say anything of the root's moves."""
+        return 1
+
     def next_job(self, simulations: int) -> Job:
         """The next job, of that many simulations; only when `ready`."""
         job = self.jobs[self.issued] = self._make_job(simulations)
