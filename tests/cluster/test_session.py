@@ -93,8 +93,8 @@ def nothing_but_visits(job: Job, simulations_per_s: float = 1e5) -> JobResult:
 
 
 def test_a_search_with_time_left_ends_before_its_counts_run_over() -> None:
-    """Visits are int32: 3 cores fill them in a few minutes of tic-tac-toe."""
-    coordinator = coordinator_of(replace(TIMED, seconds=1000.0))
+    """Visits have 32 bits: 3 cores fill them in a few minutes of tic-tac-toe."""
+    coordinator = coordinator_of(replace(TIMED, seconds=900.0, lanes=4))
     jobs = coordinator.start()
     while jobs and coordinator.counters.simulations <= NARROW_SIMULATIONS:
         jobs += coordinator.job_done(nothing_but_visits(jobs.pop(0), 1e9))
