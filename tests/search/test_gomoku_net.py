@@ -1,4 +1,4 @@
-"""The network in tests/networks: whether it has learnt what a child sees, and whether it can be made again."""
+"""The network in tests/networks: it has learnt what a child sees, and can be made again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from search.evaluation import asked
 from search.evaluator import load_evaluator, source_of_evaluator
 from tests.search.common import position
 
-NETWORKS = Path(__file__).parents[1] / "networks"
+ROOT = Path(__file__).parents[2]
+NETWORKS = ROOT / "tests" / "networks"
 NET = str(NETWORKS / "gomoku_net.py")
 
 
@@ -33,8 +34,8 @@ def test_it_can_be_made_again(tmp_path: Path) -> None:
     options = ("--games", "1", "--simulations", "20", "--epochs", "1", "--out", str(out))
     ran = subprocess.run(
         [sys.executable, str(NETWORKS / "gomoku_train.py"), *options],
-        cwd=NETWORKS.parent,
-        env={"PYTHONPATH": str(NETWORKS.parent), "PATH": "/usr/bin:/bin", "NUMBA_DISABLE_JIT": "1"},
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
         timeout=120,
