@@ -334,10 +334,11 @@ def served() -> dict[str, list[str]]:
         "banyan.service": shlex.split(exec_start),
         "raycluster.yaml": head["args"],
     }
-    large = yaml.safe_load((DEPLOY / "kubernetes" / "overlays" / "large" / "raycluster.yaml").read_text())
-    more = [each["value"] for each in large if each["path"].endswith("/args/-")]
-    assert more
-    return found | {"large": head["args"] + more}
+    for overlay in ("small", "large"):
+        patch = yaml.safe_load((DEPLOY / "kubernetes" / "overlays" / overlay / "raycluster.yaml").read_text())
+        found[overlay] = head["args"] + [each["value"] for each in patch if each["path"].endswith("/args/-")]
+        assert len(found[overlay]) > len(head["args"])
+    return found
 
 
 @pytest.mark.parametrize("name", served())
