@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.inline_executor import InlineExecutor
+from cluster.job_queue import Queue
 from games.errors import InvalidInput
 from search.worker import Worker
 
@@ -21,11 +22,12 @@ def make_executor(
     *,
     make_worker: Callable[[], TaskWorker] = Worker,
     in_flight: int = 2,
+    queue: Queue | None = None,
 ) -> Executor:
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
-    that none waits for a busy worker while another has nothing to do.
+    that none waits for a busy worker while another has nothing to do. ``queue`` decides which job is next.
     Raises InvalidInput (executor, workers, address, job_timeout).
     """
     if name not in NAMES:
@@ -39,7 +41,7 @@ def make_executor(
             raise InvalidInput("workers", workers, "1: the inline executor is one process")
         if address is not None:
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
-        return InlineExecutor(make_worker)
+        return InlineExecutor(make_worker, queue)
     if address is None:
         # Undocumented, read when Ray is imported, and the only way to keep every socket of a local
         # Ray on loopback (tests/cluster/test_ray_executor.py watches it).
@@ -47,4 +49,4 @@ def make_executor(
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 
-    return RayExecutor(workers, address, job_timeout_s, make_worker, in_flight)
+    return RayExecutor(workers, address, job_timeout_s, make_worker, in_flight, queue)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Protocol
 
 from cluster.executor import Task
-from search.job import GrowJob, RoundJob
+from cluster.shared_parts import job_in, part_key
+from search.job import GrowJob
 
 BUNDLE_S = 0.1
 """A bundle's aim in seconds: 4 ms a call are 4 % of it, and a budget in seconds is overrun by less."""
 IN_FLIGHT = 2
 """Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
+
+
+class Queue(Protocol):
+    """What executors ask of a queue; see `JobQueue`."""
+
+    def add(self, jobs: Iterable[Task]) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def share(self, bundles: int) -> int: ...
+
+    def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]: ...
 
 
 class JobQueue:
@@ -39,24 +53,21 @@ class JobQueue:
         """The next bundle for a worker slot; empty if nothing is for it.
 
         It has ``share`` jobs at most, and once it has ``simulations`` no more. Jobs of one
-        bundle start from one snapshot. A lane's pieces always go to the slot that has its tree.
+        bundle share the same (shared_parts.py). A lane's pieces always go to the slot that has its tree.
         """
         jobs: list[Task] = []
         work = 0
         passed: list[Task] = []
         while self._waiting and len(jobs) < share and (not jobs or work < simulations):
             job = self._waiting.popleft()
-            if isinstance(job, GrowJob) and job.lane % num_slots != slot:
+            inside = job_in(job)
+            if isinstance(inside, GrowJob) and inside.lane % num_slots != slot:
                 passed.append(job)
                 continue
-            if jobs and _snapshot_key(job) != _snapshot_key(jobs[0]):
+            if jobs and part_key(job) != part_key(jobs[0]):
                 passed.append(job)
                 break
             jobs.append(job)
             work += job.simulations
         self._waiting.extendleft(reversed(passed))
         return jobs
-
-
-def _snapshot_key(job: Task) -> int | None:
-    return job.snapshot.key if isinstance(job, RoundJob) else None

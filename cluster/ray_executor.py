@@ -1,7 +1,7 @@
 """The executor over Ray: the only file that knows Ray.
 
 What is sent: a bundle of jobs a call, because a call costs the same whatever it carries
-(4 ms of CPU, driver and worker together); the snapshot that jobs start from goes into the
+(4 ms of CPU, driver and worker together); what jobs share (shared_parts.py) goes into the
 object store once and is passed by reference. What comes back: one result for each job.
 Two bundles are in flight for each worker, so that it never waits for the driver.
 
@@ -22,8 +22,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,14 +36,13 @@ from cluster.executor import (
     TaskWorker,
     WorkerStatus,
 )
-from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue
 from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import Bundle, Process, Slot, Slots
+from cluster.shared_parts import KEPT, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess
 from games.errors import InvalidInput
-from search.job import RoundJob, Snapshot
-from search.statistics import lone_root
 from search.worker import Worker
 
 # Ray reads these when it is imported. A user's own settings win.
@@ -86,6 +84,7 @@ class RayExecutor:
         job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
+        queue: Queue | None = None,
     ) -> None:
         """See `make_executor`. Raises InvalidInput (address, workers)."""
         self._job_timeout_s = job_timeout_s
@@ -99,8 +98,9 @@ class RayExecutor:
         actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
         self._crew = Slots(workers or cpus, job_timeout_s, self._start, self._kill)
-        self._queue = JobQueue()
-        self._published: dict[int, Any] = {}
+        self._queue: Queue = queue or JobQueue()
+        self._published: dict[Hashable, Any] = {}
+        """By key, the one that was used last at the end."""
         self._context_ref: Any = None
         self.calls = 0
         """Bundles sent since the beginning."""
@@ -209,20 +209,24 @@ class RayExecutor:
                     self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
-        snapshot_ref = None
-        first = jobs[0]
-        if isinstance(first, RoundJob):
-            key = first.snapshot.key
-            if key not in self._published:
-                # Older snapshots are needed only by jobs that were lost; they are put again then.
-                self._published = {k: v for k, v in self._published.items() if k > key - 8}
-                self._published[key] = ray.put(first.snapshot.statistics)
-            snapshot_ref = self._published[key]
-        ref = process.actor.run.remote(self._context_ref, snapshot_ref, [_stripped(job) for job in jobs])
+        part_ref = self._publish(jobs[0])
+        ref = process.actor.run.remote(self._context_ref, part_ref, [without_part(job) for job in jobs])
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
+
+    def _publish(self, first: Task) -> Any:
+        """What the jobs of a bundle share, in the object store; None if it is nothing."""
+        key = part_key(first)
+        if key is None:
+            return None
+        # Older parts are needed only by jobs that were lost; they are put again then.
+        part_ref = self._published.pop(key, None) or ray.put(part_of(first))
+        self._published[key] = part_ref
+        if len(self._published) > KEPT:
+            del self._published[next(iter(self._published))]
+        return part_ref
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
@@ -289,13 +293,6 @@ class RayExecutor:
                 strategy = NodeAffinitySchedulingStrategy(process.node_id, soft=False)
                 end = ray.remote(kill).options(num_cpus=0, scheduling_strategy=strategy, max_retries=0)
                 end.remote({process.pid})
-
-
-def _stripped(job: Task) -> Task:
-    """The job without its snapshot, which travels through the object store."""
-    if isinstance(job, RoundJob):
-        return replace(job, snapshot=Snapshot(job.snapshot.key, lone_root()))
-    return job
 
 
 def _start_embedded(workers: int | None) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.executor import Event, JobLost, Outcome, Task, WorkerStatus
+from cluster.shared_parts import job_in
 from search.job import GrowJob
 
 MAX_RESTARTS_IN_A_ROW = 5
@@ -90,7 +91,7 @@ class Slots:
         head = next(iter(process.bundles.values()), None)
         if head is not None and head.deadline_s is None:
             # A lane whose tree was lost is grown again from its first piece.
-            pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in head.jobs)
+            pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in map(job_in, head.jobs))
             head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
 
     def done(self, slot: Slot, results: list[Outcome]) -> None:
