@@ -23,6 +23,7 @@ from cluster.commands import (
     predict,
     resume,
     search,
+    serve,
     solve,
     speedup,
     strength,
@@ -65,6 +66,7 @@ _GROUPS = (
     benchmark,
     experiment,
     check,
+    serve,
 )
 for _group in _GROUPS:
     _group.register(app)

@@ -61,6 +61,15 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
     return state
 
 
+def check_request(request: SearchRequest, *, files: bool = True) -> Game:
+    """The request's game; raises InvalidInput as `open_search` does, and compiles no kernels of a search."""
+    game = games.load(request.game, files=files)
+    root_state = unfinished_position(request, game)
+    game.observation(root_state, int(game.calls.current_player(root_state)))
+    _measure(request, game)
+    return game
+
+
 def open_search(request: SearchRequest, *, files: bool = True, source: str | None = None) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
@@ -88,12 +97,8 @@ def open_view(
 
     ``num_legal`` is how many legal moves there are. Raises InvalidInput as `open_search` does.
     """
-    hidden = _treatment(request, game)
-    plan = None if request.simulations is None else make_plan(request, game)
-    engine = engine_of(game, features_of(request, hidden))
+    hidden, plan, engine, lanes = _measure(request, game)
     memory_bytes = request.memory_mb * 2**20
-    lanes = plan.lanes if plan else request.lanes
-    _check_memory(request, game, lanes, engine.bytes_per_node)
     total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
     context = Context(
         search_id=uuid.uuid4().hex,
@@ -122,6 +127,16 @@ def open_view(
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
     return context, plan, strategy
+
+
+def _measure(request: SearchRequest, game: Game) -> tuple[str, Plan | None, Engine, int]:
+    """How hidden information is treated, the plan, the kernels, and lanes; refuses what cannot be."""
+    hidden = _treatment(request, game)
+    plan = None if request.simulations is None else make_plan(request, game)
+    engine = engine_of(game, features_of(request, hidden))
+    lanes = plan.lanes if plan else request.lanes
+    _check_memory(request, game, lanes, engine.bytes_per_node)
+    return hidden, plan, engine, lanes
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
