@@ -69,6 +69,10 @@ class Metrics:
         """Show this session from now on. What ended sessions counted stays in the totals."""
         self._collector.watch(session)
 
+    def watch_executor(self, executor: Executor) -> None:
+        """Show its workers, also while no session runs on it."""
+        self._collector.watch_executor(executor)
+
     def settle(self) -> None:
         """Keep of the sessions that have ended but their totals, and let go of their trees."""
         self._collector.settle()
@@ -170,13 +174,20 @@ class _SessionCollector(Collector):
                 return
             self._let_go()
             self._sessions.append(session)
-            if not any(known is session.executor for known in self._executors):
-                self._executors.append(session.executor)
+            self._note(session.executor)
             self._keep(self._sample(self._totals()))
+
+    def watch_executor(self, executor: Executor) -> None:
+        with self._lock:
+            self._note(executor)
 
     def settle(self) -> None:
         with self._lock:
             self._let_go()
+
+    def _note(self, executor: Executor) -> None:
+        if not any(known is executor for known in self._executors):
+            self._executors.append(executor)
 
     def _let_go(self) -> None:
         for known in self._sessions:
@@ -187,6 +198,10 @@ class _SessionCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         with self._lock:
             sessions = list(self._sessions)
+            for session in sessions:
+                # A session goes on with another when the one that it had has failed.
+                self._note(session.executor)
+            latest = self._executors[-1:]
             totals = self._totals()
             sample = self._sample(totals)
             before = self._sample_before(sample)
@@ -196,7 +211,7 @@ class _SessionCollector(Collector):
         yield from _job_metrics(sessions, totals)
         yield from _tree_metrics(sessions, totals)
         yield from _rates(sample, before)
-        yield from _worker_metrics(sessions, sample, before, restarts)
+        yield from _worker_metrics([*(each.executor for each in sessions), *latest], sample, before, restarts)
         yield _build_info()
         for source in self._sources:
             yield from map(_metric_of, source())
@@ -281,13 +296,13 @@ def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
 
 
 def _worker_metrics(
-    sessions: list[Session], sample: _Sample, before: _Sample, restarts: dict[int, float]
+    executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
 ) -> Iterator[Metric]:
     alive = GaugeMetricFamily("banyan_alive_workers", "1 while the slot has a worker.", labels=["slot"])
     ratio = GaugeMetricFamily("banyan_worker_busy_ratio", "Share of time in jobs, lately.", labels=["slot"])
     busy = CounterMetricFamily("banyan_worker_busy_seconds", "Time in jobs.", labels=["slot"])
     restarted = CounterMetricFamily("banyan_worker_restarts", "Workers replaced.", labels=["slot"])
-    for slot, is_alive in _by_slot((session.executor for session in sessions), lambda w: w.alive).items():
+    for slot, is_alive in _by_slot(executors, lambda w: w.alive).items():
         alive.add_metric([str(slot)], float(is_alive > 0))
     for slot, busy_s in sample.busy_s.items():
         busy.add_metric([str(slot)], busy_s)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from cluster.service.answer_models import SearchPage, SearchView, State
-from cluster.service.feed import FINAL, STATE, FeedEvent
+from cluster.service.feed import FINAL, FeedEvent
 from cluster.service.openapi import EVENTS, problems
 from cluster.service.problems import Problem
 from cluster.service.request_models import SearchBody
@@ -23,7 +23,6 @@ PAGE = 200
 """Searches on a page at most."""
 PING_S = 15
 """An event stream on which nothing happens says so this often, for proxies that would close it."""
-LOOK_AGAIN_S = 5.0
 
 SearchId = Annotated[str, Path(description="As an answer gave it.", max_length=64)]
 Key = Annotated[
@@ -32,7 +31,7 @@ Key = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        pattern=r"^[!-~]+\Z",
+        pattern=r"^[!-~]+$",
         description="A repeated request with the same key and body gives the search that is there already.",
     ),
 ]
@@ -64,7 +63,7 @@ def search_routes(searches: Searches) -> APIRouter:
     def page(
         state: Annotated[State | None, Query(description="Only those in this state.")] = None,
         after: Annotated[
-            str | None, Query(description="`next` of the page before.", pattern=r"^[1-9][0-9]{0,15}\Z")
+            str | None, Query(description="`next` of the page before.", pattern=r"^[1-9][0-9]{0,15}$")
         ] = None,
         limit: Annotated[int, Query(ge=1, le=PAGE)] = 50,
     ) -> dict[str, Any]:
@@ -156,29 +155,27 @@ async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterato
                     data = final_data(record.id, record.state, record.result, record.error)
                     yield _event(FeedEvent(record.final_event, FINAL, data))
                 return
-            if seen == 0:
-                yield ServerSentEvent(
-                    json.dumps({"partial": True, "id": live.id, "state": live.state}), event=STATE
-                )
             follower = live.feed.follow()
             try:
                 while True:
                     follower.more.clear()
                     found, closed = live.feed.after(seen)
-                    for event in found:
+                    for event in found if seen else _latest(found):
                         seen = event.id
                         yield _event(event)
                     if closed:
                         return
-                    with_timeout = asyncio.wait_for(follower.more.wait(), LOOK_AGAIN_S)
-                    try:
-                        await with_timeout
-                    except TimeoutError:
-                        continue
+                    await follower.more.wait()
             finally:
                 live.feed.leave(follower)
     finally:
         searches.figures.streams -= 1
+
+
+def _latest(events: list[FeedEvent]) -> list[FeedEvent]:
+    """For a new follower: of each kind the last, for it says all that those before it say."""
+    last = {event.name: event.id for event in events}
+    return [event for event in events if event.id == last[event.name]]
 
 
 def _event(event: FeedEvent) -> ServerSentEvent:

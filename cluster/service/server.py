@@ -59,6 +59,7 @@ def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor]) ->
         stack.callback(pool.close)
         searches = Searches(store, pool, settings.limits, settings.checkpoint_every_s)
         metrics = Metrics(sources=(partial(families, searches),))
+        metrics.watch_executor(pool.executor)
         searches.metrics = metrics
         app = create_app(searches, metrics, settings.tokens, settings.origins)
         pool.start()
