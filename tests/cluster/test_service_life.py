@@ -20,6 +20,7 @@ BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 60_000, "lanes": 3, "seed": 3},
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 3_000, "lanes": 3, "seed": 4},
 ]
+FREE = "a folder that no other server uses"
 OPTIONS = ("--max-running", "3", "--checkpoint-every", "0.2")
 
 
@@ -81,10 +82,7 @@ def test_a_folder_has_one_server(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         status, lines = refused("--data", str(tmp_path), "--port", "0", "--executor", "inline")
         assert status == 2
-        assert lines == [
-            f"banyan: error: --data: '{tmp_path}' is not accepted; "
-            "expected a folder that no other server uses"
-        ]
+        assert lines == [f"banyan: error: --data: {str(tmp_path)!r} is not accepted; expected {FREE}"]
         assert httpx.get(f"{server.url}/readyz").status_code == 200
         # The port is taken as well.
         other = ("--data", str(tmp_path / "other"), "--port", str(server.port), "--executor", "inline")
