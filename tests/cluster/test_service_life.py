@@ -78,6 +78,21 @@ def test_a_server_that_is_told_to_end_keeps_what_runs(tmp_path: Path) -> None:
     assert ended[0]["result"]["resumed"] == 1
 
 
+def test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on(tmp_path: Path) -> None:
+    with Server(tmp_path, "--max-running", "1") as server:
+        client = server.client()
+        ids = [client.submit(BODIES[0] | {"simulations": 10**9})["id"] for _ in range(2)]
+        for event in client.events(ids[0]):
+            if event.name == "progress":
+                break
+        client.cancel(ids[0])
+        server.kill()
+    with Server(tmp_path, "--max-running", "2") as server:
+        search = server.client().wait(ids[0])
+        assert search["state"] == "cancelled"
+        assert server.client().get(ids[1])["state"] in ("queued", "running")
+
+
 def test_a_folder_has_one_server(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         status, lines = refused("--data", str(tmp_path), "--port", "0", "--executor", "inline")
