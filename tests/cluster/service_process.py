@@ -23,6 +23,7 @@ class Server:
 
     def __init__(self, data: Path, *options: str, executor: str = "inline", port: int = 0) -> None:
         self.data = data
+        self._clients: list[Client] = []
         arguments = ["serve", "--data", str(data), "--port", str(port), "--executor", executor, *options]
         self.process = subprocess.Popen(
             [*BANYAN, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -57,7 +58,9 @@ class Server:
             print("".join(self.lines), file=sys.stderr)
 
     def client(self, token: str | None = None) -> Client:
-        return Client(self.url, token)
+        """A client, closed with the server if it is not before."""
+        self._clients.append(Client(self.url, token))
+        return self._clients[-1]
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit status."""
@@ -69,6 +72,8 @@ class Server:
             self.process.kill()
             raise
         self._reader.join(END_S)
+        for client in self._clients:
+            client.close()
         assert self.process.stderr is not None
         self.process.stderr.close()
         return status

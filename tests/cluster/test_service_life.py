@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from cluster.client import ServiceEvent
+from cluster.client import Client, ServiceEvent
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server, refused
@@ -33,8 +33,13 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
         client = server.client()
         ids = [client.submit(body, key=f"key-{n}")["id"] for n, body in enumerate(BODIES)]
         events: list[ServiceEvent] = []
+
+        def follow(url: str = server.url) -> None:
+            with Client(url) as following:
+                events.extend(following.events(ids[0]))
+
         # Somebody follows the first one throughout, and asks again as clients do.
-        follower = threading.Thread(target=lambda: events.extend(client.events(ids[0])))
+        follower = threading.Thread(target=follow)
         follower.start()
         seen = 0
         for event in client.events(ids[1]):
