@@ -97,13 +97,13 @@ def serve(
     """Search for others: an HTTP API over one pool of workers (cluster/service/README.md)."""
     from functools import partial
 
-    from cluster.commands.search_options import parse_workers
     from cluster.executors import make_executor
     from cluster.pool_task import PoolWorker
     from cluster.service.limits import Limits
     from cluster.service.server import Settings
     from cluster.service.server import serve as run
     from cluster.service.tokens import read_tokens
+    from cluster.workers import parse_workers
 
     limits = Limits(
         running=max_running,
