@@ -68,9 +68,14 @@ class Checkpoint:
     banyan: str
     """The version that wrote it."""
 
-    def open(self) -> Opened:
-        """The search as it was. Raises InvalidInput (file, or a field of the request)."""
-        opened = open_search(self.request, source=self.game_source, evaluator=self.evaluator_source)
+    def open(self, *, files: bool = True) -> Opened:
+        """The search as it was; ``files`` as in `open_search`.
+
+        Raises InvalidInput (file, or a field of the request).
+        """
+        opened = open_search(
+            self.request, files=files, source=self.game_source, evaluator=self.evaluator_source
+        )
         coordinator = Coordinator(opened, 1)
         try:
             coordinator.restore(read_arrays(self.path), self.stopped_by)
@@ -121,8 +126,13 @@ class Keeper:
         *,
         warn: Callable[[str], None],
         clock: Callable[[], float] = time.perf_counter,
+        begun_s: float | None = None,
     ) -> None:
-        """``warn`` is told when a checkpoint cannot be written; the search goes on. Raises InvalidInput."""
+        """``warn`` is told when a checkpoint cannot be written; the search goes on. Raises InvalidInput.
+
+        ``begun_s``: of a search that can go on from what it was then without a checkpoint, the time that it
+        had taken: the first one is written an interval later. None writes one at the first look.
+        """
         every_s = EVERY_S if every_s is None else every_s
         if not 0 < every_s < math.inf:
             raise InvalidInput("checkpoint_every", every_s, "seconds, more than 0")
@@ -138,6 +148,8 @@ class Keeper:
         self._due_s = 0.0
         self._ask_s = math.inf
         """When to ask for what jobs bring along: half-way, so that it is there when it is kept."""
+        if begun_s is not None:
+            self._due_s, self._ask_s = begun_s + every_s, begun_s + every_s / 2
 
     def begin(self, opened: Opened) -> None:
         """Keep a search before it runs. Raises InvalidInput (checkpoint) if it cannot be."""

@@ -24,6 +24,7 @@ from cluster.commands import (
     report,
     resume,
     search,
+    serve,
     solve,
     speedup,
     strength,
@@ -36,6 +37,7 @@ OPTION_OF = {
     "game": "GAME",
     "depth": "DEPTH",
     "memory": "--memory",
+    "memory_mb": "--memory",
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
     "player": "PLAYER",
@@ -68,6 +70,7 @@ _GROUPS = (
     experiment,
     report,
     check,
+    serve,
 )
 for _group in _GROUPS:
     _group.register(app)

@@ -116,6 +116,11 @@ class Coordinator:
         return strategy.duplicates / strategy.created if strategy.created else None
 
     @property
+    def rate(self) -> float:
+        """Simulations a second of one worker, by the game's nominal cost and the jobs so far."""
+        return self._rate
+
+    @property
     def tree_nodes(self) -> int:
         return self.search.strategy.tree_nodes()
 
@@ -124,7 +129,9 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def start(self, elapsed_s: float = 0.0) -> list[Job]:
-        """The jobs that are to be run first: in a search that goes on, those that were out, and then more."""
+        """The jobs that are to be run first: in a search that goes on, those that were out, and then more.
+
+        Also when whatever ran them has lost them all."""
         jobs = [] if self.finished else [pending.job for pending in self._pending.values()]
         return jobs + self._issue(elapsed_s)
 

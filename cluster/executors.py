@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.inline_executor import InlineExecutor
+from cluster.job_queue import Queue
 from cluster.resources import ONE_CPU, Resources
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
@@ -24,12 +25,14 @@ def make_executor(
     make_worker: Callable[[], TaskWorker] = Worker,
     in_flight: int = 2,
     resources: Resources = ONE_CPU,
+    queue: Queue | None = None,
 ) -> Executor:
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
     that none waits for a busy worker while another has nothing to do. ``resources``: what each reserves.
+    ``queue`` decides which job is next.
     Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
     worker_resources).
     """
@@ -45,7 +48,7 @@ def make_executor(
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
         if resources.gpus or resources.others:
             raise InvalidInput("executor", "inline", "ray, which is what reserves GPUs and other resources")
-        return InlineExecutor(make_worker)
+        return InlineExecutor(make_worker, queue)
     if address is None:
         # Undocumented, read when Ray is imported, and the only way to keep every socket of a local
         # Ray on loopback (tests/cluster/test_ray_executor.py watches it).
@@ -53,4 +56,4 @@ def make_executor(
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 
-    return RayExecutor(wanted, address, job_timeout_s, make_worker, in_flight, resources)
+    return RayExecutor(wanted, address, job_timeout_s, make_worker, in_flight, resources, queue)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.executor import Event, JobDone, Task, TaskWorker, WorkerStatus
+from cluster.job_queue import JobQueue, Queue
 from search.worker import Worker
 
 
@@ -16,10 +16,10 @@ class InlineExecutor:
 
     name = "inline"
 
-    def __init__(self, make_worker: Callable[[], TaskWorker] = Worker) -> None:
+    def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: Queue | None = None) -> None:
         self._worker = make_worker()
         self._status = WorkerStatus(slot=0, alive=True, state="idle")
-        self._queue: deque[Task] = deque()
+        self._queue: Queue = queue or JobQueue()
         self._context: Any = None
 
     @property
@@ -38,15 +38,16 @@ class InlineExecutor:
         self._worker.prepare(context)
 
     def submit(self, jobs: Iterable[Task]) -> None:
-        self._queue.extend(jobs)
+        self._queue.add(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:
         """Runs the next job, however long it takes; an exception of the job is the caller's."""
-        if not self._queue or self._context is None:
+        jobs = [] if self._context is None else self._queue.take(slot=0, num_slots=1, share=1, simulations=0)
+        if not jobs:
             return []
         self._status.state = "busy"
         started = time.perf_counter()
-        result = self._worker.run(self._context, self._queue.popleft())
+        result = self._worker.run(self._context, jobs[0])
         self._status.busy_s += time.perf_counter() - started
         self._status.jobs_done += 1
         self._status.simulations += result.simulations

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -36,8 +36,50 @@ from search.result import STOPPED_BY
 OUTCOMES = (*STOPPED_BY, "failed")
 RATE_S = 3.0
 """Rates are taken over at least so long, or since the scrape before if that is longer ago."""
+_BOUNDS = (*map(str, DURATION_BUCKETS_S), "+Inf")
 SAMPLE_EVERY_S = 0.5
 """Scrapes closer together than this share a sample, which bounds how many are kept."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric of somebody who does not know Prometheus."""
+
+    name: str
+    kind: str
+    """counter, gauge or histogram."""
+    text: str
+    samples: list[tuple[dict[str, str], float | Durations]]
+    """By labels, which all samples have; a histogram's are Durations."""
+
+
+class Metrics:
+    """The metrics of the sessions that it watches, and of other sources, as Prometheus reads them."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
+    ) -> None:
+        self._collector = _SessionCollector(clock, sources)
+        self.registry = CollectorRegistry()
+        self.registry.register(self._collector)
+
+    def watch(self, session: Session) -> None:
+        """Show this session from now on. What ended sessions counted stays in the totals."""
+        self._collector.watch(session)
+
+    def watch_executor(self, executor: Executor) -> None:
+        """Show its workers, also while no session runs on it."""
+        self._collector.watch_executor(executor)
+
+    def settle(self) -> None:
+        """Keep of the sessions that have ended but their totals, and let go of their trees."""
+        self._collector.settle()
+
+    def exposition(self) -> tuple[bytes, str]:
+        """All of it as text, and its media type."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
 
 class MetricsServer:
@@ -47,11 +89,9 @@ class MetricsServer:
         self, port: int, host: str = "127.0.0.1", clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Listens at once; port 0 takes any free one. Raises InvalidInput (metrics_port)."""
-        self._collector = _SessionCollector(clock)
-        registry = CollectorRegistry()
-        registry.register(self._collector)
+        self._metrics = Metrics(clock)
         try:
-            self._server, self._thread = start_http_server(port, host, registry)
+            self._server, self._thread = start_http_server(port, host, self._metrics.registry)
         except (OSError, OverflowError) as error:
             accepted = f"a free port of {host} from 1 to 65535, or 0 for any ({error})"
             raise InvalidInput("metrics_port", port, accepted) from None
@@ -59,8 +99,8 @@ class MetricsServer:
         self.port = int(self._server.server_port)
 
     def watch(self, session: Session) -> None:
-        """Show this session from now on. What ended sessions counted stays in the totals."""
-        self._collector.watch(session)
+        """See `Metrics.watch`."""
+        self._metrics.watch(session)
 
     def close(self) -> None:
         """Stop listening; a second time does nothing."""
@@ -114,8 +154,11 @@ class _Sample:
 class _SessionCollector(Collector):
     """Turns the state of sessions into metrics, each time that it is asked."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], sources: tuple[Callable[[], Iterable[Family]], ...]
+    ) -> None:
         self._clock = clock
+        self._sources = sources
         self._lock = threading.Lock()
         """Held while the lists below change or are gone through; the search loop never waits for it."""
         self._sessions: list[Session] = []
@@ -129,17 +172,36 @@ class _SessionCollector(Collector):
         with self._lock:
             if any(known is session for known in self._sessions):
                 return
-            for known in self._sessions:
-                if known.outcome is not None:
-                    self._ended.add(known)
-            self._sessions = [known for known in self._sessions if known.outcome is None] + [session]
-            if not any(known is session.executor for known in self._executors):
-                self._executors.append(session.executor)
+            self._let_go()
+            self._sessions.append(session)
+            self._note(session.executor)
             self._keep(self._sample(self._totals()))
+
+    def watch_executor(self, executor: Executor) -> None:
+        with self._lock:
+            self._note(executor)
+
+    def settle(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    def _note(self, executor: Executor) -> None:
+        if not any(known is executor for known in self._executors):
+            self._executors.append(executor)
+
+    def _let_go(self) -> None:
+        for known in self._sessions:
+            if known.outcome is not None:
+                self._ended.add(known)
+        self._sessions = [known for known in self._sessions if known.outcome is None]
 
     def collect(self) -> Iterator[Metric]:
         with self._lock:
             sessions = list(self._sessions)
+            for session in sessions:
+                # A session goes on with another when the one that it had has failed.
+                self._note(session.executor)
+            latest = self._executors[-1:]
             totals = self._totals()
             sample = self._sample(totals)
             before = self._sample_before(sample)
@@ -149,8 +211,10 @@ class _SessionCollector(Collector):
         yield from _job_metrics(sessions, totals)
         yield from _tree_metrics(sessions, totals)
         yield from _rates(sample, before)
-        yield from _worker_metrics(sessions, sample, before, restarts)
+        yield from _worker_metrics([*(each.executor for each in sessions), *latest], sample, before, restarts)
         yield _build_info()
+        for source in self._sources:
+            yield from map(_metric_of, source())
 
     def _totals(self) -> _Totals:
         totals = copy.deepcopy(self._ended)
@@ -232,13 +296,13 @@ def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
 
 
 def _worker_metrics(
-    sessions: list[Session], sample: _Sample, before: _Sample, restarts: dict[int, float]
+    executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
 ) -> Iterator[Metric]:
     alive = GaugeMetricFamily("banyan_alive_workers", "1 while the slot has a worker.", labels=["slot"])
     ratio = GaugeMetricFamily("banyan_worker_busy_ratio", "Share of time in jobs, lately.", labels=["slot"])
     busy = CounterMetricFamily("banyan_worker_busy_seconds", "Time in jobs.", labels=["slot"])
     restarted = CounterMetricFamily("banyan_worker_restarts", "Workers replaced.", labels=["slot"])
-    for slot, is_alive in _by_slot((session.executor for session in sessions), lambda w: w.alive).items():
+    for slot, is_alive in _by_slot(executors, lambda w: w.alive).items():
         alive.add_metric([str(slot)], float(is_alive > 0))
     for slot, busy_s in sample.busy_s.items():
         busy.add_metric([str(slot)], busy_s)
@@ -251,14 +315,15 @@ def _worker_metrics(
 
 def _build_info() -> Metric:
     versions = {"version": "banyan-mcts", "ray": "ray", "numba": "numba"}
-    labels = {label: _version_of(package) for label, package in versions.items()}
+    labels = {label: version_of(package) for label, package in versions.items()}
     labels["python"] = platform.python_version()
     info = GaugeMetricFamily("banyan_build_info", "What runs; always 1.", labels=list(labels))
     info.add_metric(list(labels.values()), 1)
     return info
 
 
-def _version_of(package: str) -> str:
+def version_of(package: str) -> str:
+    """The version of an installed package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -284,6 +349,20 @@ def _add_durations(total: Durations, more: Durations) -> None:
     total.sum_s += more.sum_s
 
 
+def _metric_of(family: Family) -> Metric:
+    metric = Metric(family.name.removesuffix("_total"), family.text, family.kind)
+    for labels, value in family.samples:
+        if not isinstance(value, Durations):
+            metric.add_sample(family.name, labels, value)
+            continue
+        counts = list(accumulate(value.counts))
+        for bound, count in zip(_BOUNDS, counts, strict=True):
+            metric.add_sample(f"{family.name}_bucket", {**labels, "le": bound}, count)
+        metric.add_sample(f"{family.name}_count", labels, counts[-1])
+        metric.add_sample(f"{family.name}_sum", labels, value.sum_s)
+    return metric
+
+
 def _counter(name: str, text: str, value: float) -> Metric:
     return CounterMetricFamily(name.removesuffix("_total"), text, value=value)
 
@@ -293,6 +372,5 @@ def _gauge(name: str, text: str, value: float) -> Metric:
 
 
 def _histogram(name: str, text: str, durations: Durations) -> Metric:
-    bounds = [*map(str, DURATION_BUCKETS_S), "+Inf"]
-    buckets = list(zip(bounds, accumulate(durations.counts), strict=True))
+    buckets = list(zip(_BOUNDS, accumulate(durations.counts), strict=True))
     return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.sum_s)

@@ -8,7 +8,7 @@ next to nothing of a search that runs in the same process.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from cluster import terminal
 from cluster.figures import Figures, comings_and_goings
 from cluster.session import Session
 from search.request import SearchRequest
+from search.result import Answer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,19 +85,41 @@ class Progress:
 
 def line(session: Session, figures: Figures) -> str:
     """Progress as one plain line."""
-    counters, now = session.coordinator.counters, figures.answer
-    parts = [
-        f"banyan: {terminal.duration(session.elapsed_s)}",
-        f"{terminal.count(counters.simulations)} simulations",
-        terminal.rate(figures.rate),
-        f"{terminal.count(counters.jobs_done)} jobs",
-    ]
-    if counters.jobs_retried:
-        parts.append(f"{terminal.count(counters.jobs_retried)} retried")
+    counters, more = session.coordinator.counters, []
     if figures.joined or figures.left:
         alive = sum(worker.alive for worker in session.executor.workers)
-        parts.append(f"{alive} workers ({comings_and_goings(figures)})")
-    if now.best_move is not None:
-        parts.append(f"best {now.best_move} {terminal.value(now.value)}")
-        parts.append(f"line {' '.join(now.pv[:6])}")
+        more = [f"{alive} workers ({comings_and_goings(figures)})"]
+    return line_of(
+        session.elapsed_s,
+        counters.simulations,
+        figures.rate,
+        counters.jobs_done,
+        counters.jobs_retried,
+        figures.answer,
+        more,
+    )
+
+
+def line_of(
+    elapsed_s: float,
+    simulations: int,
+    rate: float,
+    jobs: int,
+    jobs_retried: int,
+    answer: Answer,
+    more: Sequence[str] = (),
+) -> str:
+    """The same from what is known of a search; ``rate`` is in simulations a second."""
+    parts = [
+        f"banyan: {terminal.duration(elapsed_s)}",
+        f"{terminal.count(simulations)} simulations",
+        terminal.rate(rate),
+        f"{terminal.count(jobs)} jobs",
+    ]
+    if jobs_retried:
+        parts.append(f"{terminal.count(jobs_retried)} retried")
+    parts += more
+    if answer.best_move is not None:
+        parts.append(f"best {answer.best_move} {terminal.value(answer.value)}")
+        parts.append(f"line {' '.join(answer.pv[:6])}")
     return ", ".join(parts)

@@ -1,7 +1,7 @@
 """The executor over Ray: the only file that knows Ray.
 
 What is sent: a bundle of jobs a call, because a call costs the same whatever it carries
-(4 ms of CPU, driver and worker together); the snapshot that jobs start from goes into the
+(4 ms of CPU, driver and worker together); what jobs share (shared_parts.py) goes into the
 object store once and is passed by reference. What comes back: one result for each job.
 Two bundles are in flight for each worker, so that it never waits for the driver.
 
@@ -25,8 +25,7 @@ import pickle
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,17 +41,17 @@ from cluster.executor import (
     TaskWorker,
     WorkerStatus,
 )
-from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, lane_of
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue, lane_of
 from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
 from cluster.resources import ONE_CPU, Resources
+from cluster.shared_parts import KEPT, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess, pack
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
-from search.job import LaneTree, RoundJob, Snapshot
-from search.statistics import lone_root
+from search.job import LaneTree
 from search.worker import Worker
 
 # Ray reads these when it is imported. A user's own settings win.
@@ -98,6 +97,7 @@ class RayExecutor:
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
+        queue: Queue | None = None,
     ) -> None:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
@@ -130,10 +130,11 @@ class RayExecutor:
             look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
             self._elasticity = Elasticity(workers, self._crew, look, ask)
         self._homes = LaneHomes()
-        self._queue = JobQueue(self._homes)
+        self._queue: Queue = queue or JobQueue(self._homes)
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
-        self._published: dict[int, Any] = {}
+        self._published: dict[Hashable, Any] = {}
+        """By key, the one that was used last at the end."""
         self._context_ref: Any = None
         self.calls = 0
         """Bundles sent since the beginning."""
@@ -176,7 +177,7 @@ class RayExecutor:
                 self._crew.fill(slot)
             else:
                 slot.process.starting = slot.process.actor.where.remote(self._context_ref)
-                slot.process.snapshot_key = None
+                slot.process.part_key = None
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
@@ -241,7 +242,7 @@ class RayExecutor:
         """Keep up with the machines that there are: workers, and the lanes that are theirs."""
         if self._elasticity is not None:
             self._elasticity.follow(self._count_lanes)
-        for lane, number in self._homes.settle(self._crew.present, self._crew.at_hand):
+        for lane, number in self._queue.settle(self._crew.present, self._crew.at_hand):
             process = self._crew.all[number].process
             assert process is not None
             self._moving[process.actor.hand_over.remote(lane)] = (lane, process)
@@ -253,7 +254,7 @@ class RayExecutor:
 
     def _count_lanes(self) -> int:
         """How many workers would have something to do."""
-        lanes = self._queue.lanes()
+        lanes = set(self._queue.lanes())
         for slot in self._slots:
             if slot.process is not None:
                 lanes.update(map(lane_of, slot.process.jobs))
@@ -276,22 +277,25 @@ class RayExecutor:
                     self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
-        snapshot_ref = None
-        first = jobs[0]
-        if isinstance(first, RoundJob) and process.snapshot_key != first.snapshot.key:
-            key = first.snapshot.key
-            if key not in self._published:
-                # Older snapshots are needed only by jobs that were lost; they are put again then.
-                self._published = {k: v for k, v in self._published.items() if k > key - 8}
-                self._published[key] = ray.put(first.snapshot.statistics)
-            snapshot_ref = self._published[key]
-            process.snapshot_key = key
-        sent = [_stripped(self._homes.with_tree(job)) for job in jobs]
-        ref = process.actor.run.remote(snapshot_ref, pack(sent))
+        key, part_ref = part_key(jobs[0]), None
+        if key is not None and process.part_key != key:
+            part_ref = self._publish(key, jobs[0])
+            process.part_key = key
+        sent = [without_part(self._homes.with_tree(job)) for job in jobs]
+        ref = process.actor.run.remote(part_ref, pack(sent))
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
+
+    def _publish(self, key: Hashable, first: Task) -> Any:
+        """What the jobs of a bundle share, in the object store."""
+        # Older parts are needed only by jobs that were lost; they are put again then.
+        part_ref = self._published.pop(key, None) or ray.put(part_of(first))
+        self._published[key] = part_ref
+        if len(self._published) > KEPT:
+            del self._published[next(iter(self._published))]
+        return part_ref
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
@@ -372,13 +376,6 @@ def _tree_or_none(ref: Any) -> LaneTree | None:
         return ray.get(ref)  # type: ignore[no-any-return]
     except ray.exceptions.RayError:
         return None
-
-
-def _stripped(job: Task) -> Task:
-    """The job without its snapshot, which travels through the object store."""
-    if isinstance(job, RoundJob):
-        return replace(job, snapshot=Snapshot(job.snapshot.key, lone_root()))
-    return job
 
 
 def _machines() -> list[dict[str, float]]:

@@ -5,11 +5,12 @@ its jobs and its slot. Plain values and decisions, without Ray: how a process is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.executor import Event, JobLost, Outcome, Task, WorkerStatus
+from cluster.shared_parts import job_in
 from cluster.workers import Workers
 from search.job import GrowJob
 
@@ -43,8 +44,8 @@ class Process:
     """When it counts as hung if that call has not returned."""
     pid: int = 0
     node_id: str = ""
-    snapshot_key: int | None = None
-    """Of the snapshot that it was sent last."""
+    part_key: Hashable = None
+    """Of what its jobs share (shared_parts.py), as it was sent last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """By ObjectRef, in the order in which they were sent."""
 
@@ -153,7 +154,7 @@ class Slots:
         head = next(iter(process.bundles.values()), None)
         if head is not None and head.deadline_s is None:
             # A lane whose tree was lost is grown again from its first piece.
-            pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in head.jobs)
+            pieces = sum(len(job.sizes) if isinstance(job, GrowJob) else 1 for job in map(job_in, head.jobs))
             head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
 
     def done(self, slot: Slot, results: list[Outcome]) -> None:

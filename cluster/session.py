@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cluster.coordinator import Coordinator
-from cluster.executor import Executor, JobDone, JobLost
+from cluster.executor import Event, Executor, JobDone, JobLost
+from search.job import Job
 from search.opening import Search
 from search.result import SearchResult
 
@@ -26,7 +27,7 @@ class Observer(Protocol):
 
 @dataclass
 class Session:
-    """A running search as observers see it."""
+    """A running search as observers see it. `run` is the loop for one; who has several takes their steps."""
 
     coordinator: Coordinator
     executor: Executor
@@ -40,7 +41,7 @@ class Session:
     finished_s: float | None = None
     cancelled: bool = False
     failed: bool = False
-    """Whether `run` raised."""
+    """Whether it raised."""
 
     @property
     def search(self) -> Search:
@@ -63,22 +64,13 @@ class Session:
 
     def run(self, observers: tuple[Observer, ...] = ()) -> SearchResult:
         """Run to the end; raises SearchFailed. The executor is left open for the next search."""
-        coordinator, executor = self.coordinator, self.executor
-        self.started_s = self.clock() - self.elapsed_before_s
-        self.simulations_before = coordinator.counters.simulations
+        executor = self.executor
         try:
-            executor.submit(coordinator.start(self.elapsed_s))
-            while not coordinator.finished:
-                for event in executor.wait(self._patience()):
-                    if isinstance(event, JobDone):
-                        executor.submit(coordinator.job_done(event.result, self.elapsed_s))
-                    elif isinstance(event, JobLost):
-                        executor.submit(coordinator.job_lost(event.index, event.reason))
-                    else:
-                        coordinator.job_failed(event.index, event.error)
-                # Machines may join; those that leave are expected back.
-                coordinator.workers = max(coordinator.workers, executor.num_workers)
-                self._check_stops()
+            executor.submit(self.begin())
+            while not self.coordinator.finished:
+                for event in executor.wait(self.patience_s):
+                    executor.submit(self.take(event))
+                self.check_stops()
                 for observer in observers:
                     observer(self)
         except BaseException:
@@ -86,19 +78,47 @@ class Session:
             raise
         finally:
             executor.drop()
-        self.finished_s = self.clock()
-        result = coordinator.result(self.elapsed_s, executor.name)
+        result = self.end()
         for observer in observers:
             observer(self)
         return result
 
-    def _patience(self) -> float:
+    def begin(self) -> list[Job]:
+        """Start the clock; the jobs that are to be run first."""
+        self.started_s = self.clock() - self.elapsed_before_s
+        self.simulations_before = self.coordinator.counters.simulations
+        return self.coordinator.start(self.elapsed_s)
+
+    def again(self) -> list[Job]:
+        """All jobs that are out, for an executor that lost them without saying so."""
+        return self.coordinator.start(self.elapsed_s)
+
+    def take(self, event: Event) -> list[Job]:
+        """What has become of a job: the jobs that are to be run now. Raises SearchFailed."""
+        if isinstance(event, JobDone):
+            return self.coordinator.job_done(event.result, self.elapsed_s)
+        if isinstance(event, JobLost):
+            return self.coordinator.job_lost(event.index, event.reason)
+        self.coordinator.job_failed(event.index, event.error)
+        return []
+
+    def end(self) -> SearchResult:
+        """Stop the clock; the result. Only when the coordinator has finished."""
+        self.finished_s = self.clock()
+        return self.coordinator.result(self.elapsed_s, self.executor.name)
+
+    @property
+    def patience_s(self) -> float:
+        """How long to wait for events at most."""
         seconds = self.search.request.seconds
         if seconds is None:
             return TICK_S
         return max(0.001, min(TICK_S, seconds - self.elapsed_s))
 
-    def _check_stops(self) -> None:
+    def check_stops(self) -> None:
+        """End the search if it was cancelled, or its time is up; note how many workers there are."""
+        # Machines may join; those that leave are expected back.
+        self.coordinator.workers = max(self.coordinator.workers, self.executor.num_workers)
         if self.cancelled:
             self.coordinator.stop("cancelled")
         seconds = self.search.request.seconds

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from cluster.executor import Task, TaskWorker
-from search.job import LaneTree, RoundJob, Snapshot
-from search.statistics import Statistics
+from cluster.shared_parts import part_key, with_part, writable
+from search.job import LaneTree
 from search.worker import Worker
 
 
@@ -20,12 +19,13 @@ class WorkerProcess:
     def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
         self._worker = make_worker()
         self._context: Any = None
-        self._snapshot: Snapshot | None = None
+        self._key: Hashable = None
+        self._part: Any = None
 
     def prepare(self, context: Any) -> int:
         """Load what the search needs, and keep it for the calls that follow; the process id."""
         self._context = context
-        self._snapshot = None
+        self._key = self._part = None
         self._worker.prepare(context)
         return os.getpid()
 
@@ -33,21 +33,13 @@ class WorkerProcess:
         """root: see `Worker.hand_over`."""
         return self._worker.hand_over(self._context, lane) if isinstance(self._worker, Worker) else None
 
-    def run(self, statistics: Statistics | None, packed: bytes) -> bytes:
-        """Run the jobs in their order; ``statistics`` is a snapshot that was not sent before."""
+    def run(self, part: Any, packed: bytes) -> bytes:
+        """Run the jobs in their order; ``part`` is what they share, if the call before did not bring it."""
         jobs: list[Task] = pickle.loads(packed)
-        if statistics is not None and isinstance(jobs[0], RoundJob):
-            # What comes out of the object store is read-only, which is another type to a compiled kernel.
-            copied = Statistics._make(column.copy() for column in statistics)
-            self._snapshot = Snapshot(jobs[0].snapshot.key, copied)
-        return pack([self._worker.run(self._context, self._with_snapshot(job)) for job in jobs])
-
-    def _with_snapshot(self, job: Task) -> Task:
-        if not isinstance(job, RoundJob):
-            return job
-        assert self._snapshot is not None
-        assert self._snapshot.key == job.snapshot.key
-        return replace(job, snapshot=self._snapshot)
+        if part is not None:
+            self._key, self._part = part_key(jobs[0]), writable(part)
+        assert part_key(jobs[0]) in (None, self._key)
+        return pack([self._worker.run(self._context, with_part(job, self._part)) for job in jobs])
 
 
 def pack(items: list[Any]) -> bytes:

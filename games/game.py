@@ -137,6 +137,10 @@ class Game(ABC):
         """The position as one line of text without spaces at its ends."""
         return ",".join(str(value) for value in state.tolist())
 
+    def format_seen(self, state: State) -> str:
+        """The same without what is hidden from either player; as it stands nothing is left out."""
+        return self.format_position(state)
+
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput with the field ``position``.
 

@@ -62,6 +62,16 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
     return state
 
 
+def check_request(request: SearchRequest, *, files: bool = True) -> Game:
+    """The request's game; raises InvalidInput as `open_search` does, and compiles no kernels of a search."""
+    _refuse_evaluators(request, files)
+    game = games.load(request.game, files=files)
+    root_state = unfinished_position(request, game)
+    game.observation(root_state, int(game.calls.current_player(root_state)))
+    _measure(request, game)
+    return game
+
+
 def open_search(
     request: SearchRequest, *, files: bool = True, source: str | None = None, evaluator: str | None = None
 ) -> Search:
@@ -74,8 +84,7 @@ def open_search(
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
-    if not files and request.evaluator is not None:
-        raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
+    _refuse_evaluators(request, files)
     if source is None:
         source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
@@ -100,14 +109,10 @@ def open_view(
     ``num_legal`` is how many legal moves there are; ``evaluator`` the text of the evaluator's file, if it is
     not to be read here. Raises InvalidInput as `open_search` does.
     """
-    hidden = _treatment(request, game)
+    hidden, plan, engine, lanes = _measure(request, game)
     if request.evaluator is not None and evaluator is None:
         evaluator = source_of_evaluator(request.evaluator)
-    plan = None if request.simulations is None else make_plan(request, game)
-    engine = engine_of(game, features_of(request, hidden))
     memory_bytes = request.memory_mb * 2**20
-    lanes = plan.lanes if plan else request.lanes
-    _check_memory(request, game, lanes, engine.bytes_per_node)
     total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
     context = Context(
         search_id=uuid.uuid4().hex,
@@ -137,6 +142,21 @@ def open_view(
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
     return context, plan, strategy
+
+
+def _refuse_evaluators(request: SearchRequest, files: bool) -> None:
+    if not files and request.evaluator is not None:
+        raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
+
+
+def _measure(request: SearchRequest, game: Game) -> tuple[str, Plan | None, Engine, int]:
+    """How hidden information is treated, the plan, the kernels, and lanes; refuses what cannot be."""
+    hidden = _treatment(request, game)
+    plan = None if request.simulations is None else make_plan(request, game)
+    engine = engine_of(game, features_of(request, hidden))
+    lanes = plan.lanes if plan else request.lanes
+    _check_memory(request, game, lanes, engine.bytes_per_node)
+    return hidden, plan, engine, lanes
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:

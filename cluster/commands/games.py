@@ -22,7 +22,6 @@ from cluster.commands.options import (
 
 if TYPE_CHECKING:
     from cluster.position import Position
-    from games.game import Game
 
 
 HINTS = (
@@ -50,9 +49,10 @@ def list_games(
 ) -> None:
     """The games, their options and what these accept, and how a move looks."""
     import games
+    from cluster.descriptions import describe
     from cluster.terminal import print_json, stdout_console
 
-    rows = [_describe(game) for game in map(games.load, wanted)] if wanted else _describe_all()
+    rows = [describe(game) for game in map(games.load, wanted)] if wanted else _describe_all()
     if json_output:
         print_json(rows)
         return
@@ -109,6 +109,7 @@ def show(
     no_color: NoColorOption = False,
 ) -> None:
     """Draw a position, and say who moves."""
+    from cluster.descriptions import legal_moves_of, position_json
     from cluster.position import read_position
     from cluster.terminal import has_colour, print_json, stdout_console
 
@@ -118,12 +119,12 @@ def show(
     else:
         shown, recorded = _recorded(game, record, number, ply, moves or position)
     if json_output:
-        print_json(_position_json(shown))
+        print_json(position_json(shown))
         return
     from games.drawing import draw
 
     console = stdout_console(colour_wanted(no_color))
-    legal_moves = _legal_moves(shown)
+    legal_moves = legal_moves_of(shown)
     lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
         lines.append(f"over      {shown.outcome_text}")
@@ -199,58 +200,16 @@ def _recorded(
     ]
 
 
-def _legal_moves(shown: Position) -> list[str]:
-    return [shown.game.format_move(shown.state, move) for move in shown.game.legal_moves(shown.state)]
-
-
-def _position_json(shown: Position) -> dict[str, Any]:
-    outcome = shown.outcome
-    return {
-        "game": shown.game.spec,
-        "moves": list(shown.moves),
-        "position": shown.game.format_position(shown.state),
-        "to_move": shown.to_move,
-        "legal_moves": _legal_moves(shown),
-        "over": shown.over,
-        "returns": None if outcome is None else [outcome, -outcome],
-    }
-
-
 def _describe_all() -> list[dict[str, Any]]:
     """Of all games with a name; a package whose game cannot be loaded is told on standard error."""
     import games
+    from cluster.descriptions import describe
     from games.errors import InvalidInput
 
     rows = []
     for name in games.names():
         try:
-            rows.append(_describe(games.load(name)))
+            rows.append(describe(games.load(name)))
         except InvalidInput as error:
             print(f"banyan: warning: {name} is left out: {' '.join(str(error).split())}", file=sys.stderr)
     return rows
-
-
-def _describe(game: Game) -> dict[str, Any]:
-    state = game.initial_state()
-    moves = game.legal_moves(state)
-    examples = sorted({moves[0], moves[len(moves) // 2], moves[-1]})
-    return {
-        "name": game.name,
-        "options": [
-            {"name": key, "default": default, "accepted": _accepted(game, key)}
-            for key, default in game.options.items()
-        ],
-        "example_moves": [game.format_move(state, move) for move in examples],
-    }
-
-
-def _accepted(game: Game, key: str) -> str:
-    """What an option accepts, in the words with which the game refuses a value that none accepts."""
-    import games
-    from games.errors import InvalidInput
-
-    try:
-        games.load(f"{game.source or game.name}:{key}=_")
-    except InvalidInput as refusal:
-        return refusal.accepted
-    return ""

@@ -155,6 +155,13 @@ class Battleship(Game):
         """Each player's shots as a grid, then announcements and, if dealt, the fleet shot at."""
         return format_grids(state, self.ships)
 
+    def format_seen(self, state: State) -> str:
+        """The same without fleets: shots and answers are all that both have seen."""
+        seen = state.copy()
+        seen[rules.DEALT] = 0
+        seen[rules.CELLS : rules.CELLS + self.num_sides * self.size**2] &= 15
+        return self.format_position(seen)
+
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         return read_position(

@@ -1,0 +1,1 @@
+"""Searches for others: an HTTP API over one pool of workers. See README.md."""

@@ -1,0 +1,124 @@
+"""A search that is not over, as this server has it: its events, how far it is, and its run in the pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cluster.figures import Figures
+from cluster.service.feed import PROGRESS, STATE, Feed
+from cluster.service.pool import Run
+from cluster.service.store import QUEUED, RUNNING, Record
+from cluster.session import Session
+from search.result import SearchResult
+
+FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
+"""How often partial results are made, with and without somebody who follows."""
+SHARE = 0.03
+"""The most of the time that making them may take."""
+
+
+class Owner(Protocol):
+    """What a live search tells, in the thread of the pool."""
+
+    def search_begun(self, live: Live, session: Session) -> None: ...
+
+    def search_grown(self, live: Live, simulations: int, playouts: int) -> None: ...
+
+    def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None: ...
+
+
+class Live:
+    """The watcher of one search."""
+
+    def __init__(
+        self, record: Record, feed: Feed, owner: Owner, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.id = record.id
+        self.number = record.number
+        self.priority = record.priority
+        self.body = record.request
+        self.feed = feed
+        self.state = QUEUED
+        self.cancelled = record.to_cancel
+        """Whether it is to end as soon as it can."""
+        self.run: Run | None = None
+        self.progress: dict[str, Any] | None = None
+        """Replaced as a whole, never changed: it is read from other threads."""
+        self._owner = owner
+        self._clock = clock
+        self._figures = Figures()
+        self._due_s = 0.0
+        self._counted = (0, 0)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Searches begin in this order."""
+        return -self.priority, self.number
+
+    def turn(self, state: str) -> None:
+        """Note and tell the state."""
+        self.state = state
+        self.feed.publish(STATE, {"partial": True, "id": self.id, "state": state})
+
+    def begun(self, session: Session) -> None:
+        counters = session.coordinator.counters
+        self._counted = (counters.simulations, counters.playouts)
+        self.turn(RUNNING)
+        self._owner.search_begun(self, session)
+
+    def looked(self, session: Session) -> None:
+        now_s = self._clock()
+        if now_s < self._due_s:
+            return
+        self._count(session)
+        self.progress = self._progress(session)
+        if self.feed.followed:
+            self.feed.publish(PROGRESS, self.progress)
+        cost_s = self._clock() - now_s
+        self._due_s = now_s + max(FOLLOWED_S if self.feed.followed else UNFOLLOWED_S, cost_s / SHARE)
+
+    def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
+        self._count(session)
+        self._owner.search_ended(self, result, error)
+
+    def put_off(self, session: Session) -> None:
+        self._count(session)
+
+    def _count(self, session: Session) -> None:
+        counters = session.coordinator.counters
+        before, self._counted = self._counted, (counters.simulations, counters.playouts)
+        self._owner.search_grown(self, self._counted[0] - before[0], self._counted[1] - before[1])
+
+    def _progress(self, session: Session) -> dict[str, Any]:
+        self._figures.update(session)
+        counters, answer = session.coordinator.counters, self._figures.answer
+        return {
+            "partial": True,
+            "id": self.id,
+            "best_move": answer.best_move,
+            "value": answer.value,
+            "pv": list(answer.pv),
+            "children": [
+                {"move": child.move, "visits": child.visits, "value": child.value}
+                for child in answer.children
+            ],
+            "simulations": counters.simulations,
+            "playouts": counters.playouts,
+            "tree_nodes": session.coordinator.tree_nodes,
+            "jobs": counters.jobs_done,
+            "jobs_in_flight": session.coordinator.jobs_in_flight,
+            "jobs_retried": counters.jobs_retried,
+            "elapsed_s": round(session.elapsed_s, 6),
+            "simulations_per_s": round(self._figures.rate, 1),
+            "budget_used": _budget_used(session),
+        }
+
+
+def _budget_used(session: Session) -> float:
+    request, counters = session.search.request, session.coordinator.counters
+    if request.simulations is not None:
+        return min(1.0, counters.simulations / request.simulations)
+    assert request.seconds is not None
+    return min(1.0, session.elapsed_s / request.seconds)

@@ -1,0 +1,60 @@
+"""The service's own metrics, from what is counted and what is there; see cluster/README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cluster.metrics import Family
+from cluster.service.searches import Searches
+
+
+def families(searches: Searches) -> Iterator[Family]:
+    """All of them, as they stand."""
+    figures, pool = searches.figures, searches.pool
+    open_now = {"queued": searches.num_waiting, "running": searches.num_running}
+    with figures.lock:
+        yield _gauges("banyan_open_searches", "Searches that are not over.", _by(("state",), open_now))
+        text = "Searches accepted."
+        yield _counters("banyan_accepted_searches_total", text, _by(GAME, figures.accepted_searches))
+        text = "Searches that are over, by how they ended."
+        yield _counters("banyan_finished_searches_total", text, _by((*GAME, "state"), figures.ended_searches))
+        text = "Simulations merged."
+        yield _counters("banyan_game_simulations_total", text, _by(GAME, figures.simulations))
+        text = "Playouts behind them."
+        yield _counters("banyan_game_playouts_total", text, _by(GAME, figures.playouts))
+        durations = [({"game": game}, value) for game, value in figures.search_durations.items()]
+        text = "Time that searches ran."
+        yield Family("banyan_search_duration_seconds", "histogram", text, list(durations))
+        text = "Requests turned away."
+        yield _counters("banyan_refused_requests_total", text, _by(("reason",), figures.refusals))
+        text = "HTTP requests answered."
+        yield _counters(
+            "banyan_http_requests_total", text, _by(("method", "route", "status"), figures.requests)
+        )
+        routes = [({"route": route}, value) for route, value in figures.request_durations.items()]
+        text = "Time until the answer begins."
+        yield Family("banyan_http_request_duration_seconds", "histogram", text, list(routes))
+        yield _gauges("banyan_event_streams", "Event streams that are read.", [({}, figures.streams)])
+    yield _gauges("banyan_waiting_jobs", "Jobs that wait for a worker.", [({}, pool.jobs_waiting)])
+    yield _gauges("banyan_ready_pools", "1 while there is an executor.", [({}, float(pool.healthy))])
+    renewals: list[tuple[dict[str, str], float]] = [({}, pool.renewals)]
+    yield _counters("banyan_pool_restarts_total", "Executors made again.", renewals)
+
+
+GAME = ("game", "strategy")
+
+
+def _by(labels: tuple[str, ...], counts: Mapping[Any, float]) -> list[tuple[dict[str, str], float]]:
+    return [
+        (dict(zip(labels, key if isinstance(key, tuple) else (key,), strict=True)), value)
+        for key, value in counts.items()
+    ]
+
+
+def _counters(name: str, text: str, samples: list[tuple[dict[str, str], float]]) -> Family:
+    return Family(name, "counter", text, list(samples))
+
+
+def _gauges(name: str, text: str, samples: list[tuple[dict[str, str], float]]) -> Family:
+    return Family(name, "gauge", text, list(samples))

@@ -1,0 +1,65 @@
+"""What several jobs carry alike: it travels once for all of them, and is put back where they run.
+
+Of a RoundJob that is the statistics of its snapshot; of a task of the pool the context of its search as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+from cluster.executor import Task
+from cluster.pool_task import PoolTask
+from search.job import RoundJob, Snapshot
+from search.statistics import Statistics, lone_root
+
+KEPT = 64
+"""Parts that stay published: the last few snapshots of each search that may run."""
+
+
+def job_in(task: Task) -> Any:
+    """The job of a search that the task is, or has in it."""
+    return task.job if isinstance(task, PoolTask) else task
+
+
+def part_key(task: Task) -> Hashable:
+    """Names what the task shares with others; None if it is nothing. Tasks of one bundle have the same."""
+    job = job_in(task)
+    key = job.snapshot.key if isinstance(job, RoundJob) else None
+    return (task.run, key) if isinstance(task, PoolTask) else key
+
+
+def part_of(task: Task) -> Any:
+    """That which is shared, for `with_part`."""
+    job = job_in(task)
+    statistics = job.snapshot.statistics if isinstance(job, RoundJob) else None
+    return (task.context, statistics) if isinstance(task, PoolTask) else statistics
+
+
+def without_part(task: Task) -> Task:
+    """The task as it travels."""
+    if isinstance(task, PoolTask):
+        return replace(task, job=without_part(task.job), context=None)  # type: ignore[arg-type]
+    if isinstance(task, RoundJob):
+        return replace(task, snapshot=Snapshot(task.snapshot.key, lone_root()))
+    return task
+
+
+def writable(part: Any) -> Any:
+    """A part that came out of an object store, which is read-only: another type to a compiled kernel."""
+    if isinstance(part, Statistics):
+        return Statistics._make(column.copy() for column in part)
+    context, statistics = part
+    return context, None if statistics is None else writable(statistics)
+
+
+def with_part(task: Task, part: Any) -> Task:
+    """The task as it was before `without_part`."""
+    if isinstance(task, PoolTask):
+        context, statistics = part
+        job: Any = with_part(task.job, statistics)
+        return replace(task, job=job, context=context)
+    if isinstance(task, RoundJob):
+        return replace(task, snapshot=Snapshot(task.snapshot.key, part))
+    return task
