@@ -12,7 +12,17 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import alphabeta, evaluation, flat, heuristics, information_sets, kernel, playouts, widening
+from search import (
+    alphabeta,
+    evaluation,
+    flat,
+    heuristics,
+    information_sets,
+    kernel,
+    playouts,
+    selection,
+    widening,
+)
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
@@ -25,6 +35,7 @@ _GENERIC = (
     heuristics.note_heuristic,
     widening.best_untried,
     information_sets.deal,
+    selection.best_child,
     kernel.descend,
     kernel.value_of_leaf,
     kernel.simulate,
