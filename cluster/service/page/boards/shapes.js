@@ -1,0 +1,31 @@
+// What the boards are drawn with. A cell is UNIT wide; a board has a margin for its labels.
+
+import { svg } from "../dom.js";
+
+export const UNIT = 40;
+export const MARGIN = 26;
+
+export const line = (x1, y1, x2, y2, name = "line") => svg("line", { x1, y1, x2, y2, class: name });
+export const disc = (x, y, r, name) => svg("circle", { cx: x, cy: y, r, class: name });
+export const square = (x, y, size, name, rx = 0) =>
+  svg("rect", { x: x - size / 2, y: y - size / 2, width: size, height: size, rx, class: name });
+export const text = (x, y, words, name) =>
+  svg("text", { x, y, class: name, "text-anchor": "middle", "dominant-baseline": "central" }, words);
+
+export const path = (d, name) => svg("path", { d, class: name });
+
+/** Labels of the rows at the left and the columns below. */
+export function labels(panel) {
+  const left = panel.rows.map((label, r) => text(MARGIN / 2 - 2, MARGIN / 2 + (r + 0.5) * UNIT, label, "label"));
+  const bottom = MARGIN / 2 + panel.rows.length * UNIT + MARGIN / 2;
+  const below = panel.columns.map((label, c) => text(MARGIN + (c + 0.5) * UNIT, bottom, label, "label"));
+  return [...left, ...below];
+}
+
+/** A stone: of the first player dark, of the second light, or the other way round. */
+export function stone(cell, darkOwner, radius = 0.42) {
+  const name = cell.owner === darkOwner ? "stone dark" : "stone light";
+  const drawn = [disc(cell.x, cell.y, radius * UNIT, name)];
+  if (cell.last) drawn.push(disc(cell.x, cell.y, radius * UNIT * 0.3, "last"));
+  return drawn;
+}
