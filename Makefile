@@ -4,6 +4,7 @@
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
+#   make load       a service under load for five minutes, and once more while things are killed
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-resume check benchmark perft strength clean
+.PHONY: demo test test-resume load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -23,6 +24,10 @@ test: $(VENV)/installed-tests
 
 test-resume: $(VENV)/installed-tests
 	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5
+
+load: $(VENV)/installed-tests
+	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2
+	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --kill worker,server,ray
 
 check: $(VENV)/installed-tests
 	$(BIN)/ruff format --check .

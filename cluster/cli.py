@@ -36,6 +36,7 @@ OPTION_OF = {
     "game": "GAME",
     "depth": "DEPTH",
     "memory": "--memory",
+    "memory_mb": "--memory",
     "budget": "--simulations and --seconds",
     "first_play_urgency": "--fpu",
     "player": "PLAYER",

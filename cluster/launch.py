@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cluster import report, terminal
 from cluster.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
@@ -23,6 +23,7 @@ from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
 from cluster.session import Observer, Session
 from games.errors import InvalidInput
+from games.game import Game, State
 from search.engine import engine_of
 from search.opening import Search, open_search
 from search.request import SearchRequest
@@ -172,7 +173,20 @@ def warn(line: str, output: Output) -> None:
     terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow", soft_wrap=True)
 
 
-def print_result(search: Search, result: SearchResult, output: Output) -> None:
+class Shown(Protocol):
+    """What was searched, as far as it takes to show the answer."""
+
+    @property
+    def request(self) -> SearchRequest: ...
+
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def root_state(self) -> State: ...
+
+
+def print_result(search: Shown, result: SearchResult, output: Output) -> None:
     """The final answer on standard output."""
     if output.json:
         terminal.print_json(result.to_json())

@@ -10,8 +10,11 @@ from pathlib import Path
 _PROC = Path("/proc")
 
 
-def descendants() -> set[int]:
-    """Process ids of this process's children, their children, and so on; empty where there is no /proc."""
+def descendants(of: int | None = None) -> set[int]:
+    """Process ids of a process's children, their children, and so on; empty where there is no /proc.
+
+    ``of`` is the process, this one if None.
+    """
     children: dict[int, list[int]] = {}
     for entry in _PROC.glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
@@ -19,7 +22,7 @@ def descendants() -> set[int]:
             fields = entry.read_text().rpartition(")")[2].split()
             children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
     found: set[int] = set()
-    left = [os.getpid()]
+    left = [of or os.getpid()]
     while left:
         new = [pid for pid in children.get(left.pop(), []) if pid not in found]
         found.update(new)

@@ -16,6 +16,7 @@ from cluster import terminal
 from cluster.figures import Figures
 from cluster.session import Session
 from search.request import SearchRequest
+from search.result import Answer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,16 +85,30 @@ class Progress:
 
 def line(session: Session, figures: Figures) -> str:
     """Progress as one plain line."""
-    counters, now = session.coordinator.counters, figures.answer
+    counters = session.coordinator.counters
+    return line_of(
+        session.elapsed_s,
+        counters.simulations,
+        figures.rate,
+        counters.jobs_done,
+        counters.jobs_retried,
+        figures.answer,
+    )
+
+
+def line_of(
+    elapsed_s: float, simulations: int, rate: float, jobs: int, jobs_retried: int, answer: Answer
+) -> str:
+    """The same from what is known of a search; ``rate`` is in simulations a second."""
     parts = [
-        f"banyan: {terminal.duration(session.elapsed_s)}",
-        f"{terminal.count(counters.simulations)} simulations",
-        terminal.rate(figures.rate),
-        f"{terminal.count(counters.jobs_done)} jobs",
+        f"banyan: {terminal.duration(elapsed_s)}",
+        f"{terminal.count(simulations)} simulations",
+        terminal.rate(rate),
+        f"{terminal.count(jobs)} jobs",
     ]
-    if counters.jobs_retried:
-        parts.append(f"{terminal.count(counters.jobs_retried)} retried")
-    if now.best_move is not None:
-        parts.append(f"best {now.best_move} {terminal.value(now.value)}")
-        parts.append(f"line {' '.join(now.pv[:6])}")
+    if jobs_retried:
+        parts.append(f"{terminal.count(jobs_retried)} retried")
+    if answer.best_move is not None:
+        parts.append(f"best {answer.best_move} {terminal.value(answer.value)}")
+        parts.append(f"line {' '.join(answer.pv[:6])}")
     return ", ".join(parts)

@@ -43,8 +43,8 @@ class Live:
         self.body = record.request
         self.feed = feed
         self.state = QUEUED
-        self.cancelled = False
-        """Whether it is to end before it has begun."""
+        self.cancelled = record.to_cancel
+        """Whether it is to end as soon as it can."""
         self.run: Run | None = None
         self.progress: dict[str, Any] | None = None
         """Replaced as a whole, never changed: it is read from other threads."""

@@ -15,6 +15,7 @@ import uuid
 from bisect import insort
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -133,8 +134,10 @@ class Searches:
         self.get(search_id)
         with self._lock:
             live = self._live.get(search_id)
-            if live is not None:
+            if live is not None and not live.cancelled:
                 live.cancelled = True
+                # Kept, for a server that is killed now and goes on with it.
+                self.store.cancel(search_id)
                 if live in self._waiting:
                     self._waiting.remove(live)
                     self._conclude(live, CANCELLED, None, None)
@@ -151,7 +154,7 @@ class Searches:
                 raise Problem(409, detail, field="state", value=record.state, accepted="cancelled or failed")
             self._refuse_if_full()
             self.store.reopen(search_id)
-            self._enter(record)
+            self._enter(replace(record, to_cancel=False))
         self._fill()
         return self.get(search_id)
 

@@ -37,7 +37,8 @@ CREATE TABLE search (
     finished_s REAL,
     result TEXT,
     error TEXT,
-    final_event INTEGER
+    final_event INTEGER,
+    to_cancel INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX search_state ON search (state, number);
 CREATE TABLE boot (number INTEGER PRIMARY KEY AUTOINCREMENT, time_s REAL NOT NULL);
@@ -65,6 +66,8 @@ class Record:
     error: dict[str, Any] | None
     final_event: int | None
     """The id of the last event; None while it is open."""
+    to_cancel: bool
+    """Whether it is to end with what it has."""
 
     @property
     def over(self) -> bool:
@@ -157,6 +160,11 @@ class Store:
                 (RUNNING, now_s, search_id),
             )
 
+    def cancel(self, search_id: str) -> None:
+        """It is to end with what it has."""
+        with self._transaction() as db:
+            db.execute("UPDATE search SET to_cancel = 1 WHERE id = ?", (search_id,))
+
     def finish(
         self,
         search_id: str,
@@ -179,7 +187,7 @@ class Store:
         with self._transaction() as db:
             db.execute(
                 "UPDATE search SET state = ?, result = NULL, error = NULL, final_event = NULL,"
-                " finished_s = NULL WHERE id = ?",
+                " finished_s = NULL, to_cancel = 0 WHERE id = ?",
                 (QUEUED, search_id),
             )
 
@@ -237,7 +245,7 @@ def _record(row: tuple[Any, ...]) -> Record:
     values = dict(zip(_COLUMNS, row, strict=True))
     for name in ("request", "result", "error"):
         values[name] = None if values[name] is None else json.loads(values[name])
-    return Record(**values)
+    return Record(**values | {"to_cancel": bool(values["to_cancel"])})
 
 
 def _dumped(values: dict[str, Any] | None) -> str | None:

@@ -27,6 +27,7 @@ from search.request import SearchRequest
 from search.result import STOPPED_BY
 
 README = Path(__file__).parents[2] / "cluster" / "README.md"
+SERVICE = "### Of a service"
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
     *("nodes", "bytes", "seconds", "per_second", "ratio", "info"),
@@ -72,11 +73,11 @@ class Documented:
     query: str
 
 
-def documented() -> dict[str, Documented]:
-    """The rows of the table in the README: name, type, labels, meaning, query."""
-    rows = [
-        line.split("|")[1:-1] for line in README.read_text().splitlines() if line.startswith("| `banyan_")
-    ]
+def documented(of: str = "search") -> dict[str, Documented]:
+    """The rows of a table in the README: name, type, labels, meaning, query; or of that ``of`` a service."""
+    searches, service = README.read_text().split(SERVICE)
+    lines = {"search": searches, "service": service}[of].splitlines()
+    rows = [line.split("|")[1:-1] for line in lines if line.startswith("| `banyan_")]
     table = {
         name.strip(" `"): Documented(
             kind.strip(), frozenset(re.findall(r"`(\w+)`", labels)), query.strip(" `")
@@ -294,13 +295,13 @@ def test_promtool_finds_nothing_to_lint(server: MetricsServer, watched: Session)
 
 
 def test_the_queries_in_the_document_are_valid(tmp_path: Path) -> None:
-    queries = [row.query for row in documented().values() if row.query]
+    queries = [row.query for of in ("search", "service") for row in documented(of).values() if row.query]
     assert len(queries) > 10
     rules = "".join(f"  - record: query:{i}\n    expr: '{query}'\n" for i, query in enumerate(queries))
     path = tmp_path / "rules.yml"
     path.write_text("groups:\n- name: documented\n  rules:\n" + rules)
     checked = promtool("check", "rules", str(path))
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    known = set(documented())
+    known = set(documented()) | set(documented("service"))
     used = set(re.findall(r"banyan_\w+", " ".join(queries)))
     assert {re.sub(r"_(sum|count|bucket)$", "", name) for name in used} <= known

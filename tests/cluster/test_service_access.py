@@ -1,0 +1,218 @@
+"""Who may ask, from where, how much; and what operators are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from cluster.client import Client, ServiceError
+from cluster.service.service_figures import game_label
+from cluster.service.tokens import Tokens, read_token, read_tokens
+from games.errors import InvalidInput
+from tests.cluster.service_process import Server
+from tests.cluster.test_metrics import UNITS, documented
+
+TOKEN = "correct.horse.battery.staple"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "tokens").write_text(f"# whose\nanother-token-of-sixteen\n{TOKEN}\n")
+    options = (
+        "--token-file",
+        str(folder / "tokens"),
+        "--cors-origin",
+        "https://page.example",
+        "--max-body",
+        "2000",
+    )
+    with Server(folder / "data", *options) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", TOKEN, "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer \xe9"]
+)
+def test_without_a_token_there_is_no_answer(server: Server, header: str | None) -> None:
+    headers = {} if header is None else {"Authorization": header.encode("latin-1")}
+    for path in (
+        "/api/v1/searches",
+        "/api/v1/games",
+        "/api/v1/openapi.json",
+        "/metrics",
+        "/version",
+        "/nowhere",
+    ):
+        answer = httpx.get(server.url + path, headers=headers)  # type: ignore[arg-type]
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert answer.json()["field"] == "Authorization"
+    for path in ("/healthz", "/readyz"):
+        assert httpx.get(server.url + path, headers=headers).status_code == 200  # type: ignore[arg-type]
+
+
+def test_each_of_the_tokens_is_taken(server: Server) -> None:
+    for token in (TOKEN, "another-token-of-sixteen"):
+        with server.client(token) as client:
+            assert client.searches()["searches"] == []
+    with pytest.raises(ServiceError) as error:
+        server.client().searches()
+    assert error.value.status == 401
+
+
+def test_only_pages_of_named_origins_may_ask(server: Server) -> None:
+    url, token = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
+    named = {"Origin": "https://page.example"}
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    answer = httpx.options(url, headers=named | preflight)
+    assert answer.status_code == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
+    answer = httpx.get(url, headers=named | token)
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://page.example"
+    other = {"Origin": "https://elsewhere.example"}
+    assert "Access-Control-Allow-Origin" not in httpx.options(url, headers=other | preflight).headers
+    answer = httpx.get(url, headers=other | token)
+    assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
+    own = {"Origin": server.url}
+    assert httpx.get(url, headers=own | token).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
+    url, headers = f"{server.url}/api/v1/searches", {"Authorization": f"Bearer {TOKEN}"}
+    for content in (b"x" * 2001, iter([b"x" * 1000] * 3)):
+        answer = httpx.post(url, content=content, headers=headers)
+        assert answer.status_code == 413
+        assert answer.json()["accepted"] == "at most 2000 bytes"
+
+
+def test_names_that_were_made_to_mean_this_machine_are_not_answered(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "", "[::1].x"):
+            answer = httpx.get(server.url + "/version", headers={"Host": host})
+            assert answer.status_code in (400, 421), host
+        for host in ("localhost", f"LOCALHOST:{server.port}", "127.0.0.1:1", "[::1]:80"):
+            assert httpx.get(server.url + "/version", headers={"Host": host}).status_code == 200
+        page = {"Origin": "http://evil.example"}
+        assert httpx.post(server.url + "/api/v1/searches/x/resume", headers=page).status_code == 403
+
+
+def test_what_is_sent_makes_no_lines_of_its_own_in_the_log(server: Server) -> None:
+    with server.client(TOKEN) as client:
+        before = len(server.lines)
+        with pytest.raises(InvalidInput):
+            client.submit({"game": "tictactoe\nbanyan: error: forged", "simulations": 10})
+        search = client.wait(
+            client.submit({"game": "explicit:([1 3][2 8])", "simulations": 10, "lanes": 1})["id"]
+        )
+        assert search["state"] == "done"
+        assert all(line.startswith('{"time"') for line in server.lines[before:])
+
+
+def test_metrics_are_those_of_the_document_and_have_bounded_labels(server: Server) -> None:
+    with server.client(TOKEN) as client:
+        for game in ("tictactoe", "gomoku:size=5", "gomoku:size=6"):
+            body = {"game": game, "simulations": 2_000, "lanes": 2}
+            assert client.wait(client.submit(body)["id"])["state"] == "done"
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    for unknown in range(5):
+        httpx.get(f"{server.url}/nowhere/{unknown}", headers=headers)
+    text = httpx.get(f"{server.url}/metrics", headers=headers).text
+    families = {
+        f"{f.name}_total" if f.type == "counter" else f.name: f for f in text_string_to_metric_families(text)
+    }
+    in_code = {
+        name: (family.type, frozenset(label for s in family.samples for label in s.labels) - {"le"})
+        for name, family in families.items()
+    }
+    rows = {name: (row.type, row.labels) for name, row in documented("service").items()}
+    assert in_code == rows | {name: (row.type, row.labels) for name, row in documented().items()}
+    for name in rows:
+        assert re.fullmatch(r"banyan(_[a-z]+)+", name)
+        assert name.removesuffix("_total").endswith((*UNITS, "requests", "streams", "pools"))
+
+    def labels(name: str, label: str) -> set[str]:
+        return {sample.labels[label] for sample in families[name].samples}
+
+    assert {"gomoku", "tictactoe"} <= labels("banyan_accepted_searches_total", "game")
+    assert all(":" not in game for game in labels("banyan_accepted_searches_total", "game"))
+    assert "other" in labels("banyan_http_requests_total", "route")
+    assert not any("nowhere" in route for route in labels("banyan_http_requests_total", "route"))
+    (alive,) = families["banyan_alive_workers"].samples
+    assert alive.value == 1
+
+
+def test_games_that_nobody_knows_share_a_label() -> None:
+    assert [game_label(spec) for spec in ("gomoku:size=9", "openspiel:go(board_size=9)", "x" * 100)] == [
+        "gomoku",
+        "openspiel",
+        "other",
+    ]
+
+
+def test_the_document_describes_every_route_with_examples(server: Server) -> None:
+    answer = httpx.get(f"{server.url}/api/v1/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
+    document = answer.json()
+    operations = {
+        (method, path): operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+    assert set(operations) == {
+        ("post", "/api/v1/searches"),
+        ("get", "/api/v1/searches"),
+        ("get", "/api/v1/searches/{id}"),
+        ("delete", "/api/v1/searches/{id}"),
+        ("post", "/api/v1/searches/{id}/resume"),
+        ("get", "/api/v1/searches/{id}/events"),
+        ("get", "/api/v1/games"),
+        ("get", "/api/v1/games/{name}"),
+        ("post", "/api/v1/games/{name}/positions"),
+        ("get", "/healthz"),
+        ("get", "/readyz"),
+        ("get", "/version"),
+        ("get", "/metrics"),
+    }
+    for operation in operations.values():
+        assert operation["summary"] and operation["description"]
+        assert "application/problem+json" in operation["responses"]["422"]["content"]
+    schemas = document["components"]["schemas"]
+    assert schemas["SearchBody"]["examples"] and schemas["PositionBody"]["examples"]
+    for properties in (schemas[name]["properties"] for name in ("SearchBody", "PositionBody")):
+        assert all("description" in field for field in properties.values())
+    # Whatever is named is there.
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', answer.text))
+    assert references <= set(schemas) and {"Progress", "FinalEvent", "ProblemView"} <= set(schemas)
+
+
+def test_tokens_come_from_a_file_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BANYAN_TOKEN", raising=False)
+    assert not read_tokens(None) and read_token(None) is None
+    assert Tokens().accept(None)
+    file = tmp_path / "tokens"
+    file.write_text("first-token-of-sixteen\n\nsecond-token-of-more\n")
+    monkeypatch.setenv("BANYAN_TOKEN", "third-token-of-sixteen")
+    tokens = read_tokens(file)
+    for token in ("first-token-of-sixteen", "second-token-of-more", "third-token-of-sixteen"):
+        assert tokens.accept(f"Bearer {token}") and tokens.accept(f"bearer {token}")
+        assert not tokens.accept(token)
+    assert read_token(file) == "first-token-of-sixteen"
+    assert read_token(None) == "third-token-of-sixteen"
+    for text in ("", "short", "with blanks in it, sixteen", "\n#only a comment of length\n"):
+        file.write_text(text)
+        with pytest.raises(InvalidInput, match="token_file"):
+            read_tokens(file)
+    monkeypatch.setenv("BANYAN_TOKEN", "short")
+    with pytest.raises(InvalidInput, match="BANYAN_TOKEN"):
+        read_tokens(None)
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http:///x"])
+def test_a_client_refuses_what_is_no_address(url: str) -> None:
+    with pytest.raises(InvalidInput, match="server"):
+        Client(url)

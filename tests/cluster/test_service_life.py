@@ -1,0 +1,129 @@
+"""Servers that are killed, drained, and started again; and two at a time."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from cluster.client import Client, ServiceEvent
+from search.request import SearchRequest
+from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.service_process import Server, refused
+
+BODIES: list[dict[str, Any]] = [
+    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 150_000, "lanes": 3, "seed": 1},
+    {"game": "gomoku:size=5", "strategy": "root", "simulations": 150_000, "lanes": 3, "seed": 2},
+    {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 60_000, "lanes": 3, "seed": 3},
+    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 3_000, "lanes": 3, "seed": 4},
+]
+FREE = "a folder that no other server uses"
+OPTIONS = ("--max-running", "3", "--checkpoint-every", "0.2")
+
+
+def digest_of(body: dict[str, Any]) -> str:
+    return session_of(fresh(SearchRequest(**body))).run().digest
+
+
+def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path: Path) -> None:
+    with Server(tmp_path, *OPTIONS) as server:
+        client = server.client()
+        ids = [client.submit(body, key=f"key-{n}")["id"] for n, body in enumerate(BODIES)]
+        events: list[ServiceEvent] = []
+
+        def follow(url: str = server.url) -> None:
+            with Client(url) as following:
+                events.extend(following.events(ids[0]))
+
+        # Somebody follows the first one throughout, and asks again as clients do.
+        follower = threading.Thread(target=follow)
+        follower.start()
+        seen = 0
+        for event in client.events(ids[1]):
+            seen += event.name == "progress" and event.data["simulations"] > 20_000
+            if seen:
+                break
+        assert any(file.suffix == ".npz" for file in (tmp_path / "checkpoints").iterdir())
+        server.kill()
+        port = server.port
+    with Server(tmp_path, *OPTIONS, port=port) as server:
+        client = server.client()
+        # Who lost the answer to a request sends it again.
+        assert client.submit(BODIES[3], key="key-3")["id"] == ids[3]
+        ended = [client.wait(search_id) for search_id in ids]
+        follower.join(30)
+        assert not follower.is_alive()
+        assert server.end() == 0
+    assert [search["state"] for search in ended] == ["done"] * 4
+    assert [search["result"]["digest"] for search in ended] == [digest_of(body) for body in BODIES]
+    assert any(search["result"]["resumed"] for search in ended)
+    numbers = [event.id or 0 for event in events]
+    assert numbers == sorted(set(numbers))
+    assert [event.final for event in events] == [False] * (len(events) - 1) + [True]
+    assert events[-1].data["result"] == ended[0]["result"]
+    assert list((tmp_path / "checkpoints").iterdir()) == []
+
+
+def test_a_server_that_is_told_to_end_keeps_what_runs(tmp_path: Path) -> None:
+    with Server(tmp_path, "--max-running", "1") as server:
+        client = server.client()
+        ids = [client.submit(body)["id"] for body in (BODIES[0] | {"simulations": 600_000}, BODIES[3])]
+        for event in client.events(ids[0]):
+            if event.name == "progress" and event.data["simulations"] > 0:
+                break
+        assert server.end(signal.SIGTERM) == 0
+        assert "error" not in "".join(server.lines)
+    assert [file.stem for file in (tmp_path / "checkpoints").iterdir()] == [ids[0]]
+    with Server(tmp_path) as server:
+        ended = [server.client().wait(search_id) for search_id in ids]
+    assert [search["state"] for search in ended] == ["done", "done"]
+    assert ended[0]["result"]["resumed"] == 1
+
+
+def test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on(tmp_path: Path) -> None:
+    with Server(tmp_path, "--max-running", "1") as server:
+        client = server.client()
+        ids = [client.submit(BODIES[0] | {"simulations": 10**9})["id"] for _ in range(2)]
+        for event in client.events(ids[0]):
+            if event.name == "progress":
+                break
+        client.cancel(ids[0])
+        server.kill()
+    with Server(tmp_path, "--max-running", "2") as server:
+        search = server.client().wait(ids[0])
+        assert search["state"] == "cancelled"
+        assert server.client().get(ids[1])["state"] in ("queued", "running")
+
+
+def test_a_folder_has_one_server(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        status, lines = refused("--data", str(tmp_path), "--port", "0", "--executor", "inline")
+        assert status == 2
+        assert lines == [f"banyan: error: --data: {str(tmp_path)!r} is not accepted; expected {FREE}"]
+        assert httpx.get(f"{server.url}/readyz").status_code == 200
+        # The port is taken as well.
+        other = ("--data", str(tmp_path / "other"), "--port", str(server.port), "--executor", "inline")
+        status, lines = refused(*other)
+        assert status == 2 and lines[0].startswith(f"banyan: error: --port: {server.port} is not accepted")
+
+
+def test_without_a_token_nobody_else_may_reach_it(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        status, lines = refused("--data", str(tmp_path), "--host", host, "--executor", "inline")
+        assert status == 2
+        assert len(lines) == 1 and lines[0].startswith(f"banyan: error: --host: '{host}' is not accepted")
+        assert "--token-file" in lines[0]
+
+
+def test_a_folder_that_cannot_be_written_is_refused() -> None:
+    status, lines = refused("--data", "/proc/nowhere", "--executor", "inline")
+    assert status == 2 and "--data" in lines[0]
+
+
+def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
+    status, lines = refused("--data", str(tmp_path), "--executor", "inline", "--port", "0")
+    assert status == 2 and "sound records" in lines[0]

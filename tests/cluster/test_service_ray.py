@@ -1,0 +1,92 @@
+"""The service over a real Ray: workers, and Ray itself, are killed, and all searches keep their digests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cluster.client import Client
+from cluster.processes import descendants
+from search.request import SearchRequest
+from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.service_process import Server
+
+BODIES: list[dict[str, Any]] = [
+    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 4, "seed": 1},
+    {"game": "gomoku:size=5", "strategy": "root", "simulations": 600_000, "lanes": 4, "seed": 2},
+    {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 100_000, "lanes": 4, "seed": 3},
+    {"game": "tictactoe", "strategy": "tree", "simulations": 300_000, "lanes": 16, "seed": 4},
+]
+
+
+@pytest.fixture(scope="module")
+def digests() -> list[str]:
+    return [session_of(fresh(SearchRequest(**body))).run().digest for body in BODIES]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    options = ("--workers", "2", "--max-running", "4", "--checkpoint-every", "0.5")
+    with Server(tmp_path_factory.mktemp("data"), *options, executor="ray") as server:
+        yield server
+
+
+def named(server: Server, name: str) -> list[int]:
+    """The processes of a server whose command has this in it."""
+    found = []
+    for pid in descendants(server.process.pid):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if name in command:
+            found.append(pid)
+    return found
+
+
+def begin(client: Client) -> list[str]:
+    """Ask for all searches; returns when the first of them has done something."""
+    ids = [client.submit(body)["id"] for body in BODIES]
+    for event in client.events(ids[0]):
+        if event.name == "progress" and event.data["simulations"] > 0:
+            break
+    return ids
+
+
+def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: list[str]) -> None:
+    client = server.client()
+    ids = begin(client)
+    workers = named(server, "ray::_Actor")
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    ended = [client.wait(search_id) for search_id in ids]
+    assert [search["state"] for search in ended] == ["done"] * 4
+    assert [search["result"]["digest"] for search in ended] == digests
+    assert {search["result"]["workers"] for search in ended} == {2}
+    assert sum(search["result"]["jobs_retried"] for search in ended) > 0
+    metrics = httpx.get(f"{server.url}/metrics").text
+    assert "banyan_pool_restarts_total 0.0" in metrics
+
+
+def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
+    """The pool makes another, or the process ends and is started again, as a supervisor would."""
+    client = server.client()
+    ids = begin(client)
+    for pid in named(server, "raylet/raylet"):
+        os.kill(pid, signal.SIGKILL)
+    deadline_s = time.monotonic() + 60
+    while time.monotonic() < deadline_s and server.process.poll() is None:
+        if all(client.get(search_id)["state"] == "done" for search_id in ids):
+            break
+        time.sleep(0.2)
+    assert server.process.poll() is None, server.lines[-5:]
+    ended = [client.get(search_id) for search_id in ids]
+    assert [search["state"] for search in ended] == ["done"] * 4
+    assert [search["result"]["digest"] for search in ended] == digests
