@@ -11,10 +11,14 @@ const EVERY_MS = 2000;
 /** Keep the list fresh while it is looked at. Gives back a function that stops it. */
 export function list() {
   let wanted = true;
+  let shown = "";
   const look = async () => {
     while (wanted) {
       try {
-        draw((await api.searches(SHOWN)).searches);
+        const { searches } = await api.searches(SHOWN);
+        const now = JSON.stringify(searches);
+        if (now !== shown) draw(searches);
+        shown = now;
         byId("searches-status").textContent = "";
       } catch (error) {
         byId("searches-status").textContent = error.message;
