@@ -55,7 +55,7 @@ class Visitor:
         name, _, options = game.partition(":")
         self.page.locator("#game option").first.wait_for(state="attached")
         self.page.select_option("#game", name)
-        if options and not self.page.locator("details.more").get_attribute("open"):
+        if options and self.page.locator("details.more").get_attribute("open") is None:
             self.page.click("details.more summary")
         for option in filter(None, options.split(",")):
             key, _, value = option.partition("=")

@@ -70,7 +70,7 @@ def test_gomoku_by_two_people(visitor: Visitor) -> None:
 def test_moves_of_two_clicks(visitor: Visitor, game: str) -> None:
     """Stones are set, moved and taken; a game ends by its options' limit, or before."""
     visitor.begin(game, "person", "person")
-    draw = Random(4)
+    draw = Random(7)
     while visitor.my_turn():
         visitor.make(draw.choice(visitor.legal))
     assert any("-" in move for move in visitor.played)
@@ -131,7 +131,7 @@ def test_a_search_is_watched_and_cancelled(visitor: Visitor, server: Server) -> 
     expect(page.locator("[data-state=running]")).to_be_visible()
     expect(page.locator(".curves .series")).to_have_count(2)
     expect(page.locator(".merges li").first).to_contain_text("nodes")
-    expect(page.locator(".workers li").first).to_contain_text("busy")
+    expect(page.locator(".workers li").first).to_contain_text(re.compile(r"0 busy.*%"))
     warm = page.locator(".cell .heat").evaluate_all("all => all.filter(each => each.style.opacity > 0).length")
     assert warm > 10
     page.click("[data-action=cancel]")

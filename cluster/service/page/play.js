@@ -40,7 +40,7 @@ export class Play {
 
   /** Show a search that somebody asked for, and the position that it is about. */
   async open(search) {
-    this.#leave();
+    this.#leave(search.id);
     const { request } = search;
     this.game = await api.game(request.game);
     const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
@@ -53,9 +53,16 @@ export class Play {
     this.watch.open(search);
   }
 
-  #leave() {
+  /** Leave the search that is watched; one that was asked for here and is wanted no more ends. */
+  #drop(next = null) {
     this.turn += 1;
     this.watch.close();
+    if (this.asked && this.asked !== next) api.cancel(this.asked).catch(() => {});
+    this.asked = null;
+  }
+
+  #leave(next = null) {
+    this.#drop(next);
     this.asking = null;
     byId("table").hidden = false;
   }
@@ -106,8 +113,7 @@ export class Play {
   }
 
   #made(move) {
-    this.turn += 1;
-    this.watch.close();
+    this.#drop();
     this.#played(move);
   }
 
@@ -123,7 +129,11 @@ export class Play {
     if (this.start !== null) body.position = this.start;
     try {
       const search = await api.begin(body, () => turn === this.turn);
-      if (turn !== this.turn) return;
+      if (turn !== this.turn) {
+        api.cancel(search.id).catch(() => {});
+        return;
+      }
+      this.asked = search.id;
       this.asking = play ? turn : null;
       this.watch.open(search);
     } catch (error) {
@@ -132,6 +142,7 @@ export class Play {
   }
 
   #answered({ state, result }) {
+    this.asked = null;
     const best = result?.best_move ?? null;
     if (best === null) {
       this.#say(state === "failed" ? "The search failed." : "The search was stopped before it had an answer.", true);
@@ -147,15 +158,13 @@ export class Play {
   }
 
   #hint() {
-    this.turn += 1;
-    this.watch.close();
+    this.#drop();
     this.#ask(this.turn, false);
   }
 
   /** Take back to where the person who moves had moved before. */
   #undo() {
-    this.turn += 1;
-    this.watch.close();
+    this.#drop();
     const searched = this.plan.sides.some(({ who }) => who === "search");
     this.moves.splice(-(searched && this.moves.length > 1 ? this.#back() : 1));
     this.#show();

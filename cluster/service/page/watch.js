@@ -180,7 +180,7 @@ export class Watch {
         "ul",
         {},
         workers.map((worker) =>
-          el("li", {}, el("span", { class: `lamp ${worker.state}`, "aria-hidden": "true" }), `${worker.slot} ${worker.state}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `${worker.restarts} restarted`) : null),
+          el("li", {}, el("span", { class: `lamp ${lately(worker)}`, "aria-hidden": "true" }), `${worker.slot} ${lately(worker)}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `${worker.restarts} restarted`) : null),
         ),
       ),
       el("p", { class: "dim small" }, `${flying} jobs out, ${waiting} results wait to be merged`),
@@ -204,6 +204,9 @@ export class Watch {
     }
   }
 }
+
+/** What a worker mostly does: between two jobs it is idle for a moment. */
+const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
 
 /** What came in between two looks, as words. */
 function added(before, now) {
