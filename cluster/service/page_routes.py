@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Path as InPath, Response
+from fastapi import APIRouter, Response
+from fastapi import Path as InPath
 
 from cluster.service.problems import Problem
 

@@ -93,7 +93,7 @@ class Visitor:
     def my_turn(self) -> bool:
         """Wait until a person is to move, or the game is over; whether it goes on."""
         status = self.page.locator("#status")
-        expect(status).to_have_text(re.compile("Your move|to move|game is over"))
+        expect(status).to_have_text(re.compile("Your move|To move|game is over"))
         return not self.over
 
     def click_cell(self, name: str) -> None:

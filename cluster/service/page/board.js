@@ -9,6 +9,8 @@ import { panelsOf } from "./panels.js";
 
 const SHOWN = 0.005;
 const ARROWS = 3;
+const SMALLEST = 360;
+const LARGEST = 1.7;
 
 export class Board {
   /** Draws into `host`; `play(move)` is told of a move that somebody has made. */
@@ -82,6 +84,8 @@ export class Board {
       ...rows.values(),
       arrows,
     );
+    // A small board is not blown up to the size of a large one.
+    drawn.style.maxWidth = `${Math.max(SMALLEST, LARGEST * panel.width)}px`;
     return el("figure", {}, drawn, panel.caption ? el("figcaption", {}, panel.caption) : null);
   }
 
@@ -121,9 +125,9 @@ export class Board {
     const top = Math.max(...(searched ? heat.values() : [...this.cells.values()].map((cell) => cell.chance ?? 0)), 1e-9);
     for (const cell of this.cells.values()) {
       const share = searched ? (heat.get(cell.key) ?? 0) : (cell.chance ?? 0);
-      cell.heat.style.opacity = share > 0 ? (0.08 + 0.72 * (share / top)).toFixed(3) : 0;
+      cell.heat.style.opacity = share >= SHOWN ? (0.06 + 0.74 * (share / top)).toFixed(3) : 0;
       const free = cell.owner === null && share >= SHOWN;
-      cell.share.textContent = free ? Math.min(99, Math.round(100 * share)) : "";
+      cell.share.textContent = free ? Math.round(100 * share) : "";
       cell.share.classList.toggle("strong", share / top > 0.55);
       cell.node.setAttribute("aria-label", this.#words(cell, searched ? share : 0));
       const open = this.enabled && this.#usable(cell.key);

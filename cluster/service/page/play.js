@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { Board } from "./board.js";
-import { kindOf, nameOf } from "./boards/kinds.js";
+import { kindOf } from "./boards/kinds.js";
 import { byId, el } from "./dom.js";
 import { titleOf } from "./setup.js";
 import { Watch } from "./watch.js";
@@ -177,12 +177,13 @@ export class Play {
 
   #status(person) {
     const { position } = this;
-    byId("title").textContent = titleOf(nameOf(position.game));
+    byId("title").textContent = titleOf(position.game);
+    byId("spec-shown").title = position.game;
     byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
-    const last = position.moves.length ? `${position.moves[position.moves.length - 1]} was played. ` : "";
+    const last = this.#last();
     if (position.over) this.#say(`${last}The game is over: ${position.outcome}.`);
-    else if (person) this.#say(`${last}${this.#mine === null ? `${position.to_move} to move.` : `Your move, as ${position.to_move}.`}`);
-    else this.#say(`${last}${position.to_move} searches.`);
+    else if (person) this.#say(`${last}${this.#mine === null ? `To move: ${position.to_move}.` : `Your move, as ${named(position.to_move)}.`}`);
+    else this.#say(`${last}A search moves for ${named(position.to_move)}.`);
     byId("undo").disabled = position.moves.length === 0 || (this.deal !== null && !position.over);
     byId("hint").disabled = position.over || !person;
     const moves = byId("moves");
@@ -190,6 +191,14 @@ export class Play {
     moves.scrollTop = moves.scrollHeight;
     byId("moves-empty").hidden = position.moves.length > 0;
     this.#list(person);
+  }
+
+  /** What was played last; a shot and its answer are one thing. */
+  #last() {
+    const { moves } = this.position;
+    if (!moves.length) return "";
+    const answered = this.deal !== null && moves.length > 1;
+    return `${answered ? moves.slice(-2).join(": ") : `${moves[moves.length - 1]} was played`}. `;
   }
 
   /** All legal moves as buttons: for games whose board does not show them, and for who would rather read. */
@@ -212,3 +221,6 @@ export class Play {
     node.classList.toggle("problem", problem);
   }
 }
+
+/** A player in a sentence. */
+const named = (name) => (name === "first" || name === "second" ? `the ${name} player` : name);

@@ -66,7 +66,7 @@ function speedup(rows) {
     chart([...series, ...(most > 1 ? [ideal] : [])], {
       title: `${rows[0].game}: speedup`,
       x: WORKERS,
-      y: { label: "speedup", text: TIMES },
+      y: { label: "speedup", log: true, text: TIMES },
     }),
     chart(grouped(rows, (row) => [row.workers, row.of_ceiling]), {
       title: "Share of what the same cores do without a merge",

@@ -2,7 +2,6 @@
 
 import * as api from "./api.js";
 import { byId, el, short, signed } from "./dom.js";
-import { nameOf } from "./boards/kinds.js";
 import { titleOf } from "./setup.js";
 
 const SHOWN = 30;
@@ -43,7 +42,7 @@ function draw(searches) {
         "tr",
         {},
         el("td", {}, el("span", { class: `state ${search.state}` }, search.state)),
-        el("td", {}, el("a", { href: `#/searches/${search.id}` }, titleOf(nameOf(request.game))), el("span", { class: "dim small" }, ` ${request.moves.length} moves`)),
+        el("td", {}, el("a", { href: `#/searches/${search.id}` }, titleOf(request.game)), el("span", { class: "dim small" }, ` ${request.moves.length} ${request.moves.length === 1 ? "move" : "moves"}`)),
         el("td", { class: "n" }, budget),
         el("td", { class: "n" }, shown?.best_move ?? ""),
         el("td", { class: "n" }, shown?.best_move ? signed(shown.value) : ""),

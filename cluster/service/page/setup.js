@@ -16,8 +16,14 @@ const CHOICES = /^[\w-]+(?: or [\w-]+)+$/;
 const RANGE = /^a whole number from (\d+) to (\d+)/;
 const STRATEGIES = ["tree", "root", "leaf"];
 
-/** What a game is called. */
-export const titleOf = (name) => TITLES[name] ?? name;
+const MILLS = { three: "Three men's morris", six: "Six men's morris", nine: "Nine men's morris", lasker: "Lasker's morris", twelve: "Twelve men's morris" };
+
+/** What a game is called, by its name, or by its spec, where options have a say. */
+export function titleOf(spec) {
+  const [name, options] = spec.split(":");
+  const variant = /variant=(\w+)/.exec(options ?? "");
+  return (name === "morris" && variant && MILLS[variant[1]]) || (TITLES[name] ?? name);
+}
 
 export class Setup {
   /** The form in `host`; `begun(plan)` is told of {game, sides, effort} to play. */

@@ -8,6 +8,8 @@ import { spark } from "./plot.js";
 const CHILDREN = 7;
 const MERGES = 5;
 const POINTS = 240;
+/** Values smaller than this are drawn as small. */
+const LEAST = 0.2;
 const WORDS = { queued: "waiting", running: "searching", done: "done", cancelled: "cancelled", failed: "failed" };
 
 export class Watch {
@@ -112,7 +114,7 @@ export class Watch {
       { class: "watch-head" },
       el("h2", {}, "Search"),
       el("span", { class: `state ${this.connected || !open ? this.state : "lost"}`, "data-state": this.state }, word),
-      open ? el("button", { type: "button", "data-action": "cancel", onclick: () => this.#cancel() }, "Stop, and take the best move") : null,
+      open ? el("button", { type: "button", "data-action": "cancel", title: "It ends with the best move that it has", onclick: () => this.#cancel() }, "Stop") : null,
       ["cancelled", "failed"].includes(this.state)
         ? el("button", { type: "button", "data-action": "resume", onclick: () => this.#resume() }, "Go on")
         : null,
@@ -162,12 +164,12 @@ export class Watch {
 
   #curves() {
     if (this.values.length < 2) return "";
-    const rate = this.rates.map(([x, y]) => [x, y]);
+    const high = Math.min(1, Math.max(LEAST, ...this.values.map(([, value]) => 1.25 * Math.abs(value))));
     return el(
       "div",
       { class: "curves" },
-      spark(this.values, { range: [-1, 1], zero: true, label: "Value over time", text: signed }),
-      spark(rate, { label: "Simulations a second", text: short }),
+      spark(this.values, { range: [-high, high], zero: true, label: "Value over time", text: signed }),
+      spark(this.rates, { label: "Simulations a second", text: short }),
     );
   }
 
