@@ -5,6 +5,8 @@
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
 #   make load       a service under load for five minutes, and once more while things are killed
+#   make test-hosts   searches across three hosts on this machine, whose links are cut (as root)
+#   make soak         200 searches while their workers are killed and stopped at random
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
 SHELL := /bin/bash
@@ -14,7 +16,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-resume load check benchmark perft strength clean
+.PHONY: demo test test-resume test-hosts soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -28,6 +30,12 @@ test-resume: $(VENV)/installed-tests
 load: $(VENV)/installed-tests
 	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2
 	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --kill worker,server,ray
+
+test-hosts: $(VENV)/installed-tests
+	$(BIN)/python -m tests.hosts
+
+soak: $(VENV)/installed-tests
+	$(BIN)/python -m tests.soak
 
 check: $(VENV)/installed-tests
 	$(BIN)/ruff format --check .

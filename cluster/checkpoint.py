@@ -5,8 +5,9 @@ results that wait for their turn: nothing of where the search ran. Jobs that wer
 ones are. So a search with a budget in simulations ends with the statistics, bit for bit, that it would have
 had without a break, whatever it goes on on. One with a budget in seconds goes on for the time that is left.
 
-A checkpoint holds the text of a game file, and resuming runs it: like a game file, it must come from somebody
-who is trusted. A file that was damaged, and not made to deceive, is always found out.
+A checkpoint holds the text of the files that the search names, of a game or an evaluator, and resuming runs
+them: like these files, it must come from somebody who is trusted. A file that was damaged, and not made to
+deceive, is always found out.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Checkpoint:
     path: Path
     request: SearchRequest
     game_source: str | None
+    evaluator_source: str | None
     elapsed_s: float
     stopped_by: str | None
     """What ended the search for good; None if it can go on."""
@@ -71,7 +73,9 @@ class Checkpoint:
 
         Raises InvalidInput (file, or a field of the request).
         """
-        opened = open_search(self.request, files=files, source=self.game_source)
+        opened = open_search(
+            self.request, files=files, source=self.game_source, evaluator=self.evaluator_source
+        )
         coordinator = Coordinator(opened, 1)
         try:
             coordinator.restore(read_arrays(self.path), self.stopped_by)
@@ -100,6 +104,9 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             path=path,
             request=_request_of(_take(description, "request", dict)),
             game_source=_take(description, "game_source", str, types.NoneType),
+            evaluator_source=_take(
+                {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
+            ),
             elapsed_s=_seconds(_take(description, "elapsed_s", float, int)),
             stopped_by=_one_of_over(_take(description, "stopped_by", str, types.NoneType)),
             code=_take(description, "code", str),
@@ -210,6 +217,7 @@ def _described(coordinator: Coordinator, elapsed_s: float) -> dict[str, Any]:
         "code": code_of_searches(),
         "request": asdict(search.request),
         "game_source": search.context.game_source,
+        "evaluator_source": search.context.evaluator_source,
         "elapsed_s": elapsed_s,
         "stopped_by": stopped_by if stopped_by in OVER else None,
     }

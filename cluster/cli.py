@@ -21,6 +21,7 @@ from cluster.commands import (
     match,
     play,
     predict,
+    report,
     resume,
     search,
     serve,
@@ -42,6 +43,7 @@ OPTION_OF = {
     "player": "PLAYER",
     "file": "FILE",
     "table": "TABLE",
+    "part": "PART",
 }
 """How the command line calls a field where it is not simply ``--field``."""
 
@@ -66,6 +68,7 @@ _GROUPS = (
     predict,
     benchmark,
     experiment,
+    report,
     check,
     serve,
 )

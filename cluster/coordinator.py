@@ -26,7 +26,7 @@ from search.job import Job, JobResult
 from search.kept import Arrays, prefixed, require, take, within, without_prefix
 from search.opening import Search
 from search.packed_results import pack_results, unpack_results
-from search.plan import JOB_S, MIN_ROUNDS
+from search.plan import MIN_ROUNDS, job_seconds
 from search.request import MAX_SIMULATIONS
 from search.result import SearchResult, result
 from search.tree import FULL, ROOT, UNPROVEN, tree_bytes
@@ -211,7 +211,8 @@ class Coordinator:
             require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden)
+        evaluated = self.search.context.features.priors
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden, evaluated)
         self._pending = {
             index: _Pending(job) for index, job in strategy.jobs.items() if index not in self._early
         }
@@ -246,14 +247,14 @@ class Coordinator:
             return plan.size(index) if index < plan.jobs else 0
         # Visit counts have an end: a search that has time left stops there.
         room = MAX_SIMULATIONS - self.counters.simulations - self.search.strategy.unobserved
-        job_s = JOB_S
+        job_s = job_seconds(self.search.strategy.lanes)
         seconds = self.search.request.seconds
         if seconds is not None:
             # As many rounds as a search with a fixed budget has, and none that outlives the budget.
             rounds = self.search.request.rounds or MIN_ROUNDS
             per_round = seconds * self.workers / (self.search.strategy.lanes * rounds)
-            job_s = max(SHORTEST_JOB_S, min(JOB_S, per_round, (seconds - elapsed_s) / 4))
-        return min(room, max(1, round(self._rate * job_s)))
+            job_s = max(SHORTEST_JOB_S, min(job_s, per_round, (seconds - elapsed_s) / 4))
+        return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()

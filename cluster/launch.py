@@ -19,9 +19,12 @@ from cluster.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinishe
 from cluster.coordinator import Coordinator, SearchFailed
 from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.executors import make_executor
+from cluster.file_lock import held
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.progress import Progress
+from cluster.resources import ONE_CPU, Resources
 from cluster.session import Observer, Session
+from cluster.workers import Workers
 from games.errors import InvalidInput
 from games.game import Game, State
 from search.engine import engine_of
@@ -41,11 +44,13 @@ class Place:
     """Where a search runs and who may watch: nothing of it can change the answer."""
 
     executor: str
-    workers: int | None
+    workers: Workers | None
     address: str | None
     job_timeout_s: float | None
     metrics_port: int | None
     metrics_host: str
+    resources: Resources = ONE_CPU
+    """What each worker reserves."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,10 @@ def run_search(
             refuse_unfinished(keep.path)
         return Opened(Coordinator(open_search(request), 1))
 
-    return _run(begin, place, output, show or print_result, keep)
+    if keep is None:
+        return _run(begin, place, output, show or print_result, None)
+    with held(keep.path, "checkpoint"):
+        return _run(begin, place, output, show or print_result, keep)
 
 
 def resume_search(path: Path, place: Place, output: Output, every_s: float | None = None) -> int:
@@ -104,7 +112,8 @@ def resume_search(path: Path, place: Place, output: Output, every_s: float | Non
             warn(line, output)
         return checkpoint.open()
 
-    return _run(begin, place, output, print_result, Keep(path, every_s))
+    with held(path, "file"):
+        return _run(begin, place, output, print_result, Keep(path, every_s))
 
 
 def _run(
@@ -128,9 +137,12 @@ def _run(
                 stack.callback(metrics.close)
             opened = begin()
             coordinator, search = opened.coordinator, opened.coordinator.search
+            if coordinator.finished:
+                # Of a search that is over there is but the answer to show.
+                show(search, coordinator.result(opened.elapsed_s, "inline"), output)
+                return 0
             keeper = None
-            # Of a search that is over there is but the answer to show.
-            if keep is not None and not coordinator.finished:
+            if keep is not None:
                 keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
                 keeper.begin(opened)
             with starting(errors, place):
@@ -230,7 +242,9 @@ def _open_executor(
 ) -> Executor:
     """A started executor that is closed with the stack."""
     timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    start = partial(make_executor, place.executor, place.workers, place.address, timeout_s)
+    start = partial(
+        make_executor, place.executor, place.workers, place.address, timeout_s, resources=place.resources
+    )
     executor = start_executor(start, interruption, stack, console, BEFORE_THE_SEARCH)
     _note_compilation(search, console)
     executor.open(search.context)
@@ -241,6 +255,8 @@ def _note_compilation(search: Search, console: Console) -> None:
     """Say so when the search has to wait for its kernels to be compiled."""
     engine = engine_of(search.game, search.context.features)
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
+    if engine.features.priors:
+        kernel = engine.reach_leaves
     if not hasattr(kernel, "py_func"):
         # Uncompiled.
         return

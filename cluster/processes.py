@@ -10,10 +10,10 @@ from pathlib import Path
 _PROC = Path("/proc")
 
 
-def descendants(of: int | None = None) -> set[int]:
-    """Process ids of a process's children, their children, and so on; empty where there is no /proc.
+def descendants(pid: int | None = None) -> set[int]:
+    """Process ids of the children of a process (of this one), their children, and so on.
 
-    ``of`` is the process, this one if None.
+    Empty where there is no /proc.
     """
     children: dict[int, list[int]] = {}
     for entry in _PROC.glob("[0-9]*/stat"):
@@ -22,7 +22,7 @@ def descendants(of: int | None = None) -> set[int]:
             fields = entry.read_text().rpartition(")")[2].split()
             children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
     found: set[int] = set()
-    left = [of or os.getpid()]
+    left = [os.getpid() if pid is None else pid]
     while left:
         new = [pid for pid in children.get(left.pop(), []) if pid not in found]
         found.update(new)

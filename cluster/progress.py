@@ -8,12 +8,12 @@ next to nothing of a search that runs in the same process.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cluster import terminal
-from cluster.figures import Figures
+from cluster.figures import Figures, comings_and_goings
 from cluster.session import Session
 from search.request import SearchRequest
 from search.result import Answer
@@ -85,7 +85,10 @@ class Progress:
 
 def line(session: Session, figures: Figures) -> str:
     """Progress as one plain line."""
-    counters = session.coordinator.counters
+    counters, more = session.coordinator.counters, []
+    if figures.joined or figures.left:
+        alive = sum(worker.alive for worker in session.executor.workers)
+        more = [f"{alive} workers ({comings_and_goings(figures)})"]
     return line_of(
         session.elapsed_s,
         counters.simulations,
@@ -93,11 +96,18 @@ def line(session: Session, figures: Figures) -> str:
         counters.jobs_done,
         counters.jobs_retried,
         figures.answer,
+        more,
     )
 
 
 def line_of(
-    elapsed_s: float, simulations: int, rate: float, jobs: int, jobs_retried: int, answer: Answer
+    elapsed_s: float,
+    simulations: int,
+    rate: float,
+    jobs: int,
+    jobs_retried: int,
+    answer: Answer,
+    more: Sequence[str] = (),
 ) -> str:
     """The same from what is known of a search; ``rate`` is in simulations a second."""
     parts = [
@@ -108,6 +118,7 @@ def line_of(
     ]
     if jobs_retried:
         parts.append(f"{terminal.count(jobs_retried)} retried")
+    parts += more
     if answer.best_move is not None:
         parts.append(f"best {answer.best_move} {terminal.value(answer.value)}")
         parts.append(f"line {' '.join(answer.pv[:6])}")

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster import report, terminal
+from cluster.figures import comings_and_goings
 from cluster.session import Session
 from games.game import FIRST, Board, Cell
 from search.tree import bytes_per_node, counts_availability
@@ -25,7 +26,14 @@ BAR_WIDTH = 30
 FACTS_WIDTH = 46
 """The room that everything but the board needs."""
 _HEAT = ("color(17)", "color(18)", "color(54)", "color(90)", "color(126)", "color(161)", "color(196)")
-_STATES = {"busy": "green", "idle": "dim", "starting": "yellow", "late": "red", "given up": "red"}
+_STATES = {
+    "busy": "green",
+    "idle": "dim",
+    "starting": "yellow",
+    "waiting": "yellow",
+    "late": "red",
+    "given up": "red",
+}
 
 
 def view(session: Session, figures: Figures, console: Console) -> RenderableType:
@@ -133,7 +141,10 @@ def _workers(session: Session, figures: Figures) -> Text:
     if len(workers) > WORKERS_SHOWN:
         alive = sum(worker.alive for worker in workers)
         share = sum(figures.busy) / max(1, len(figures.busy))
-        return text.append(f"{alive} of {len(workers)} alive, busy {100 * share:.0f} %")
+        text.append(f"{alive} of {len(workers)} alive, busy {100 * share:.0f} %")
+        if figures.joined or figures.left:
+            text.append(f" ({comings_and_goings(figures)})")
+        return text
     for i, (worker, share) in enumerate(zip(workers, figures.busy, strict=False)):
         text.append("   " if i % 2 else "\n" if i else "")
         text.append(f"{worker.slot} ", "dim")

@@ -19,30 +19,39 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
+import pickle
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cluster.elasticity import Elasticity
 from cluster.executor import (
     DEFAULT_JOB_TIMEOUT_S,
     Event,
     JobDone,
     JobFailed,
+    Outcome,
     Task,
     TaskWorker,
     WorkerStatus,
 )
-from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue
+from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue, lane_of
+from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
-from cluster.ray_slots import Bundle, Process, Slot, Slots
+from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
+from cluster.resources import ONE_CPU, Resources
 from cluster.shared_parts import KEPT, part_key, part_of, without_part
-from cluster.worker_process import WorkerProcess
+from cluster.worker_process import WorkerProcess, pack
+from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
+from search.job import LaneTree
 from search.worker import Worker
 
 # Ray reads these when it is imported. A user's own settings win.
@@ -51,13 +60,16 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Of several jobs that raise, the first ends it all; Ray would write about the others.
 os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+# What Ray has to say of machines that leave would go to standard output.
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+# What a bundle by tree returns, up to 35 kilobytes a job, comes back without the object store.
+os.environ.setdefault("RAY_max_direct_call_object_size", str(2**20))
 
 import ray
 import ray.exceptions
+from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-READY_S = 120.0
-"""How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
 START_S = 10.0
 """How long a worker that has served a search may take to get ready for another, beyond a job's time."""
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -73,32 +85,54 @@ class _Actor(WorkerProcess):
 
 
 class RayExecutor:
-    """A fixed number of worker slots on an embedded Ray, or on the cluster at ``address``."""
+    """Worker slots on an embedded Ray, or on the cluster at ``address``, whose machines they follow."""
 
     name = "ray"
 
     def __init__(
         self,
-        workers: int | None,
+        workers: Workers = AUTO,
         address: str | None = None,
         job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
+        resources: Resources = ONE_CPU,
         queue: Queue | None = None,
     ) -> None:
-        """See `make_executor`. Raises InvalidInput (address, workers)."""
+        """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
-        cpus = _start_embedded(workers) if address is None else _connect(address)
-        if workers is not None and workers > cpus:
+        self._folder: str | None = None
+        if address is None:
+            self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
+        else:
+            _connect(address)
+        try:
+            room = resources.workers_in(_machines())
+            if workers.fixed and workers.least > room:
+                accepted = (
+                    f"a whole number from 1 to {room} (what the cluster has room for), or a range such as "
+                    f"1..{workers}"
+                )
+                raise InvalidInput("workers", str(workers), accepted)
+        except InvalidInput:
             ray.shutdown()
-            raise InvalidInput(
-                "workers", workers, f"a whole number from 1 to {cpus} (the CPUs of the cluster)"
-            )
-        actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+            raise
+        if address is None:
+            workers = exactly(max(workers.least, workers.within(room)))
+        actor = ray.remote(**resources.actor_options(), max_restarts=0, max_task_retries=0)(_Actor)
         self._make_actor = partial(actor.remote, make_worker)
-        self._crew = Slots(workers or cpus, job_timeout_s, self._start, self._kill)
-        self._queue: Queue = queue or JobQueue()
+        self._crew = Slots(
+            workers, room, job_timeout_s, self._start, self._kill, partial(_crowded, resources)
+        )
+        self._elasticity: Elasticity | None = None
+        if address is not None:
+            look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
+            self._elasticity = Elasticity(workers, self._crew, look, ask)
+        self._homes = LaneHomes()
+        self._queue: Queue = queue or JobQueue(self._homes)
+        self._moving: dict[Any, tuple[int, Process]] = {}
+        """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
         self._published: dict[Hashable, Any] = {}
         """By key, the one that was used last at the end."""
         self._context_ref: Any = None
@@ -108,7 +142,7 @@ class RayExecutor:
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay, idle."""
         self.drop()
-        self._crew.used = self._crew.all[:workers]
+        self._crew.use(workers)
 
     @property
     def _slots(self) -> list[Slot]:
@@ -133,27 +167,30 @@ class RayExecutor:
         return len(self._crew.retired)
 
     def open(self, context: Any) -> None:
-        """Start the workers that are missing and wait until all can take jobs."""
+        """Start the workers that are missing and wait until all can take jobs, or enough of them."""
+        began_s = time.monotonic()
         self._context_ref = ray.put(context)
         for slot in self._slots:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
-                self._crew.start(slot)
+                self._crew.fill(slot)
             else:
                 slot.process.starting = slot.process.actor.where.remote(self._context_ref)
+                slot.process.part_key = None
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        while any(slot.process is not None and slot.process.starting is not None for slot in self._slots):
+        while not self._crew.opened(time.monotonic() - began_s):
+            self._follow()
             self._poll(0.1)
             self._crew.check_deadlines()
-        self._crew.check_alive()
 
     def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.add(jobs)
 
     def wait(self, timeout_s: float) -> list[Event]:
+        self._follow()
         self._dispatch()
         events = self._poll(timeout_s)
         events.extend(self._crew.check_deadlines())
@@ -165,7 +202,11 @@ class RayExecutor:
     def drop(self) -> None:
         """Forget all jobs. What runs is not interrupted: it lasts a fraction of a second, and is ignored."""
         self._queue.clear()
+        self._homes.clear()
+        self._moving.clear()
         self._published.clear()
+        if self._elasticity is not None:
+            self._elasticity.withdraw()
         for slot in self._slots:
             if slot.process is not None:
                 slot.process.bundles.clear()
@@ -173,7 +214,7 @@ class RayExecutor:
 
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
-        self._crew.used = self._crew.all
+        self._crew.use(len(self._crew.all))
         late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
         for slot in late:
             # It may hang; an idle one ends when its actor does.
@@ -190,16 +231,43 @@ class RayExecutor:
         self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> Process:
         actor = self._make_actor()
         return Process(actor, actor.where.remote(self._context_ref), time.monotonic() + READY_S)
 
+    def _follow(self) -> None:
+        """Keep up with the machines that there are: workers, and the lanes that are theirs."""
+        if self._elasticity is not None:
+            self._elasticity.follow(self._count_lanes)
+        for lane, number in self._queue.settle(self._crew.present, self._crew.at_hand):
+            process = self._crew.all[number].process
+            assert process is not None
+            self._moving[process.actor.hand_over.remote(lane)] = (lane, process)
+        for ref, (lane, process) in list(self._moving.items()):
+            if all(slot.process is not process for slot in self._slots):
+                # Whoever had the tree has been given up.
+                self._homes.arrived(lane, None)
+                del self._moving[ref]
+
+    def _count_lanes(self) -> int:
+        """How many workers would have something to do."""
+        lanes = set(self._queue.lanes())
+        for slot in self._slots:
+            if slot.process is not None:
+                lanes.update(map(lane_of, slot.process.jobs))
+        return len(lanes)
+
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
         for _ in range(self._in_flight):
+            if not len(self._queue):
+                return
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(self._in_flight * len(self._slots))
+            running = sum(len(slot.process.jobs) for slot in self._slots if slot.process is not None)
+            share = self._queue.share(self._in_flight * max(1, len(self._crew.at_hand)), running)
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
@@ -209,18 +277,19 @@ class RayExecutor:
                     self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
-        part_ref = self._publish(jobs[0])
-        ref = process.actor.run.remote(self._context_ref, part_ref, [without_part(job) for job in jobs])
+        key, part_ref = part_key(jobs[0]), None
+        if key is not None and process.part_key != key:
+            part_ref = self._publish(key, jobs[0])
+            process.part_key = key
+        sent = [without_part(self._homes.with_tree(job)) for job in jobs]
+        ref = process.actor.run.remote(part_ref, pack(sent))
         self.calls += 1
         process.bundles[ref] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
 
-    def _publish(self, first: Task) -> Any:
-        """What the jobs of a bundle share, in the object store; None if it is nothing."""
-        key = part_key(first)
-        if key is None:
-            return None
+    def _publish(self, key: Hashable, first: Task) -> Any:
+        """What the jobs of a bundle share, in the object store."""
         # Older parts are needed only by jobs that were lost; they are put again then.
         part_ref = self._published.pop(key, None) or ray.put(part_of(first))
         self._published[key] = part_ref
@@ -238,6 +307,8 @@ class RayExecutor:
         for process, _ in self._crew.retired:
             for ref in process.bundles:
                 owners[ref] = (None, process)
+        for ref, (_, process) in self._moving.items():
+            owners[ref] = (None, process)
         if not owners:
             time.sleep(min(timeout_s, 0.05))
             return []
@@ -260,6 +331,9 @@ class RayExecutor:
 
     def _receive(self, slot: Slot | None, process: Process, ref: Any) -> list[Event]:
         """The answer to one call."""
+        if ref in self._moving:
+            self._homes.arrived(self._moving.pop(ref)[0], _tree_or_none(ref))
+            return []
         try:
             answer = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
@@ -277,10 +351,11 @@ class RayExecutor:
                 self._crew.ready(slot)
             return []
         process.bundles.pop(ref, None)
+        results: list[Outcome] = pickle.loads(answer)
         if slot is not None:
             self._crew.set_deadline(process)
-            self._crew.done(slot, answer)
-        return [JobDone(result) for result in answer]
+            self._crew.done(slot, results)
+        return [JobDone(result) for result in results]
 
     def _kill(self, process: Process) -> None:
         """End a worker process that may be stopped and hear nothing."""
@@ -295,13 +370,46 @@ class RayExecutor:
                 end.remote({process.pid})
 
 
-def _start_embedded(workers: int | None) -> int:
-    """Start a Ray of our own on this machine, silent; returns its CPUs. See `make_executor` for loopback."""
+def _tree_or_none(ref: Any) -> LaneTree | None:
+    """The tree of a lane that was sent for; without it the lane is grown again."""
+    try:
+        return ray.get(ref)  # type: ignore[no-any-return]
+    except ray.exceptions.RayError:
+        return None
+
+
+def _machines() -> list[dict[str, float]]:
+    """What each machine of the cluster has, by Ray's names."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def _room(resources: Resources) -> int:
+    """How many workers the cluster has room for."""
+    return resources.room_in(_machines())
+
+
+def _crowded(resources: Resources) -> bool:
+    """Whether others have what one more worker would need."""
+    return resources.room_in([ray.available_resources()]) == 0
+
+
+def _ask_autoscaler(resources: Resources, workers: int) -> None:
+    """Have it bring the cluster to room for so many (0: for none). Nobody listens where there is none."""
+    # A head that does not answer just now is no reason to end a search.
+    with contextlib.suppress(ray.exceptions.RayError):
+        request_resources(bundles=[resources.bundle()] * workers)
+
+
+def _start_embedded(cpus: int) -> str:
+    """Start a Ray of our own here, silent, with ``cpus`` at least; the folder that it leaves behind.
+
+    See `make_executor` for loopback.
+    """
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    cpus = max(workers or 0, len(os.sched_getaffinity(0)))
-    ray.init(
+    cpus = max(cpus, len(os.sched_getaffinity(0)))
+    started = ray.init(
         address="local",
         num_cpus=cpus,
         include_dashboard=False,
@@ -309,11 +417,11 @@ def _start_embedded(workers: int | None) -> int:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
-    return cpus
+    return started.address_info["session_dir"]  # type: ignore[no-any-return]
 
 
-def _connect(address: str) -> int:
-    """Join the Ray cluster at an address; returns its CPUs. Raises InvalidInput (address)."""
+def _connect(address: str) -> None:
+    """Join the Ray cluster at an address. Raises InvalidInput (address)."""
     token_file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")).expanduser()
     if "RAY_AUTH_TOKEN" not in os.environ and not token_file.exists():
         # In token mode Ray refuses to start without any; a cluster that asks for none takes this one.
@@ -325,4 +433,3 @@ def _connect(address: str) -> int:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         accepted = f"the address of a running Ray cluster, such as 10.0.0.1:6379 or auto ({reason})"
         raise InvalidInput("address", address, accepted) from None
-    return int(ray.cluster_resources().get("CPU", 0))

@@ -5,14 +5,21 @@ its jobs and its slot. Plain values and decisions, without Ray: how a process is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.executor import Event, JobLost, Outcome, Task, WorkerStatus
 from cluster.shared_parts import job_in
+from cluster.workers import Workers
 from search.job import GrowJob
 
+READY_S = 120.0
+"""How long a worker may take to start: its process, its imports, and perhaps to compile kernels."""
+LATECOMER_S = 10.0
+"""How long a search that has enough workers waits for more that have been started."""
+ALONE_S = 300.0
+"""How long a search waits for machines when it has too few: a cloud takes minutes to bring one."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot whose workers die this often without finishing a job is given up."""
 
@@ -37,6 +44,8 @@ class Process:
     """When it counts as hung if that call has not returned."""
     pid: int = 0
     node_id: str = ""
+    part_key: Hashable = None
+    """Of what its jobs share (shared_parts.py), as it was sent last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """By ObjectRef, in the order in which they were sent."""
 
@@ -61,25 +70,79 @@ class Slots:
 
     def __init__(
         self,
-        count: int,
+        workers: Workers,
+        cpus: int,
         job_timeout_s: float,
         start: Callable[[], Process],
         kill: Callable[[Process], None],
+        crowded: Callable[[], bool],
     ) -> None:
-        """``start`` starts a process; ``kill`` ends one that may be stopped and hear nothing."""
-        self.all = [Slot(WorkerStatus(slot=i)) for i in range(count)]
+        """``start`` starts a process; ``kill`` ends one that may be stopped and hear nothing; ``crowded``
+        says whether others have all CPUs, so that a process waits for one."""
+        self.all: list[Slot] = []
         self.used = self.all
-        """Those that get jobs."""
+        """Those that get jobs: all, or the first few."""
+        self._workers = workers
+        self._cpus = cpus
+        self._alone_since_s: float | None = None
+        self._crowded = crowded
+        self._grow()
         self.retired: list[tuple[Process, float]] = []
         """With the time when they are to be ended."""
         self._job_timeout_s = job_timeout_s
         self._start = start
         self._kill = kill
 
-    def start(self, slot: Slot) -> None:
-        """Put a process into an empty slot."""
-        slot.process = self._start()
-        slot.status.state = "starting"
+    def use(self, count: int) -> None:
+        """Give jobs to the first so many slots only, or to all there are and will be."""
+        self.used = self.all if count >= len(self.all) else self.all[:count]
+
+    def follow(self, cpus: int) -> None:
+        """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away."""
+        if cpus > self._cpus:
+            # What could not be kept alive on the machines that there were may be on this one.
+            for slot in self.all:
+                slot.failures = 0
+        self._cpus = cpus
+        self._grow()
+        for slot in self.used:
+            if slot.process is None:
+                self.fill(slot)
+            elif not slot.process.pid and self._processes > cpus:
+                # Meant for a machine that has gone in the meantime.
+                self._kill(slot.process)
+                slot.process = None
+                slot.status.state = "waiting"
+
+    def fill(self, slot: Slot) -> None:
+        """Start a process in an empty slot, if there is a CPU for one."""
+        if slot.failures > MAX_RESTARTS_IN_A_ROW:
+            slot.status.state = "given up"
+        elif self._processes < self._cpus:
+            slot.process = self._start()
+            slot.status.state = "starting"
+        else:
+            slot.status.state = "waiting"
+
+    @property
+    def present(self) -> list[int]:
+        """The slots in use that have a process, ready or not."""
+        return [slot.status.slot for slot in self.used if slot.process is not None]
+
+    @property
+    def at_hand(self) -> list[int]:
+        """Those of them that can take jobs."""
+        return [slot.status.slot for slot in self.used if slot.process and slot.process.starting is None]
+
+    def opened(self, waited_s: float) -> bool:
+        """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
+        self.check_alive()
+        ready, least = len(self.at_hand), min(self._workers.least, len(self.used))
+        if ready < least and waited_s > ALONE_S:
+            raise ConnectionError(f"of {least} workers {ready} have come in {ALONE_S:.0f} s")
+        if ready >= least and waited_s > LATECOMER_S and not self._workers.fixed:
+            return True
+        return ready == len(self.present) and (ready >= least or not self._waiting)
 
     def ready(self, slot: Slot) -> None:
         """Its process can take jobs."""
@@ -126,7 +189,10 @@ class Slots:
             if process is None:
                 continue
             if process.starting is not None:
-                if now > process.ready_by_s:
+                if now > process.ready_by_s and self._crowded():
+                    # It has not even been started.
+                    process.ready_by_s = now + READY_S
+                elif now > process.ready_by_s:
                     self._kill(process)
                     self._replace(slot)
                 continue
@@ -143,16 +209,32 @@ class Slots:
         return events
 
     def check_alive(self) -> None:
-        """Raises ConnectionError if no slot in use has a process."""
-        if all(slot.process is None for slot in self.used):
+        """Raises ConnectionError if no slot in use has a process, or will get one before long."""
+        if self.present:
+            self._alone_since_s = None
+            return
+        if not self._waiting:
             raise ConnectionError("no worker could be kept alive")
+        now = time.monotonic()
+        self._alone_since_s = self._alone_since_s or now
+        if now > self._alone_since_s + ALONE_S:
+            raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
 
     def _replace(self, slot: Slot) -> None:
         slot.failures += 1
         slot.status.restarts += 1
         slot.status.alive = False
         slot.process = None
-        if slot.failures <= MAX_RESTARTS_IN_A_ROW:
-            self.start(slot)
-        else:
-            slot.status.state = "given up"
+        self.fill(slot)
+
+    def _grow(self) -> None:
+        for number in range(len(self.all), max(self._workers.within(self._cpus), self._workers.least)):
+            self.all.append(Slot(WorkerStatus(slot=number)))
+
+    @property
+    def _processes(self) -> int:
+        return sum(slot.process is not None for slot in self.all)
+
+    @property
+    def _waiting(self) -> bool:
+        return any(slot.process is None and slot.status.state == "waiting" for slot in self.used)

@@ -15,10 +15,14 @@ from cluster.coordinator import SearchFailed
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import BEFORE_THE_SEARCH, Output, print_result
 from cluster.progress import LINE_S, line_of
+from games.errors import InvalidInput
 from games.game import Game, State
 from search.opening import root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.result import Answer, ChildResult, SearchResult
+
+OF_EVALUATORS = frozenset({"evaluator", "exploration_base", "urgency_reduction", "policy_temperature"})
+"""Fields of a request that the API has not: an evaluator is a file, and would be run."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,15 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
 
 
 def body_of(request: SearchRequest) -> dict[str, Any]:
-    """The request as the API has it; what nobody asked for is left to the server."""
-    body = asdict(request)
+    """The request as the API has it; what nobody asked for is left to the server.
+
+    Raises InvalidInput (evaluator).
+    """
+    if request.evaluator is not None:
+        raise InvalidInput(
+            "evaluator", request.evaluator, "none with --server, which runs no files of others"
+        )
+    body = {name: value for name, value in asdict(request).items() if name not in OF_EVALUATORS}
     body["moves"] = list(request.moves)
     if request.first_play_urgency == math.inf:
         body["first_play_urgency"] = None

@@ -116,7 +116,9 @@ class Session:
         return max(0.001, min(TICK_S, seconds - self.elapsed_s))
 
     def check_stops(self) -> None:
-        """End the search if it was cancelled, or its time is up."""
+        """End the search if it was cancelled, or its time is up; note how many workers there are."""
+        # Machines may join; those that leave are expected back.
+        self.coordinator.workers = max(self.coordinator.workers, self.executor.num_workers)
         if self.cancelled:
             self.coordinator.stop("cancelled")
         seconds = self.search.request.seconds

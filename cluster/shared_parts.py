@@ -46,26 +46,20 @@ def without_part(task: Task) -> Task:
     return task
 
 
-class Parts:
-    """Gives tasks back what they share, where they run."""
+def writable(part: Any) -> Any:
+    """A part that came out of an object store, which is read-only: another type to a compiled kernel."""
+    if isinstance(part, Statistics):
+        return Statistics._make(column.copy() for column in part)
+    context, statistics = part
+    return context, None if statistics is None else writable(statistics)
 
-    def __init__(self) -> None:
-        self._key: Hashable = None
-        self._snapshot: Snapshot | None = None
 
-    def with_part(self, search: Hashable, task: Task, part: Any) -> Task:
-        """The task as it was; ``search`` tells the snapshots of one search from those of another."""
-        if isinstance(task, PoolTask):
-            context, statistics = part
-            job: Any = self.with_part(context.search_id, task.job, statistics)
-            return replace(task, job=job, context=context)
-        if isinstance(task, RoundJob) and part is not None:
-            return replace(task, snapshot=self._writable((search, task.snapshot.key), part))
-        return task
-
-    def _writable(self, key: tuple[Hashable, int], statistics: Statistics) -> Snapshot:
-        # What comes out of the object store is read-only, which is another type to a compiled kernel.
-        if self._snapshot is None or self._key != key:
-            copied = Statistics._make(column.copy() for column in statistics)
-            self._key, self._snapshot = key, Snapshot(key[1], copied)
-        return self._snapshot
+def with_part(task: Task, part: Any) -> Task:
+    """The task as it was before `without_part`."""
+    if isinstance(task, PoolTask):
+        context, statistics = part
+        job: Any = with_part(task.job, statistics)
+        return replace(task, job=job, context=context)
+    if isinstance(task, RoundJob):
+        return replace(task, snapshot=Snapshot(task.snapshot.key, part))
+    return task

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from cluster.executor import Outcome, Task, TaskWorker
-from cluster.shared_parts import Parts
+from cluster.executor import Task, TaskWorker
+from cluster.shared_parts import part_key, with_part, writable
+from search.job import LaneTree
+from search.worker import Worker
 
 
 class WorkerProcess:
@@ -15,14 +18,30 @@ class WorkerProcess:
 
     def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
         self._worker = make_worker()
-        self._parts = Parts()
+        self._context: Any = None
+        self._key: Hashable = None
+        self._part: Any = None
 
     def prepare(self, context: Any) -> int:
-        """Load what the search needs; the process id."""
+        """Load what the search needs, and keep it for the calls that follow; the process id."""
+        self._context = context
+        self._key = self._part = None
         self._worker.prepare(context)
         return os.getpid()
 
-    def run(self, context: Any, part: Any, jobs: list[Task]) -> list[Outcome]:
-        """Run the jobs in their order, each with the part that came beside them."""
-        search = getattr(context, "search_id", None)
-        return [self._worker.run(context, self._parts.with_part(search, job, part)) for job in jobs]
+    def hand_over(self, lane: int) -> LaneTree | None:
+        """root: see `Worker.hand_over`."""
+        return self._worker.hand_over(self._context, lane) if isinstance(self._worker, Worker) else None
+
+    def run(self, part: Any, packed: bytes) -> bytes:
+        """Run the jobs in their order; ``part`` is what they share, if the call before did not bring it."""
+        jobs: list[Task] = pickle.loads(packed)
+        if part is not None:
+            self._key, self._part = part_key(jobs[0]), writable(part)
+        assert part_key(jobs[0]) in (None, self._key)
+        return pack([self._worker.run(self._context, with_part(job, self._part)) for job in jobs])
+
+
+def pack(items: list[Any]) -> bytes:
+    """Jobs or results as bytes, which Ray passes on as they are: to take objects apart costs it more."""
+    return pickle.dumps(items, pickle.HIGHEST_PROTOCOL)

@@ -31,14 +31,17 @@ from games.spec import Spec, options_of
 GROUP = "banyan.games"
 """The group of entry points: a name, and a subclass of Game or a function that makes a game of a Spec."""
 
+_A = {"game": "a game", "evaluator": "an evaluator"}
+"""What files of somebody's own are for, by the field that names them."""
 
-def read_source(path: str) -> str:
-    """The text of a game file; raises InvalidInput (field ``game``) if it cannot be read."""
+
+def read_source(path: str, field: str = "game") -> str:
+    """The text of a file of somebody's own; raises InvalidInput (field) if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise InvalidInput("game", path, f"a game file that can be read ({reason})") from None
+        raise InvalidInput(field, path, f"{_A[field]} file that can be read ({reason})") from None
 
 
 def game_from_file(spec: Spec, text: str) -> Game:
@@ -46,7 +49,7 @@ def game_from_file(spec: Spec, text: str) -> Game:
 
     Raises InvalidInput (field ``game``) for a file that fails or defines no game.
     """
-    game = _make(_factory_in(_module_of(spec.name, text), spec.name), spec)
+    game = _make(_factory_in(module_of(spec.name, text), spec.name), spec)
     game.source, game.source_text = spec.name, text
     return game
 
@@ -61,7 +64,9 @@ def game_from_package(point: EntryPoint, spec: Spec) -> Game:
     try:
         found = point.load()
     except Exception as error:
-        raise InvalidInput("game", spec.name, f"a package that can be imported ({_reason(error)})") from None
+        raise InvalidInput(
+            "game", spec.name, f"a package that can be imported ({reason_of(error)})"
+        ) from None
     return _make(found, spec)
 
 
@@ -72,7 +77,7 @@ def _make(factory: Any, spec: Spec) -> Game:
     except InvalidInput:
         raise
     except Exception as error:
-        raise InvalidInput("game", str(spec), f"a game that can be made ({_reason(error)})") from None
+        raise InvalidInput("game", str(spec), f"a game that can be made ({reason_of(error)})") from None
     if not isinstance(game, Game):
         raise InvalidInput("game", str(spec), f"a Game, not a {type(game).__name__}")
     if is_class and not game.options:
@@ -86,9 +91,10 @@ def _make(factory: Any, spec: Spec) -> Game:
     return game
 
 
-def _module_of(path: str, text: str) -> ModuleType:
+def module_of(path: str, text: str, field: str = "game") -> ModuleType:
+    """The module that a file with this text makes; raises InvalidInput (field) if it fails."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    name = f"banyan_game_{Path(path).stem}_{digest}"
+    name = f"banyan_{field}_{Path(path).stem}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
     file = Path(path)
@@ -106,7 +112,7 @@ def _module_of(path: str, text: str) -> ModuleType:
         raise
     except Exception as error:
         del sys.modules[name]
-        raise InvalidInput("game", path, f"a game file that runs ({_reason(error, path)})") from None
+        raise InvalidInput(field, path, f"{_A[field]} file that runs ({reason_of(error, path)})") from None
     return module
 
 
@@ -160,8 +166,8 @@ def cache_folder() -> Path:
     return Path(base) / "banyan" / "games"
 
 
-def _reason(error: Exception, path: str = "") -> str:
-    """The error in one line, with the line of the game file that it came from."""
+def reason_of(error: Exception, path: str = "") -> str:
+    """The error in one line, with the line of the file at ``path`` that it came from."""
     text = f"{type(error).__name__}: {error}".splitlines()[0]
     stem = Path(path).name
     lines = [

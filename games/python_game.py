@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,6 +66,20 @@ class PythonGame(Game):
     def new_position(self) -> Position:
         """A new object with the start position."""
         raise NotImplementedError(f"{type(self).__name__} has no new_position")
+
+    def roll_out(self, position: Any, draw: Callable[[int], int]) -> Sequence[int]:
+        """Play ``position`` to its end, in place, and return the moves; here at random.
+
+        ``draw(n)`` is a whole number below n from the search's random stream: who draws from nothing
+        else plays the same on every worker. A simulator that plays by itself, and may take its time,
+        goes here.
+        """
+        played = []
+        while not position.is_terminal():
+            legal = position.legal_moves()
+            played.append(legal[draw(len(legal))])
+            position.play(played[-1])
+        return played
 
     def initial_state(self) -> State:
         """No moves yet."""
@@ -149,19 +164,16 @@ class PythonGame(Game):
         return float(self.position(state).returns())
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
-        """Uniformly random play on one copy of the position."""
+        """`roll_out` on a copy of the position."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        position, plies = _copy(position), 0
-        while not position.is_terminal():
-            legal = position.legal_moves()
-            move = legal[below(stream, len(legal))]
-            position.play(move)
+        position = _copy(position)
+        played = self.roll_out(position, partial(below, stream))
+        for move in played:
             self._play(state, move)
-            plies += 1
         self._keep(state, position)
-        return plies
+        return len(played)
 
 
 def _copy(position: Any) -> Any:

@@ -15,6 +15,7 @@ TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree"}
 """Names after whose colon everything is one option's text."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_PATHS = _PLAIN | frozenset("/~:=")
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,11 @@ class Spec:
         return f"{self.name}:{options}" if options else self.name
 
 
-def parse_spec(text: str, field: str) -> Spec:
+def parse_spec(text: str, field: str, *, paths: bool = False) -> Spec:
     """Read a spec; ``field`` is the name under which an error reports it.
 
-    A name that ends in ``.py`` is the path of a game file, and may have any characters but ``:``.
+    A name that ends in ``.py`` is the path of a file, and may have any characters but ``:``. With
+    ``paths`` a value may be a path too, or a path with an option (``a=./net.py:b=c``).
     Raises InvalidInput for an empty name, a missing ``=``, an empty key or value, or a key given twice.
     """
     name, colon, rest = text.strip().partition(":")
@@ -41,7 +43,7 @@ def parse_spec(text: str, field: str) -> Spec:
     options: dict[str, str] = {}
     for item in rest.split(",") if rest else ():
         key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not _plain(key) or not _plain(value):
+        if not equals or not _plain(key) or not _plain(value, _PATHS if paths else _PLAIN):
             raise InvalidInput(field, text, FORM)
         if key in options:
             raise InvalidInput(field, text, f"each option once ({key!r} was given twice)")
@@ -66,8 +68,10 @@ def is_path(name: str) -> bool:
     return name.endswith(".py")
 
 
-def options_of(function: Callable[..., Any], spec: Spec) -> dict[str, Any]:
+def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:
     """The spec's options as the parameters of a function, by the type of each one's default.
+
+    ``field`` is what names the spec.
 
     Raises InvalidInput for an option that is no parameter, or a whole number that is none.
     """
@@ -76,7 +80,7 @@ def options_of(function: Callable[..., Any], spec: Spec) -> dict[str, Any]:
         for name, parameter in inspect.signature(function).parameters.items()
         if name != "self" and isinstance(parameter.default, int | str)
     }
-    options = Options(spec, "game")
+    options = Options(spec, field)
     values = {
         name: options.whole(name, default, 0, 2**31 - 1)
         if isinstance(default, int)
@@ -152,5 +156,5 @@ class Options:
             raise InvalidInput(f"{self._field} option", key, known)
 
 
-def _plain(text: str) -> bool:
-    return bool(text) and set(text) <= _PLAIN
+def _plain(text: str, accepted: frozenset[str] = _PLAIN) -> bool:
+    return bool(text) and set(text) <= accepted

@@ -12,7 +12,7 @@ from games.defaults import default_determinize
 from games.game import Game, State
 from games.rng import new_stream
 from games.specialise import specialise
-from search import alphabeta, flat, heuristics, information_sets, kernel, playouts, widening
+from search import alphabeta, evaluation, flat, heuristics, information_sets, kernel, playouts, widening
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import Leaves, Workspace
@@ -33,6 +33,7 @@ _GENERIC = (
     kernel.evaluate_leaves,
     kernel.absorb_leaves,
     kernel.play_out,
+    evaluation.reach_leaves,
     playouts.sample_leaves,
     flat.play_flat,
 )
@@ -68,6 +69,10 @@ class Engine:
     @cached_property
     def absorb_leaves(self) -> Callable[..., None]:
         return self._functions["absorb_leaves"]
+
+    @cached_property
+    def reach_leaves(self) -> Callable[..., None]:
+        return self._functions["reach_leaves"]
 
     @cached_property
     def play_out(self) -> Callable[..., int]:
@@ -123,15 +128,18 @@ class Engine:
 
     def new_tree(self, capacity: int) -> Tree:
         """A lone root with room for ``capacity`` slots."""
-        return new_tree(capacity, self.hidden, self.features.evaluated)
+        return new_tree(capacity, self.hidden, self.features.evaluated, self.features.priors)
 
     @property
     def bytes_per_node(self) -> int:
         """Bytes that a slot of a tree takes."""
-        return bytes_per_node(self.hidden, self.features.evaluated)
+        return bytes_per_node(self.hidden, self.features.evaluated, self.features.priors)
 
     def capacity_for(self, memory_bytes: int, simulations: int) -> int:
         """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``."""
+        if self.features.priors:
+            # A simulation adds all children of its leaf.
+            simulations *= self.game.max_moves
         return capacity_for(memory_bytes, simulations, self.bytes_per_node)
 
     def lone_root(self) -> Statistics:
@@ -153,6 +161,7 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         "PAIRED": features.paired,
         "EVALUATED": features.evaluated,
         "DECISIVE": features.decisive,
+        "PRIORS": features.priors,
     }
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.

@@ -26,8 +26,11 @@ class Features(NamedTuple):
     decisive: bool = False
     """A move that wins at once is the only one that a node tries."""
 
+    priors: bool = False
+    """An evaluator's policies steer selection: PUCT (search/puct.py)."""
+
 
 PLAIN = Features()
 
-WIDENED = PAIRED = EVALUATED = DECISIVE = False
+WIDENED = PAIRED = EVALUATED = DECISIVE = PRIORS = False
 """Features.widened and the like as the kernels see them; `search.engine` binds them."""

@@ -21,13 +21,16 @@ class Child:
     won: bool = False
     lost: bool = False
     """Whether it is proven that this move wins, or loses."""
+    votes: int = 0
+    """root, where lanes vote: in how many of them it has the most visits."""
 
 
 def choose(children: Sequence[Child], rule: str) -> Child:
     """The child that the rule picks; ties go to more visits, to the higher value, to the lower move.
 
     robust: most visits. max: highest value. robust-max: the child that is both, or else the
-    robust one. secure: highest value - A / sqrt(visits). A proven win goes before all, and a
+    robust one. secure: highest value - A / sqrt(visits). vote: most lanes of `root` (majority voting,
+    Soejima et al. 2010), of equals the most visited. A proven win goes before all, and a
     proven loss is picked only when every child is one.
     """
     won = [child for child in children if child.won]
@@ -38,6 +41,8 @@ def choose(children: Sequence[Child], rule: str) -> Child:
         return max(candidates, key=_max)
     if rule == "secure":
         return max(candidates, key=_secure)
+    if rule == "vote":
+        return max(candidates, key=_vote)
     # robust-max has no answer of its own where no child has both most visits and the highest value.
     return max(candidates, key=_robust)
 
@@ -48,6 +53,10 @@ def _robust(child: Child) -> tuple[float, ...]:
 
 def _max(child: Child) -> tuple[float, ...]:
     return (child.value, child.visits, -child.move)
+
+
+def _vote(child: Child) -> tuple[float, ...]:
+    return (child.votes, *_robust(child))
 
 
 def _secure(child: Child) -> tuple[float, ...]:

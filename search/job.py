@@ -41,6 +41,8 @@ class Context:
     """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
     report_visits: int
     """root: nodes with fewer visits report no children."""
+    evaluator_source: str | None = None
+    """The text of the evaluator's file, if the request names one."""
 
     @property
     def features(self) -> Features:
@@ -117,12 +119,24 @@ class LeafJob:
         return int(self.visits.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Policies:
+    """leaf, with an evaluator: priors of the legal moves at each of B leaves, and of no others."""
+
+    counts: npt.NDArray[np.int32]
+    """[B] how many legal moves there are; 0 where the game is over."""
+    moves: npt.NDArray[np.uint16]
+    """[sum of counts] these moves, one leaf's after the other's..."""
+    priors: npt.NDArray[np.float32]
+    """...and their priors."""
+
+
 Job = GrowJob | RoundJob | LeafJob
 
 
 @dataclass(frozen=True, eq=False)
 class JobResult:
-    """What a job added, and what it cost. Only the first four fields can change the answer."""
+    """What a job added, and what it cost. The first four fields and ``policies`` alone change the answer."""
 
     index: int
     simulations: int
@@ -132,6 +146,7 @@ class JobResult:
     sums: npt.NDArray[np.float64] | None
     """leaf: [B] sum of the first player's returns for each leaf."""
     playouts: int
+    """With an evaluator: the positions that it evaluated."""
     tree_nodes: int
     """Nodes of the job's own tree."""
     tree_bytes: int
@@ -140,3 +155,5 @@ class JobResult:
     """Time in the kernel and around it, on the worker."""
     tree: LaneTree | None = None
     """root: the lane's tree, if it was to be handed in."""
+    policies: Policies | None = None
+    """leaf: what an evaluator says of moves."""

@@ -32,10 +32,11 @@ from games.unbound import (
     returns,
 )
 from search.alphabeta import Frames
-from search.features import DECISIVE, EVALUATED, PAIRED, WIDENED
+from search.features import DECISIVE, EVALUATED, PAIRED, PRIORS, WIDENED
 from search.heuristics import note_heuristic
 from search.information_sets import best_available, deal, unused
 from search.playouts import leaf_playout, winning_move
+from search.puct import best_by_prior
 from search.selection import Knobs, best_child, proof_from_children
 from search.tree import (
     COMPLETE,
@@ -112,7 +113,8 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
 
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
-    node without children. The tree may gain one node; where it is only looked at, the way ends
+    node without children. With priors any node without children is one: they come with its
+    evaluation. The tree may gain one node; where it is only looked at, the way ends
     at the node that would have got a child.
     """
     state = work.state
@@ -165,6 +167,11 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                     return np.int64(depth)  # type: ignore[return-value]
                 if slot < 0:
                     return np.int64(depth)  # type: ignore[return-value]
+        elif PRIORS:
+            if shape & COUNT_MASK == 0:
+                # Not evaluated yet, or in flight: one more visit of the same leaf.
+                return np.int64(depth)  # type: ignore[return-value]
+            slot = best_by_prior(tree, knobs, node, player)
         elif shape & COMPLETE == 0 and not (
             WIDENED
             and (shape & COUNT_MASK) >= allowed(knobs, np.int64(tree.visits[node]) + tree.unobserved[node])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from search.job import Context
 from search.playouts import NO_CUT, POLICIES
-from search.request import EXPLORATION, ISMCTS_EXPLORATION, SearchRequest
+from search.request import EXPLORATION, ISMCTS_EXPLORATION, PUCT_EXPLORATION, SearchRequest
 from search.selection import Knobs
 
 
@@ -26,6 +26,8 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
     exploration = request.exploration
     if exploration is None:
         exploration = ISMCTS_EXPLORATION if hidden == "ismcts" else EXPLORATION
+        if request.evaluator is not None:
+            exploration = PUCT_EXPLORATION
     return Knobs(
         exploration=2.0 * exploration * exploration_scale,
         first_play_urgency=float(request.first_play_urgency),
@@ -41,4 +43,6 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
         playout_plies=NO_CUT if request.playout_plies is None else request.playout_plies,
         first_policy=POLICIES[request.policies[0]],
         second_policy=POLICIES[request.policies[1]],
+        exploration_base=request.exploration_base,
+        urgency_reduction=request.urgency_reduction,
     )

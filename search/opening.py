@@ -14,6 +14,7 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from games.rng import new_stream
 from search.engine import Engine, engine_of
+from search.evaluator import source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.knobs import knobs_of
 from search.plan import Plan, make_plan, playouts_per_leaf
@@ -63,6 +64,7 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
 
 def check_request(request: SearchRequest, *, files: bool = True) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, and compiles no kernels of a search."""
+    _refuse_evaluators(request, files)
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -70,34 +72,46 @@ def check_request(request: SearchRequest, *, files: bool = True) -> Game:
     return game
 
 
-def open_search(request: SearchRequest, *, files: bool = True, source: str | None = None) -> Search:
+def open_search(
+    request: SearchRequest, *, files: bool = True, source: str | None = None, evaluator: str | None = None
+) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
-    ``source`` is the text of the game file that the request names, if it is not to be read here. A game
-    file is run when it is loaded: who searches for others opens without ``files``, and a request that
-    names one is refused before any file is touched.
+    ``source`` and ``evaluator`` are the texts of the game's and the evaluator's file that the request
+    names, if they are not to be read here. Such files are run when they are loaded: who searches for others
+    opens without ``files``, and a request that names one is refused before any file is touched.
 
     Raises InvalidInput for an unknown game, an illegal move, a position where the game is
     over, or a memory that is too small. May take seconds: kernels are compiled here.
     """
+    _refuse_evaluators(request, files)
     if source is None:
         source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
     root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
-    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source)
+    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
     return Search(request, game, root_state, *opened)
 
 
 def open_view(
-    request: SearchRequest, game: Game, view: State, mover: int, num_legal: int, source: str | None = None
+    request: SearchRequest,
+    game: Game,
+    view: State,
+    mover: int,
+    num_legal: int,
+    source: str | None = None,
+    evaluator: str | None = None,
 ) -> tuple[Context, Plan | None, Strategy]:
     """The same for what ``mover`` sees of a position (Game.observation), whatever the request says of one.
 
-    ``num_legal`` is how many legal moves there are. Raises InvalidInput as `open_search` does.
+    ``num_legal`` is how many legal moves there are; ``evaluator`` the text of the evaluator's file, if it is
+    not to be read here. Raises InvalidInput as `open_search` does.
     """
     hidden, plan, engine, lanes = _measure(request, game)
+    if request.evaluator is not None and evaluator is None:
+        evaluator = source_of_evaluator(request.evaluator)
     memory_bytes = request.memory_mb * 2**20
     total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
     context = Context(
@@ -110,6 +124,7 @@ def open_view(
         exploration_scale=1.0,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine),
         report_visits=_report_visits(request, game, plan, lanes),
+        evaluator_source=evaluator,
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
@@ -127,6 +142,11 @@ def open_view(
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
     return context, plan, strategy
+
+
+def _refuse_evaluators(request: SearchRequest, files: bool) -> None:
+    if not files and request.evaluator is not None:
+        raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
 
 
 def _measure(request: SearchRequest, game: Game) -> tuple[str, Plan | None, Engine, int]:
@@ -151,6 +171,9 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         raise InvalidInput("paired", request.paired, accepted)
     if not game.hidden_information:
         return ""
+    if request.evaluator is not None:
+        accepted = f"none with {game.name}, where something is hidden: it evaluates whole positions"
+        raise InvalidInput("evaluator", request.evaluator, accepted)
     if request.hidden_information == "ismcts":
         for field in ("implicit_minimax", "bias", "decisive"):
             if getattr(request, field):

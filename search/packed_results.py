@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from search.job import Job, JobResult, LeafJob
+from search.job import Job, JobResult, LeafJob, Policies
 from search.kept import Arrays, require, take, within
 from search.packed_statistics import pack_statistics, unpack_statistics
+from search.tree import MAX_CHILDREN
 
 _NUMBERS = ("index", "simulations", "playouts", "tree_nodes", "tree_bytes", "tree_full")
 
@@ -18,17 +19,24 @@ def pack_results(results: Sequence[JobResult], hidden: bool) -> Arrays:
     numbers = [[int(getattr(result, name)) for name in _NUMBERS] for result in results]
     added = [result.added for result in results if result.added is not None]
     sums = [result.sums for result in results if result.sums is not None]
-    return {
-        "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
-        "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
-        "sums": np.concatenate([np.empty(0), *sums]),
-    } | pack_statistics(added, hidden)
+    return (
+        {
+            "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
+            "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
+            "sums": np.concatenate([np.empty(0), *sums]),
+        }
+        | pack_statistics(added, hidden)
+        | _pack_policies(results)
+    )
 
 
 def unpack_results(
-    arrays: Arrays, jobs: Mapping[int, Job], most_rows: int, hidden: bool
+    arrays: Arrays, jobs: Mapping[int, Job], most_rows: int, hidden: bool, evaluated: bool = False
 ) -> dict[int, JobResult]:
-    """What was packed, by index. Each must be of one of these jobs. Raises Unsound."""
+    """What was packed, by index. Each must be of one of these jobs. Raises Unsound.
+
+    ``evaluated``: whether leaves are evaluated by a network, so that results have policies.
+    """
     numbers = take(arrays, "numbers", np.int64, None, len(_NUMBERS))
     count = len(numbers)
     durations_s = take(arrays, "durations_s", np.float64, count)
@@ -40,6 +48,7 @@ def unpack_results(
     all_sums = take(arrays, "sums", np.float64, sum(leaves))
     sums = np.split(all_sums, np.cumsum(leaves)[:-1]) if leaves else []
     added = unpack_statistics(arrays, count - len(leaves), most_rows, hidden)
+    policies = _unpack_policies(arrays, leaves) if evaluated else [None] * count
     results = {}
     for k, (index, simulations, playouts, nodes, num_bytes, full) in enumerate(numbers.tolist()):
         within(numbers[k, 1:], 0, 2**62, "results")
@@ -54,5 +63,32 @@ def unpack_results(
             tree_bytes=num_bytes,
             tree_full=bool(full),
             duration_s=float(durations_s[k]),
+            policies=policies[k],
         )
     return results
+
+
+def _pack_policies(results: Sequence[JobResult]) -> Arrays:
+    """``policy_counts``, ``policy_moves`` and ``policy_priors``, joined; nothing where there are none."""
+    policies = [result.policies for result in results if result.policies is not None]
+    if not policies:
+        return {}
+    return {
+        "policy_counts": np.concatenate([policy.counts for policy in policies]),
+        "policy_moves": np.concatenate([policy.moves for policy in policies]),
+        "policy_priors": np.concatenate([policy.priors for policy in policies]),
+    }
+
+
+def _unpack_policies(arrays: Arrays, leaves: Sequence[int]) -> list[Policies | None]:
+    if not leaves:
+        return []
+    all_counts = take(arrays, "policy_counts", np.int32, sum(leaves))
+    within(all_counts, 0, MAX_CHILDREN, "policy_counts")
+    counts = np.split(all_counts, np.cumsum(leaves)[:-1])
+    moves = take(arrays, "policy_moves", np.uint16, int(all_counts.sum()))
+    priors = take(arrays, "policy_priors", np.float32, len(moves))
+    require(np.isfinite(priors).all(), "policy_priors are no numbers")
+    ends = np.cumsum([int(each.sum()) for each in counts])[:-1]
+    parts = zip(counts, np.split(moves, ends), np.split(priors, ends), strict=True)
+    return [Policies(*(column.copy() for column in columns)) for columns in parts]

@@ -13,8 +13,13 @@ from games.game import Game
 from search.request import SearchRequest
 
 JOB_S = 0.15
-"""A job's aim in seconds of one core. A call over Ray costs driver and worker 4 ms of CPU
-together, whatever it carries: under 3 % of a job of this length."""
+"""A job's aim in seconds of one core. A call over Ray costs driver and worker 3 ms of CPU
+together, whatever it carries: 2 % of a job of this length."""
+FEW_LANES = 64
+"""With more lanes jobs are longer in proportion: so many results a second, of JOB_S each, are what one
+coordinator merges with half of its time, however many workers there are."""
+LONGEST_JOB_S = 3.0
+"""A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
 MIN_ROUNDS = 32
 """Rounds a search is cut into if its budget allows: sharing less often plays worse."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
@@ -22,6 +27,8 @@ SLOW_SIMULATIONS_PER_S = 2_000.0
 PLAYOUTS_PER_LEAF = 32
 """The default of fast games: a leaf costs the coordinator its selection and the wire its state,
 about as much as several playouts."""
+BATCH = 64
+"""The most leaves that a job has by default where they are evaluated by a network."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +38,30 @@ class Plan:
     simulations: int
     lanes: int
     rounds: int
+    root_first: bool = False
+    """Whether job 0 is one simulation, of the root alone."""
 
     @property
     def jobs(self) -> int:
-        return self.lanes * self.rounds
+        return self.lanes * self.rounds + self.root_first
 
     def size(self, index: int) -> int:
         """Simulations of the job with that index; all sizes add up to the budget."""
-        return self.simulations * (index + 1) // self.jobs - self.simulations * index // self.jobs
+        if self.root_first and index == 0:
+            return 1
+        place, jobs = index - self.root_first, self.lanes * self.rounds
+        simulations = self.simulations - self.root_first
+        return simulations * (place + 1) // jobs - simulations * place // jobs
 
 
 def make_plan(request: SearchRequest, game: Game) -> Plan:
     """The plan of a search with a budget in simulations."""
     assert request.simulations is not None
+    if request.evaluator is not None:
+        return _plan_of_batches(request, request.simulations - 1)
     lanes = min(request.lanes, request.simulations)
     per_lane = request.simulations / lanes
-    longest = max(1.0, game.nominal_simulations_per_s * JOB_S)
+    longest = max(1.0, game.nominal_simulations_per_s * job_seconds(lanes))
     if request.strategy == "leaf" and game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
         longest = float(playouts_per_leaf(request, game))
     if request.strategy == "root":
@@ -60,8 +75,25 @@ def make_plan(request: SearchRequest, game: Game) -> Plan:
     return Plan(request.simulations, lanes, max(1, min(rounds, request.simulations // lanes)))
 
 
+def job_seconds(lanes: int) -> float:
+    """A job's aim in seconds of one core, in a search of so many lanes."""
+    return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
+
+
+def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:
+    """The same where leaves are evaluated by a network, for what is left after the root."""
+    lanes = min(request.lanes, simulations)
+    per_lane = simulations / lanes
+    rounds = math.ceil(per_lane / (request.batch or BATCH))
+    if request.batch is None:
+        rounds = max(MIN_ROUNDS, rounds)
+    return Plan(simulations + 1, lanes, min(rounds, simulations // lanes), root_first=True)
+
+
 def playouts_per_leaf(request: SearchRequest, game: Game) -> int:
     """Playouts from each leaf: as asked, or by the game's nominal cost."""
     if request.playouts_per_leaf is not None:
         return request.playouts_per_leaf
+    if request.evaluator is not None:
+        return 1
     return 1 if game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S else PLAYOUTS_PER_LEAF

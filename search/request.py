@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 from games.errors import InvalidInput
+from search.evaluator import evaluator_spec
 from search.features import Features
 from search.playouts import MINIMAX, POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
-FINAL_MOVES = ("robust", "max", "robust-max", "secure")
+FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
 EXPLORATION_SCALES = ("fixed", "spread")
@@ -19,12 +20,23 @@ EXPLORATION = 0.35
 """The default of C, from matches at gomoku..."""
 ISMCTS_EXPLORATION = 0.7
 """...and with information sets (Cowling, Powley and Whitehouse 2012)."""
+PUCT_EXPLORATION = 1.25
+"""...and with an evaluator: c_init of Silver et al. 2018."""
 
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
 MAX_LANES = 65_536
 MAX_SIMULATIONS = 2_000_000_000
 """Visit counts are int32."""
+_NOT_WITH_EVALUATOR = {
+    "exploration_scale": None,
+    "decisive": False,
+    "widening": None,
+    "playout_plies": None,
+    "playout_policy": "random",
+    "playouts_per_leaf": None,
+}
+"""Fields that say what an evaluator says instead, or that playouts and priorities have a use for."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,8 @@ class SearchRequest:
     seed: int = 0
 
     exploration: float | None = None
-    """C in Q + C sqrt(ln N / n), rewards in [0, 1]; None: EXPLORATION or ISMCTS_EXPLORATION."""
+    """C in Q + C sqrt(ln N / n), rewards in [0, 1], and in PUCT; None: EXPLORATION, ISMCTS_EXPLORATION
+    or PUCT_EXPLORATION."""
     hidden_information: str = "ismcts"
     """Games with hidden information: ``ismcts`` grows one tree over information sets, with a new
     determinization for each simulation; ``determinized`` gives each lane one determinization and
@@ -79,6 +92,7 @@ class SearchRequest:
     solver: bool = False
     """MCTS-Solver: propagate proven results and stop when the root is proven."""
     final_move: str = "robust"
+    """How the move is chosen from the root's children, one of FINAL_MOVES: search/final_move.py."""
 
     rounds: int | None = None
     """tree: how often the lanes share what they found; None lets the budget decide."""
@@ -89,8 +103,22 @@ class SearchRequest:
     lane_exploration: float = 0.57
     """tree: the share of C that a lane explores with. Lanes that differ explore by that already
     (`make strength` shows what each knob is worth)."""
+    share_visits: int = 2
+    """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
+    they would not fit."""
     staleness: int = 0
     """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
+
+    evaluator: str | None = None
+    """leaf: a file whose evaluator says what leaves are worth and which moves look good (evaluator.py), such
+    as ``./net.py`` or ``./net.py:key=value``; None: playouts. Selection is PUCT (puct.py)."""
+    exploration_base: float = 19_652.0
+    """With an evaluator: c_base, the visits at which C has grown by ln 2."""
+    urgency_reduction: float = 0.2
+    """With an evaluator: how much less than its parent a move without visits is worth, times the root of the
+    priors of those that have some. A ``first_play_urgency`` that is not inf is taken instead."""
+    policy_temperature: float = 1.0
+    """With an evaluator: priors are its policy to the power of one over this; more makes them more alike."""
 
     in_flight: str = "unobserved"
     """leaf: what a visit in flight counts as."""
@@ -114,6 +142,7 @@ class SearchRequest:
         _whole("paired", self.paired, 1, 4095)
         _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
+        _whole("share_visits", self.share_visits, 2, MAX_SIMULATIONS)
         _whole("staleness", self.staleness, 0, 1000)
         _whole("batch", self.batch, 1, 65_536)
         _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
@@ -127,6 +156,15 @@ class SearchRequest:
         _number("anticipation", self.anticipation, 0.0, 1000.0)
         _number("perturbation", self.perturbation, 0.0, 100.0)
         _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
+        _number("exploration_base", self.exploration_base, 1.0, 1e9)
+        _number("urgency_reduction", self.urgency_reduction, 0.0, 2.0)
+        _number("policy_temperature", self.policy_temperature, 0.01, 100.0)
+        if self.evaluator is not None:
+            self._fits_evaluator()
+        if self.final_move == "vote" and self.strategy != "root":
+            raise InvalidInput(
+                "strategy", self.strategy, "root with final_move=vote: only its lanes disagree"
+            )
         if not self.first_play_urgency > -math.inf:
             raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
         if self.simulations is not None and self.seconds is not None:
@@ -135,6 +173,16 @@ class SearchRequest:
                 f"simulations={self.simulations}, seconds={self.seconds}",
                 "either simulations or seconds, not both",
             )
+
+    def _fits_evaluator(self) -> None:
+        evaluator_spec(self.evaluator or "")
+        if self.strategy != "leaf":
+            raise InvalidInput("strategy", self.strategy, "leaf with an evaluator")
+        if self.simulations == 1:
+            raise InvalidInput("simulations", 1, "at least 2 with an evaluator: the first is the root's")
+        for field, otherwise in _NOT_WITH_EVALUATOR.items():
+            if (value := getattr(self, field)) != otherwise:
+                raise InvalidInput(field, value, f"{otherwise} with an evaluator, which takes its place")
 
     @property
     def anticipated(self) -> int:
@@ -167,6 +215,7 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         paired=hidden == "ismcts" and request.paired > 1,
         evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
         decisive=request.decisive,
+        priors=request.evaluator is not None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from search.final_move import choose
 from search.opening import Search
-from search.summary import digest, principal_variation, root_children
+from search.summary import digest, principal_variation
 
 STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
 
@@ -98,13 +98,11 @@ class SearchResult:
 def answer(search: Search) -> Answer:
     """What the shared tree says at this moment."""
     game, state = search.game, search.root_state
-    mover = int(game.calls.current_player(state))
-    children = root_children(search.strategy.tree, mover)
-    visited = [child for child in children if child.visits > 0]
+    visited = [child for child in search.strategy.root_children() if child.visits > 0]
     if not visited:
         return Answer(None, 0.0, (), ())
     best = choose(visited, search.request.final_move)
-    line = principal_variation(search.strategy.tree, game, state, search.request.final_move)
+    line = principal_variation(search.strategy.tree, game, state, best.move)
     texts = []
     position = state.copy()
     for move in line:

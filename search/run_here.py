@@ -38,7 +38,8 @@ def run_here(
     """Run the search to its end; the strategy's tree holds what it found.
 
     Without a plan the budget is the request's seconds, by ``clock``; ``nominal_per_s`` is the
-    first guess at how many simulations those allow. At least one job is run.
+    first guess at how many simulations those allow. As many jobs are run as it
+    takes to say something of the moves.
     """
     worker = Worker()
     worker.prepare(context)
@@ -54,16 +55,17 @@ def run_here(
             return plan.size(strategy.issued) if strategy.issued < plan.jobs else 0
         assert context.request.seconds is not None
         left_s = context.request.seconds - (clock() - began)
-        if left_s <= 0 and strategy.issued:
+        if left_s <= 0 and strategy.issued >= strategy.least_jobs:
             return 0
         per_round = context.request.seconds / (strategy.lanes * (context.request.rounds or MIN_ROUNDS))
-        return max(1, round(rate * max(SHORTEST_JOB_S, min(JOB_S, per_round, left_s / 2))))
+        size = max(1, round(rate * max(SHORTEST_JOB_S, min(JOB_S, per_round, left_s / 2))))
+        return min(size, strategy.most)
 
     while True:
         while strategy.ready and (size := size_of_next()):
             waiting.append(strategy.next_job(size))
         out_of_time = plan is None and clock() - began >= (context.request.seconds or 0.0)
-        if not waiting or (out_of_time and strategy.absorbed):
+        if not waiting or (out_of_time and strategy.absorbed >= strategy.least_jobs):
             break
         job = waiting.popleft()
         started = clock()

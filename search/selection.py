@@ -68,6 +68,11 @@ class Knobs(NamedTuple):
     """Steered playouts: how the first player moves, one of search.playouts.POLICIES..."""
     second_policy: int
     """...and the second."""
+    exploration_base: float
+    """PUCT (search/puct.py): c_base."""
+    urgency_reduction: float
+    """PUCT: how much less than its parent a child without visits is worth, if the policy liked the
+    visited ones."""
 
 
 _LN_2 = 0.6931471805599453

@@ -33,8 +33,8 @@ def root_children(tree: Tree, mover: int) -> list[Child]:
     return sorted(_children(tree, ROOT, mover), key=lambda child: (-child.visits, -child.value, child.move))
 
 
-def principal_variation(tree: Tree, game: Game, root_state: State, final_move: str) -> list[int]:
-    """The chosen move, and then the most visited line that follows it."""
+def principal_variation(tree: Tree, game: Game, root_state: State, best: int) -> list[int]:
+    """``best``, a visited move of the root, and then the most visited line that follows it."""
     state = root_state.copy()
     line: list[int] = []
     node = ROOT
@@ -42,7 +42,7 @@ def principal_variation(tree: Tree, game: Game, root_state: State, final_move: s
         children = [c for c in _children(tree, node, int(game.calls.current_player(state))) if c.visits > 0]
         if not children:
             break
-        move = choose(children, final_move if not line else "robust").move
+        move = choose(children, "robust").move if line else best
         node = next(child for child in children_of(tree, node) if tree.move[child] == move)
         game.calls.play(state, move)
         line.append(move)

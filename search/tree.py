@@ -1,8 +1,9 @@
 """The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node
-(28 with hidden information, or with the game's evaluations).
+(28 with hidden information, with the game's evaluations, or with priors).
 
 The children of a node lie side by side in one block, in the order in which they were
-added; a child that was never visited has no node. When a block is full its children move
+added; a child that was never visited has no node, unless it has a prior: then all children of a
+node are added at once (search/puct.py). When a block is full its children move
 to a larger one and the old block waits in a free list for the next node that needs its
 size. So a node's index may change when its *parent* gets a child, but its slot (its place
 among its siblings) never does: whoever must find a node again later keeps slots.
@@ -22,8 +23,8 @@ from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
-AVAILABLE_BYTES = HEURISTIC_BYTES = 4
-"""More of them with hidden information, or where nodes are evaluated."""
+AVAILABLE_BYTES = HEURISTIC_BYTES = PRIOR_BYTES = 4
+"""More of them with hidden information, where nodes are evaluated, or where they have priors."""
 ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
@@ -73,13 +74,17 @@ class Tree(NamedTuple):
     heuristic: npt.NDArray[np.float32]
     """[C] where nodes are evaluated (search/heuristics.py): what is known of that, in the first
     player's viewpoint; else [1]."""
+    prior: npt.NDArray[np.float32]
+    """[C] with an evaluator (search/puct.py): P, the share of the move that leads here in the policy at
+    the parent; siblings add up to 1; else [1]."""
 
 
-def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False) -> Tree:
+def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False, priors: bool = False) -> Tree:
     """A tree with nothing but its root, and room for ``capacity`` slots.
 
     ``hidden``: whether it counts how often moves were available (see search/information_sets.py);
-    ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py).
+    ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py);
+    ``priors``: whether its nodes have priors (search/puct.py).
 
     The arrays are not touched before they are used, so that an arena costs only what grows in it.
     """
@@ -95,20 +100,27 @@ def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False) -> Tr
         counts=np.zeros(3, dtype=np.int64),
         available=np.empty(capacity if hidden else 1, dtype=np.int32),
         heuristic=np.zeros(capacity if evaluated else 1, dtype=np.float32),
+        prior=np.zeros(capacity if priors else 1, dtype=np.float32),
     )
     clear(tree)
     return tree
 
 
-def bytes_per_node(hidden: bool, evaluated: bool = False) -> int:
+def bytes_per_node(hidden: bool, evaluated: bool = False, priors: bool = False) -> int:
     """Bytes of the arena that a slot takes."""
-    return BYTES_PER_NODE + (AVAILABLE_BYTES if hidden else 0) + (HEURISTIC_BYTES if evaluated else 0)
+    return BYTES_PER_NODE + AVAILABLE_BYTES * hidden + HEURISTIC_BYTES * evaluated + PRIOR_BYTES * priors
 
 
 @njit
 def keeps_heuristics(tree: Tree) -> bool:
     """Whether the tree was made for a search that evaluates nodes."""
     return len(tree.heuristic) > 1
+
+
+@njit
+def has_priors(tree: Tree) -> bool:
+    """Whether the tree was made for a search with an evaluator."""
+    return len(tree.prior) > 1
 
 
 @njit
@@ -128,7 +140,9 @@ def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PE
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    return int(tree.counts[USED]) * bytes_per_node(counts_availability(tree), keeps_heuristics(tree))
+    return int(tree.counts[USED]) * bytes_per_node(
+        counts_availability(tree), keeps_heuristics(tree), has_priors(tree)
+    )
 
 
 @njit
@@ -141,6 +155,8 @@ def _clear_slot(tree: Tree, slot: Int, move: Int) -> None:
         tree.available[slot] = 0
     if keeps_heuristics(tree):
         tree.heuristic[slot] = 0.0
+    if has_priors(tree):
+        tree.prior[slot] = 0.0
     tree.move[slot] = move
     tree.shape[slot] = 0
 
@@ -240,3 +256,25 @@ def add_child(tree: Tree, node: Int, move: Int) -> int:
     tree.shape[node] += np.uint16(1)
     tree.counts[NODES] += 1
     return child  # type: ignore[return-value]
+
+
+@njit
+def add_children(
+    tree: Tree, node: Int, moves: npt.NDArray[np.uint16], priors: npt.NDArray[np.float32]
+) -> bool:
+    """Add children with no visits for all of ``moves`` ([K], K > 0) to a node without any, with their
+    ``priors`` ([K]); whether there was room. Modified in place; no other node moves.
+    """
+    count = len(moves)
+    if count > MAX_CHILDREN:
+        return False
+    first = np.int64(reserve_block(tree, count))
+    if first == NO_BLOCK:
+        return False
+    for slot in range(count):
+        _clear_slot(tree, first + slot, moves[slot])
+        tree.prior[first + slot] = priors[slot]
+    tree.children[node] = first
+    tree.shape[node] |= np.uint16(count | COMPLETE)
+    tree.counts[NODES] += count
+    return True

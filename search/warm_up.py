@@ -8,6 +8,7 @@ from games.rng import new_stream
 from search.engine import Engine
 from search.job import Context
 from search.knobs import knobs_of
+from search.puct import expand_leaves
 from search.selection import prove_root
 from search.statistics import increments, merge, restore, snapshot
 from search.summary import digest
@@ -48,4 +49,7 @@ def warm_up_coordinator(engine: Engine, context: Context) -> None:
         leaves = engine.new_leaves(np.ones(1, dtype=np.int32))
         with np.errstate(over="ignore"):
             engine.select_leaves(tree, knobs_of(context), context.root_state, leaves, new_stream(0), work)
+            if engine.features.priors:
+                counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+                expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
             engine.absorb_leaves(tree, knobs_of(context), leaves, np.zeros(1), work)

@@ -7,10 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 import games
 from games.rng import new_stream
 from search.engine import Engine, engine_of
+from search.evaluation import evaluate_job
+from search.evaluator import load_evaluator
 from search.job import (
     GROW_STREAM,
     PLAYOUT_STREAM,
@@ -24,6 +27,7 @@ from search.job import (
     RoundJob,
 )
 from search.kept import Unsound
+from search.kernel import Workspace
 from search.knobs import knobs_of
 from search.npz import BadArchive, squeeze, unsqueeze
 from search.packed_tree import pack, unpack
@@ -53,32 +57,50 @@ class Worker:
         self._search_id: str | None = None
         self._lanes: dict[int, _Lane] = {}
         self._arena: Tree | None = None
+        self._engine: Engine
+        self._work: Workspace
+        """Scratch of the search's kernels: clearing it takes a third of the time that a short job does."""
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
-        warm_up_worker(engine_of(games.load(context.game, context.game_source), context.features), context)
+        game = games.load(context.game, context.game_source)
+        engine = engine_of(game, context.features)
+        if context.request.evaluator is None:
+            warm_up_worker(engine, context)
+        else:
+            # Whatever is wrong with an evaluator should show before the search begins.
+            _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
 
     def run(self, context: Context, job: Job) -> JobResult:
         """The job's increments: a function of context and job alone, whatever ran here before."""
         started = time.perf_counter()
         if context.search_id != self._search_id:
-            self._search_id = context.search_id
+            self._engine = engine_of(games.load(context.game, context.game_source), context.features)
+            self._work = self._engine.new_workspace()
             self._lanes.clear()
             self._arena = None
-        engine = engine_of(games.load(context.game, context.game_source), context.features)
+            self._search_id = context.search_id
+        self._work.tally[:] = 0
         with np.errstate(over="ignore"):
             if isinstance(job, GrowJob):
-                return self._grow(engine, context, job, started)
+                return self._grow(self._engine, context, job, started)
             if isinstance(job, RoundJob):
-                return self._round(engine, context, job, started)
-            return _play_leaves(engine, context, job, started)
+                return self._round(self._engine, context, job, started)
+            if context.request.evaluator is not None:
+                return _evaluate(self._engine, context, job, started)
+            return _play_leaves(self._engine, context, job, self._work, started)
+
+    def hand_over(self, context: Context, lane: int) -> LaneTree | None:
+        """root: give up the tree of a lane, if it is here, to a worker that is to go on with it."""
+        kept = self._lanes.pop(lane, None) if context.search_id == self._search_id else None
+        return None if kept is None else _packed(kept)
 
     def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
         last = len(job.sizes) - 1
         lane = self._lanes.get(job.lane)
         if lane is None or lane.pieces != last:
             lane = self._lanes[job.lane] = _begun(engine, context, job)
-        work = engine.new_workspace()
+        work = self._work
         knobs = knobs_of(context)
         root_state = engine.lane_root(context, job.lane)
         done = 0
@@ -93,7 +115,7 @@ class Worker:
         result = _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
         if not job.hand_in:
             return result
-        return replace(result, tree=LaneTree(lane.pieces, squeeze(pack(lane.tree))))
+        return replace(result, tree=_packed(lane))
 
     def _round(self, engine: Engine, context: Context, job: RoundJob, started: float) -> JobResult:
         if self._arena is None:
@@ -108,13 +130,19 @@ class Worker:
         # The tree counts in int32: what a job anticipates in all must not run over.
         anticipated = min(context.request.anticipated, (2**31 - 1 - job.lane) // max(1, job.simulations))
         knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
-        work = engine.new_workspace()
+        work = self._work
         root_state = context.root_state.copy()
         if knobs.anticipated > 0:
             engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
-        added, _ = increments(tree, base._replace(total_value=moved), 2, INCREMENT_ROWS)
+        added, _ = increments(
+            tree, base._replace(total_value=moved), context.request.share_visits, INCREMENT_ROWS
+        )
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+
+def _packed(lane: _Lane) -> LaneTree:
+    return LaneTree(lane.pieces, squeeze(pack(lane.tree)))
 
 
 def _begun(engine: Engine, context: Context, job: GrowJob) -> _Lane:
@@ -127,8 +155,9 @@ def _begun(engine: Engine, context: Context, job: GrowJob) -> _Lane:
     return _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
 
 
-def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
-    work = engine.new_workspace()
+def _play_leaves(
+    engine: Engine, context: Context, job: LeafJob, work: Workspace, started: float
+) -> JobResult:
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits), dtype=np.float64)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
@@ -137,12 +166,36 @@ def _play_leaves(engine: Engine, context: Context, job: LeafJob, started: float)
     knobs = knobs_of(context)
     root_state = context.root_state.copy()
     engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
+    return _of_leaves(job, sums, int(work.tally[PLAYOUTS]), started)
+
+
+ROOT_ALONE = LeafJob(
+    index=0,
+    moves=np.zeros((1, 0), dtype=np.uint16),
+    depths=np.zeros(1, dtype=np.int32),
+    visits=np.ones(1, dtype=np.int32),
+    draws=np.zeros((0, 2), dtype=np.uint64),
+)
+"""One visit of the position that is searched."""
+
+
+def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
+    spec, source = context.request.evaluator, context.evaluator_source
+    assert spec is not None
+    assert source is not None
+    evaluator = load_evaluator(spec, source, engine.game)
+    temperature = context.request.policy_temperature
+    sums, policies, evaluated = evaluate_job(engine, evaluator, temperature, context.root_state, job)
+    return replace(_of_leaves(job, sums, evaluated, started), policies=policies)
+
+
+def _of_leaves(job: LeafJob, sums: npt.NDArray[np.float64], playouts: int, started: float) -> JobResult:
     return JobResult(
         index=job.index,
         simulations=job.simulations,
         added=None,
         sums=sums,
-        playouts=int(work.tally[PLAYOUTS]),
+        playouts=playouts,
         tree_nodes=0,
         tree_bytes=0,
         tree_full=False,

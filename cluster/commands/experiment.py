@@ -81,11 +81,11 @@ def experiment(
     no_color: NoColorOption = False,
 ) -> int:
     """Measure tables of the sources again: their figures, ours, intervals, and whether they agree."""
-    from cluster.commands.search_options import parse_workers
     from cluster.experiments.launch import ExperimentRequest, chosen, run_experiments
     from cluster.experiments.listing import print_list
     from cluster.experiments.store import DEFAULT_OUT
     from cluster.launch import Output, Place
+    from cluster.workers import parse_workers
 
     output = Output(json_output, progress, colour_wanted(no_color))
     folder = DEFAULT_OUT if out is None else out

@@ -112,9 +112,9 @@ def match(
     no_color: NoColorOption = False,
 ) -> int:
     """Play two players against each other: pairs of games from one opening with sides swapped."""
-    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
     from cluster.matches.launch import MatchRequest, run_match
+    from cluster.workers import parse_workers
 
     request = MatchRequest(game, a, b, games, seed, opening_plies, openings, sprt, scoring)
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")

@@ -35,7 +35,12 @@ PositionOption = Annotated[
 ]
 WorkersOption = Annotated[
     str,
-    typer.Option(metavar="N|auto", help="Worker processes; auto: one for each CPU.", rich_help_panel=PLACE),
+    typer.Option(
+        metavar="N|N..M|auto",
+        help="Worker processes: so many; as many as there are CPUs, from N to M; or auto, like 1..auto. "
+        "A range follows the machines of a cluster.",
+        rich_help_panel=PLACE,
+    ),
 ]
 ExecutorOption = Annotated[
     str,
@@ -50,6 +55,26 @@ AddressOption = Annotated[
     typer.Option(
         metavar="HOST:PORT",
         help="A running Ray cluster (or auto); otherwise Ray is started here.",
+        rich_help_panel=PLACE,
+    ),
+]
+GpusPerWorkerOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="GPUs that each worker reserves (0); 0.5 lets two share one.",
+        rich_help_panel=PLACE,
+    ),
+]
+CpusPerWorkerOption = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="CPUs that each worker reserves (1).", rich_help_panel=PLACE),
+]
+WorkerResourcesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=N,NAME=N",
+        help="What else of Ray's custom resources each worker reserves.",
         rich_help_panel=PLACE,
     ),
 ]

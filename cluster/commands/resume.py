@@ -10,13 +10,16 @@ import typer
 from cluster.commands.options import (
     AddressOption,
     CheckpointEveryOption,
+    CpusPerWorkerOption,
     ExecutorOption,
+    GpusPerWorkerOption,
     JobTimeoutOption,
     JsonOption,
     MetricsHostOption,
     MetricsPortOption,
     NoColorOption,
     ProgressOption,
+    WorkerResourcesOption,
     WorkersOption,
     colour_wanted,
 )
@@ -32,13 +35,16 @@ def resume(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A checkpoint of banyan search. If it is of a game in a file, that is run.",
+            help="A checkpoint of banyan search. If it is of a game or an evaluator in a file, that is run.",
             show_default=False,
         ),
     ],
     workers: WorkersOption = "auto",
     executor: ExecutorOption = "ray",
     address: AddressOption = None,
+    gpus_per_worker: GpusPerWorkerOption = None,
+    cpus_per_worker: CpusPerWorkerOption = None,
+    worker_resources: WorkerResourcesOption = None,
     job_timeout: JobTimeoutOption = None,
     checkpoint_every: CheckpointEveryOption = None,
     metrics_port: MetricsPortOption = None,
@@ -51,9 +57,13 @@ def resume(
 
     The answer is that of the search without a break. FILE is kept up to date.
     """
-    from cluster.commands.search_options import parse_workers
+    from cluster.commands.search_options import parse_resources
     from cluster.launch import Output, Place, resume_search
+    from cluster.workers import parse_workers
 
-    place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
+    resources = parse_resources(gpus_per_worker, cpus_per_worker, worker_resources)
+    place = Place(
+        executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host, resources
+    )
     output = Output(json_output, progress, colour_wanted(no_color))
     return resume_search(file, place, output, checkpoint_every)

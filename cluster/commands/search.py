@@ -58,12 +58,15 @@ def search(
 
 def _search_at(server: str, token_file: Path | None, asked: Asked, checkpoint: Path | None) -> int:
     from cluster.remote import search_at
+    from cluster.resources import ONE_CPU
     from cluster.service.tokens import read_token
+    from cluster.workers import AUTO
     from games.errors import InvalidInput
 
     place = asked.place
     for field, value in (
-        ("workers", place.workers),
+        ("workers", None if place.workers == AUTO else place.workers),
+        ("worker_resources", None if place.resources == ONE_CPU else place.resources),
         ("address", place.address),
         ("job_timeout", place.job_timeout_s),
         ("metrics_port", place.metrics_port),

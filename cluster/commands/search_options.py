@@ -13,8 +13,10 @@ from cluster.commands.options import (
     ALGORITHM,
     BUDGET,
     AddressOption,
+    CpusPerWorkerOption,
     ExecutorOption,
     GameArgument,
+    GpusPerWorkerOption,
     JobTimeoutOption,
     JsonOption,
     MetricsHostOption,
@@ -23,12 +25,14 @@ from cluster.commands.options import (
     NoColorOption,
     PositionOption,
     ProgressOption,
+    WorkerResourcesOption,
     WorkersOption,
     colour_wanted,
 )
 
 if TYPE_CHECKING:
     from cluster.launch import Output, Place
+    from cluster.resources import Resources
     from search.request import SearchRequest
 
 
@@ -104,7 +108,8 @@ def read_options(
         float | None,
         typer.Option(
             metavar="C",
-            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7).",
+            help="C of UCT, for rewards in \\[0, 1] (0.35; where something is hidden 0.7; "
+            "with an evaluator 1.25).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
@@ -188,7 +193,7 @@ def read_options(
         str,
         typer.Option(
             metavar="RULE",
-            help="How the move is chosen: robust, max, robust-max or secure.",
+            help="How the move is chosen: robust, max, robust-max, secure, or vote (root: one vote a lane).",
             rich_help_panel=ALGORITHM,
         ),
     ] = "robust",
@@ -230,6 +235,14 @@ def read_options(
             rich_help_panel=ALGORITHM,
         ),
     ] = None,
+    share_visits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="tree: nodes with fewer visits keep their children to themselves (2).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
     staleness: Annotated[
         int, typer.Option(metavar="N", help="tree: rounds a lane may lag behind.", rich_help_panel=ALGORITHM)
     ] = 0,
@@ -251,9 +264,43 @@ def read_options(
             metavar="N", help="leaf: playouts from each (by the game's cost).", rich_help_panel=ALGORITHM
         ),
     ] = None,
+    evaluator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="leaf: a network's value and policy instead of playouts, PUCT in the tree; "
+            "FILE.py:key=value for its options.",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    exploration_base: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="evaluator: the visits at which C has grown by ln 2 (19652).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    urgency_reduction: Annotated[
+        float | None,
+        typer.Option(
+            metavar="Q",
+            help="evaluator: how much less than its parent an untried move is worth (0.2).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
+    policy_temperature: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T", help="evaluator: more makes priors more alike (1).", rich_help_panel=ALGORITHM
+        ),
+    ] = None,
     workers: WorkersOption = "auto",
     executor: ExecutorOption = "ray",
     address: AddressOption = None,
+    gpus_per_worker: GpusPerWorkerOption = None,
+    cpus_per_worker: CpusPerWorkerOption = None,
+    worker_resources: WorkerResourcesOption = None,
     job_timeout: JobTimeoutOption = None,
     metrics_port: MetricsPortOption = None,
     metrics_host: MetricsHostOption = "127.0.0.1",
@@ -264,6 +311,7 @@ def read_options(
     """The search that the options ask for; raises InvalidInput."""
     from cluster.launch import Output, Place
     from cluster.position import split_moves
+    from cluster.workers import parse_workers
     from search.request import DEFAULT_MEMORY_MB, DEFAULT_SECONDS, SearchRequest
 
     only_memory = memory is not None and simulations is None and seconds is None
@@ -275,10 +323,14 @@ def read_options(
         "first_play_urgency": fpu,
         "anticipation": anticipation,
         "perturbation": perturbation,
+        "share_visits": share_visits,
         "lane_exploration": lane_exploration,
         "implicit_minimax": implicit_minimax,
         "bias": bias,
         "paired": paired,
+        "exploration_base": exploration_base,
+        "urgency_reduction": urgency_reduction,
+        "policy_temperature": policy_temperature,
     }
     request = SearchRequest(
         game=game,
@@ -304,22 +356,18 @@ def read_options(
         in_flight=in_flight,
         batch=batch,
         playouts_per_leaf=playouts_per_leaf,
+        evaluator=evaluator,
         **{name: value for name, value in asked.items() if value is not None},
     )
-    place = Place(executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host)
+    resources = parse_resources(gpus_per_worker, cpus_per_worker, worker_resources)
+    place = Place(
+        executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host, resources
+    )
     return Asked(request, place, Output(json_output, progress, colour_wanted(no_color)))
 
 
-def parse_workers(text: str) -> int | None:
-    """The number of workers; None for auto. Raises InvalidInput (workers)."""
-    from games.errors import InvalidInput
+def parse_resources(gpus: float | None, cpus: float | None, others: str | None) -> Resources:
+    """What each worker reserves. Raises InvalidInput (gpus_per_worker, cpus_per_worker, worker_resources)."""
+    from cluster.resources import Resources
 
-    if text == "auto":
-        return None
-    try:
-        workers = int(text)
-    except ValueError:
-        workers = 0
-    if workers < 1:
-        raise InvalidInput("workers", text, "a whole number of at least 1, or auto")
-    return workers
+    return Resources.of(gpus, cpus, others)

@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import (
-    AddressOption,
-    ExecutorOption,
-    JobTimeoutOption,
-    WorkersOption,
-)
+from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption
 
+FIRST_JOB_S = 120.0
+"""A job may be the first of its game on its machine, and have to wait for kernels to be compiled."""
 ACCESS, LIMITS = "Who may ask", "Limits"
 
 
@@ -85,7 +82,14 @@ def serve(
     workers: WorkersOption = "auto",
     executor: ExecutorOption = "ray",
     address: AddressOption = None,
-    job_timeout: JobTimeoutOption = None,
+    job_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help=f"How long a job may take before its worker counts as hung ({FIRST_JOB_S:g}).",
+            rich_help_panel=PLACE,
+        ),
+    ] = None,
     max_body: Annotated[
         int, typer.Option(metavar="BYTES", min=1024, help="Of one request.", rich_help_panel=LIMITS)
     ] = 256 * 1024,
@@ -93,14 +97,13 @@ def serve(
     """Search for others: an HTTP API over one pool of workers (cluster/service/README.md)."""
     from functools import partial
 
-    from cluster.commands.search_options import parse_workers
-    from cluster.executor import DEFAULT_JOB_TIMEOUT_S
     from cluster.executors import make_executor
     from cluster.pool_task import PoolWorker
     from cluster.service.limits import Limits
     from cluster.service.server import Settings
     from cluster.service.server import serve as run
     from cluster.service.tokens import read_tokens
+    from cluster.workers import parse_workers
 
     limits = Limits(
         running=max_running,
@@ -115,7 +118,7 @@ def serve(
     settings = Settings(
         data, host, port, read_tokens(token_file), cors_origin or (), limits, checkpoint_every
     )
-    timeout_s = DEFAULT_JOB_TIMEOUT_S if job_timeout is None else job_timeout
+    timeout_s = FIRST_JOB_S if job_timeout is None else job_timeout
     start = partial(
         make_executor, executor, parse_workers(workers), address, timeout_s, make_worker=PoolWorker
     )

@@ -34,10 +34,18 @@ def speedup(
     ] = "root,tree,leaf",
     simulations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The fixed work of each run; about 15 s of one core if left out."),
+        typer.Option(
+            metavar="N",
+            help="The fixed work of each run; if left out, 15 s of one core, or 2 s of each worker.",
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(metavar="N", help="Of everything, interleaved.")] = 3,
-    lanes: Annotated[int, typer.Option(metavar="N", help="Logical streams of the search.")] = 16,
+    lanes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Logical streams of the search; if left out, 16, or 4 for each worker."
+        ),
+    ] = None,
     memory: Annotated[
         int, typer.Option(metavar="MB", help="The most that the trees of a process take.")
     ] = 4096,
@@ -70,12 +78,17 @@ def speedup(
         if name not in STRATEGIES:
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     counts = read_counts(workers, "workers")
-    from cluster.measuring.speedup import default_simulations, measure_speedup
+    from cluster.measuring.speedup import default_lanes, default_simulations, measure_speedup
 
     if simulations is None:
-        simulations = default_simulations(loaded.nominal_simulations_per_s)
+        simulations = default_simulations(loaded.nominal_simulations_per_s, max(counts))
     request = SearchRequest(
-        game=loaded.spec, simulations=simulations, lanes=lanes, seed=seed, memory_mb=memory, strategy=names[0]
+        game=loaded.spec,
+        simulations=simulations,
+        lanes=default_lanes(max(counts)) if lanes is None else lanes,
+        seed=seed,
+        memory_mb=memory,
+        strategy=names[0],
     )
     open_search(request)
 
@@ -95,6 +108,8 @@ def speedup(
         return
     console = stdout_console(colour_wanted(no_color))
     console.print(_table(rows))
+    if all(row.spent for row in rows):
+        console.print(_losses(rows))
     console.print("Digests are equal for every number of workers: " + _digests(rows))
 
 
@@ -138,6 +153,28 @@ def _table(rows: Sequence[Row]) -> Table:
             _rate(row.ceiling_simulations_per_s),
             f"{row.of_ceiling:.1%} ({row.of_ceiling_spread[0]:.0%}-{row.of_ceiling_spread[1]:.0%})",
         )
+    return table
+
+
+def _losses(rows: Sequence[Row]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from cluster.measuring.losses import PARTS
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        title="Where the time of this machine's cores went, in per cent",
+        title_justify="left",
+    )
+    table.add_column("strategy", no_wrap=True)
+    table.add_column("on", justify="right", no_wrap=True)
+    for part in PARTS:
+        table.add_column(part, justify="right")
+    for row in rows:
+        shares = (f"{100 * row.spent[part]:.1f}" for part in PARTS)
+        table.add_row(row.strategy, str(row.workers), *shares)
     return table
 
 

@@ -106,10 +106,10 @@ def strength(
     The strength speedup is how many times the budget of one lane a sequential search needs to play as
     well (Chaslot et al. 2008). Its interval is 95 %.
     """
-    from cluster.commands.search_options import parse_workers
     from cluster.launch import Output, Place
     from cluster.measuring.strength import StrengthRequest
     from cluster.measuring.strength_launch import run_strength
+    from cluster.workers import parse_workers
 
     if simulations is None and total is None:
         simulations = DEFAULT_SIMULATIONS

@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,11 @@ import games
 from cluster.coordinator import Coordinator
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
+from cluster.measuring.waiting import STREAM, cpu_seconds, waiting_costs, waits
 from cluster.session import Session
 from search.job import Job, RoundJob
 from search.opening import open_search
-from search.plan import make_plan, playouts_per_leaf
+from search.plan import JOB_S, make_plan, playouts_per_leaf
 from search.request import SearchRequest
 from search.tree import UNPROVEN
 from search.worker import Worker
@@ -51,9 +53,9 @@ LANES = 2
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
-    """A smaller search with jobs of the same size as the request's."""
+    """A smaller search with jobs of the same size as the request's, or of JOB_S where those are longer."""
     game = games.load(request.game)
-    size = make_plan(request, game).size(0)
+    size = min(make_plan(request, game).size(0), max(1, round(game.nominal_simulations_per_s * JOB_S)))
     rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
     small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
     if request.strategy == "tree":
@@ -82,8 +84,9 @@ def measure_costs(
         small = calibration_request(replace(request, strategy=strategy))
         report(f"{strategy}: each step of a search")
         costs = replace(_time_steps(small), cores=cores, **asdict(calls))
-        report(f"{strategy}: one process, then {cores} at a time")
-        costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
+        if not waits(costs):
+            report(f"{strategy}: one process, then {cores} at a time")
+            costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
         if strategy == "tree":
             report(f"{strategy}: what a snapshot costs")
             costs = _time_snapshots(small, executor, costs)
@@ -91,9 +94,45 @@ def measure_costs(
             report(f"{strategy}: what a batch costs")
             ran = _run(small, executor)
             per_call = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
-            costs = replace(costs, call_s=max(costs.call_s, per_call))
+            longer = _size(replace(request, strategy=strategy)) / _size(small)
+            costs = replace(
+                costs,
+                call_s=max(costs.call_s, per_call),
+                make_s=costs.make_s * longer,
+                absorb_s=costs.absorb_s * longer,
+            )
+            if waits(costs):
+                report(f"{strategy}: calls of many that wait")
+                costs = waiting_costs(costs, ran, partial(_run, executor=executor), _time_steps(STREAM))
         by_strategy[strategy] = costs
     return by_strategy
+
+
+def steps_of(request: SearchRequest, costs: Costs) -> Costs:
+    """The costs with all steps but calls taken from the request itself, which is run once, without Ray.
+
+    What a simulation costs depends on the tree that it goes through: on lanes, budget, and size of jobs.
+    """
+    if waits(costs):
+        # A part of it: alone, a search that waits takes as long as all its workers together.
+        part = round(CALIBRATION_S / costs.simulation_s)
+        request = replace(request, simulations=min(request.simulations or part, max(part, 2 * request.lanes)))
+    found = _time_steps(request)
+    crowding = costs.crowded_simulation_s / costs.simulation_s
+    return replace(
+        costs,
+        simulation_s=found.simulation_s,
+        crowded_simulation_s=found.simulation_s * crowding,
+        job_spread=found.job_spread,
+        make_s=found.make_s,
+        absorb_s=found.absorb_s,
+        round_s=found.round_s,
+    )
+
+
+def _size(request: SearchRequest) -> int:
+    """Simulations of a job."""
+    return make_plan(request, games.load(request.game)).size(0)
 
 
 @dataclass(frozen=True)
@@ -153,14 +192,16 @@ def _time_steps(request: SearchRequest) -> Costs:
             break
     simulations, seconds, _ = (sum(column) for column in zip(*jobs, strict=True))
     rates = [took / max(1, n) for n, took, _ in jobs]
-    merged = fmean(absorb_s) if absorb_s else 0.0
+    # All leaves cost alike; of games that are not compiled, the first ones wait for what they call to be.
+    mean = median if request.strategy == "leaf" else fmean
+    merged = mean(absorb_s) if absorb_s else 0.0
     return Costs(
         simulation_s=seconds / simulations,
         crowded_simulation_s=seconds / simulations,
         job_cpu_share=_cpu_share(jobs),
         job_s=0.0,
         job_spread=pstdev(rates) / fmean(rates),
-        make_s=fmean(make_s),
+        make_s=mean(make_s),
         absorb_s=merged,
         round_s=max(0.0, fmean(round_s) - merged) if round_s else 0.0,
         snapshot_bytes=snapshot_bytes,
@@ -209,17 +250,20 @@ def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs)
 
 
 @dataclass(frozen=True)
-class _Ran:
+class Ran:
+    """What a search on one worker took: of the coordinator's thread, its process, and the worker."""
+
     elapsed_s: float
     thread_s: float
     process_s: float
     busy_s: float
+    worker_cpu_s: float
     jobs: int
     rounds: int
     calls: int
 
 
-def _run(request: SearchRequest, executor: RayExecutor) -> _Ran:
+def _run(request: SearchRequest, executor: RayExecutor) -> Ran:
     """A search on one worker, with what the coordinator's process and the worker spent on it."""
     search = open_search(request)
     executor.use(1)
@@ -227,13 +271,15 @@ def _run(request: SearchRequest, executor: RayExecutor) -> _Ran:
     calls, busy_s = executor.calls, executor.workers[0].busy_s
     coordinator = Coordinator(search, 1)
     thread_s, process_s = time.thread_time(), _process_s()
+    worker_cpu_s = cpu_seconds(executor.worker_pids()[:1])
     result = Session(coordinator, executor).run()
     jobs = coordinator.counters.jobs_done
-    return _Ran(
+    return Ran(
         elapsed_s=result.elapsed_s,
         thread_s=time.thread_time() - thread_s,
         process_s=_process_s() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
+        worker_cpu_s=cpu_seconds(executor.worker_pids()[:1]) - worker_cpu_s,
         jobs=jobs,
         rounds=jobs // search.strategy.lanes if request.strategy == "tree" else 0,
         calls=executor.calls - calls,

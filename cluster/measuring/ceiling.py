@@ -1,8 +1,8 @@
 """The ceiling: what this machine can do at all with the kernels of a search.
 
-The jobs of a real search are recorded once. Then n independent processes run those very
-jobs, each its share, start together, throw the results away and never talk: no Ray, no
-coordinator, no merging. What they reach together is the most that n workers could.
+The jobs of a real search are recorded once, on whatever workers there are. Then n independent
+processes run those very jobs, each its share, start together, throw the results away and never
+talk: no Ray, no coordinator, no merging. What they reach together is the most that n workers could.
 """
 
 from __future__ import annotations
@@ -11,44 +11,44 @@ import multiprocessing
 import pickle
 import tempfile
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from cluster.coordinator import Coordinator
-from cluster.executor import Task
+from cluster.executor import Executor
 from cluster.inline_executor import InlineExecutor
 from cluster.session import Session
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
-from search.opening import open_search
+from search.opening import Search, open_search
 from search.request import SearchRequest
 from search.worker import Worker
 
 RECORDED_BYTES = 128 * 2**20
 """How much of a search is recorded at most; what is recorded is then run again and again."""
-START_S = 60.0
+START_S = 120.0
+"""How long a process may take to start, beside as many others as there are workers."""
 
 
-class _Recorder(InlineExecutor):
+class _Recorder(Coordinator):
     """Runs a search and keeps its jobs."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.jobs: list[Task] = []
+    def __init__(self, search: Search, workers: int) -> None:
+        super().__init__(search, workers)
+        self.recorded: list[Job] = []
         self._bytes = 0
         self._snapshots: set[int] = set()
 
-    def submit(self, jobs: Iterable[Task]) -> None:
-        jobs = list(jobs)
-        super().submit(jobs)
+    def _issue(self, elapsed_s: float) -> list[Job]:
+        jobs = super()._issue(elapsed_s)
         for job in jobs:
             if self._bytes < RECORDED_BYTES:
-                self.jobs.append(job)
+                self.recorded.append(job)
                 self._bytes += self._cost(job)
+        return jobs
 
-    def _cost(self, job: Task) -> int:
+    def _cost(self, job: Job) -> int:
         if isinstance(job, LeafJob):
             return int(job.moves.nbytes + job.depths.nbytes + job.visits.nbytes)
         if isinstance(job, RoundJob) and job.snapshot.key not in self._snapshots:
@@ -60,18 +60,22 @@ class _Recorder(InlineExecutor):
 class Ceiling:
     """Processes that run the recorded jobs of one request; close it when done."""
 
-    def __init__(self, request: SearchRequest, processes: int) -> None:
-        """Records a search, and starts the processes."""
+    def __init__(self, request: SearchRequest, processes: int, executor: Executor | None = None) -> None:
+        """Records a search, on the workers of ``executor`` or else in this thread, and starts the processes.
+
+        The jobs are the same either way; where simulations wait for something, many workers save time.
+        """
         self._simulations = request.simulations or 0
         search = open_search(request)
-        recorder = _Recorder()
-        recorder.open(search.context)
-        Session(Coordinator(search, 1), recorder).run()
+        executor = executor or InlineExecutor()
+        executor.open(search.context)
+        recorder = _Recorder(search, executor.num_workers)
+        Session(recorder, executor).run()
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
         with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
-            pickle.dump((search.context, recorder.jobs), file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump((search.context, recorder.recorded), file, protocol=pickle.HIGHEST_PROTOCOL)
             file.flush()
             for _ in range(processes):
                 ours, theirs = spawn.Pipe()

@@ -38,6 +38,8 @@ class Costs:
     """The coordinator's thread: what each further job in a bundle adds to a call."""
     worker_call_s: float = 0.0
     """The worker: what a call keeps it busy with beside its jobs."""
+    worker_call_cpu_s: float = 0.0
+    """CPU time of one call in the worker's process beside its jobs, where those wait for something."""
     latency_s: float = 0.0
     """There and back, of a call that finds nobody busy."""
     publish_s: float = 0.0

@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import games
+from cluster.measuring.calibration import measure_costs, steps_of
 from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
-from cluster.measuring.speedup import default_simulations
+from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
-from search.plan import JOB_S, MIN_ROUNDS
+from search.plan import MIN_ROUNDS, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
-
-CHECK_LANES = 16
-"""Of searches that are run here to compare."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,16 @@ class Prediction:
 def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Prediction:
     """All of it. Raises InvalidInput."""
     game = games.load(plan.request.game)
-    per_job = max(1.0, game.nominal_simulations_per_s * JOB_S)
+    per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.lanes))
     simulations = plan.request.simulations or min(
         MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
     )
     request = replace(plan.request, game=game.spec, simulations=simulations)
+    measured = max(plan.measured, default=1)
     small = replace(
-        request, lanes=CHECK_LANES, simulations=default_simulations(game.nominal_simulations_per_s)
+        request,
+        lanes=default_lanes(measured),
+        simulations=default_simulations(game.nominal_simulations_per_s, measured),
     )
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
@@ -82,8 +83,6 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         if costs is None or plan.measured:
             executor = _start(max([1, *plan.measured]), stack, report)
         if costs is None:
-            from cluster.measuring.calibration import measure_costs
-
             assert executor is not None
             costs = measure_costs(request, plan.strategies, executor, report)
             if plan.save_costs is not None:
@@ -91,7 +90,10 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         for strategy in plan.strategies if plan.measured else ():
             assert executor is not None
             asked = _of_strategy(small, strategy)
-            checks += check(asked, costs[strategy], plan.measured, executor, plan.repeats, report)
+            report(f"{strategy}: each step of the search that is run here")
+            checks += check(
+                asked, steps_of(asked, costs[strategy]), plan.measured, executor, plan.repeats, report
+            )
     rows: list[Predicted] = []
     changes: list[Change] = []
     for strategy in plan.strategies:

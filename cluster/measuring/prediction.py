@@ -125,7 +125,7 @@ def check(
     for n in workers:
         rates = sorted(_measure(request, executor, n) for _ in range(repeats))
         measured = median(rates)
-        row = _predict(request, costs, n, None, costs.cores if _is_local(costs, n) else None)
+        row = _predict(request, costs, n, None, costs.cores)
         error = row.simulations_per_s / measured - 1
         rows.append(
             Check(

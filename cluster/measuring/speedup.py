@@ -11,12 +11,19 @@ from cluster.coordinator import Coordinator
 from cluster.executor import Executor
 from cluster.executors import make_executor
 from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.losses import Losses
 from cluster.session import Session
 from search.opening import open_search
 from search.request import SearchRequest
 
 SECONDS = 15.0
-"""The default work is what one core does in about this time."""
+"""The default work is what one core does in about this time..."""
+SECONDS_EACH = 2.0
+"""...and each of many workers in about this: shorter, a run is mostly its beginning and its end."""
+LANES = 16
+"""The default, for few workers..."""
+LANES_EACH = 4
+"""...and for each of many: of a bundle that runs, and of one that waits for it, two jobs each."""
 
 
 class DigestsDifferError(RuntimeError):
@@ -47,12 +54,16 @@ class Row:
     """The lowest and the highest rate."""
     ceiling_spread: tuple[float, float]
     of_ceiling_spread: tuple[float, float]
+    spent: dict[str, float]
+    """The share of the time of this machine's cores that each part took (measuring/losses.py), median
+    over the repeats; empty if it is not this machine alone."""
 
 
 @dataclass
 class _Cell:
     rates: list[float]
     ceilings: list[float]
+    spent: list[dict[str, float]]
     digest: str = ""
 
 
@@ -72,24 +83,26 @@ def measure_speedup(
         raise ValueError("a speedup is measured on a budget in simulations")
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
-    cells = {(strategy, n): _Cell([], []) for strategy in strategies for n in workers}
+    cells = {(strategy, n): _Cell([], [], []) for strategy in strategies for n in workers}
     ceilings: dict[str, Ceiling] = {}
     executor: Executor | None = None
     try:
-        for strategy in strategies:
-            report(f"recording {strategy} for the ceiling")
-            ceilings[strategy] = Ceiling(requests[strategy], workers[-1])
         report(f"starting {workers[-1]} workers")
         executor = make_executor("ray", workers[-1], address)
+        for strategy in strategies:
+            report(f"recording {strategy} for the ceiling")
+            ceilings[strategy] = Ceiling(requests[strategy], workers[-1], executor)
         for repeat in range(repeats):
             for strategy in strategies:
                 for n in workers:
                     cell = cells[strategy, n]
-                    rate, digest = _run(requests[strategy], executor, n)
+                    rate, digest, spent = _run(requests[strategy], executor, n)
                     if cell.digest and digest != cell.digest:
                         raise DigestsDifferError(f"{strategy} on {n} workers: {digest} after {cell.digest}")
                     cell.digest = digest
                     cell.rates.append(rate)
+                    if address is None and spent:
+                        cell.spent.append(spent)
                     cell.ceilings.append(ceilings[strategy].measure(n))
                     report(
                         f"repeat {repeat + 1} of {repeats}: {strategy}, {n} workers: "
@@ -111,13 +124,15 @@ def measure_speedup(
     ]
 
 
-def _run(request: SearchRequest, executor: Executor, workers: int) -> tuple[float, str]:
-    """Simulations a second of one search, workers being ready; and its digest."""
+def _run(request: SearchRequest, executor: Executor, workers: int) -> tuple[float, str, dict[str, float]]:
+    """Simulations a second of one search, workers being ready; its digest; and where the time went."""
     search = open_search(request)
     executor.use(workers)
     executor.open(search.context)
-    result = Session(Coordinator(search, workers), executor).run()
-    return result.simulations / result.elapsed_s, result.digest
+    coordinator = Coordinator(search, workers)
+    losses = Losses()
+    result = Session(coordinator, executor).run()
+    return result.simulations / result.elapsed_s, result.digest, losses.shares()
 
 
 def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell) -> Row:
@@ -141,11 +156,17 @@ def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell
         spread=(round(min(cell.rates), 1), round(max(cell.rates), 1)),
         ceiling_spread=(round(min(cell.ceilings), 1), round(max(cell.ceilings), 1)),
         of_ceiling_spread=(round(min(shares), 4), round(max(shares), 4)),
+        spent={part: median(each[part] for each in cell.spent) for part in (cell.spent or [{}])[0]},
     )
 
 
-def default_simulations(nominal_simulations_per_s: float) -> int:
-    """About SECONDS of one core, to two digits."""
-    work = nominal_simulations_per_s * SECONDS
+def default_simulations(nominal_simulations_per_s: float, workers: int = 1) -> int:
+    """SECONDS of one core, and SECONDS_EACH of each of ``workers``, to two digits."""
+    work = nominal_simulations_per_s * max(SECONDS, SECONDS_EACH * workers)
     digits = 10 ** max(0, math.floor(math.log10(work)) - 1)
     return int(max(1, round(work / digits) * digits))
+
+
+def default_lanes(workers: int) -> int:
+    """Lanes that give ``workers`` enough to do: the same for every number of them that is measured."""
+    return max(LANES, LANES_EACH * workers)

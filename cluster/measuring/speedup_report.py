@@ -21,7 +21,13 @@ def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:
         writer = csv.writer(file)
         writer.writerow([field.name for field in fields(Row)])
         for row in rows:
-            values = asdict(row).values()
-            writer.writerow([" ".join(map(str, v)) if isinstance(v, tuple | list) else v for v in values])
+            writer.writerow([_as_text(value) for value in asdict(row).values()])
     plot(rows, paths[2])
     return paths
+
+
+def _as_text(value: object) -> object:
+    """What a cell of a table holds."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return " ".join(map(str, value)) if isinstance(value, tuple | list) else value

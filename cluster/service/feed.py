@@ -94,3 +94,10 @@ class Feed:
             # A loop that is closed has no followers that read.
             if not follower.loop.is_closed():
                 follower.loop.call_soon_threadsafe(follower.more.set)
+
+
+def final_data(
+    search_id: str, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The data of a final event."""
+    return {"partial": False, "id": search_id, "state": state, "result": result, "error": error}

@@ -148,9 +148,7 @@ class Pool:
 
     def _wait(self) -> Sequence[Event]:
         """What has happened to tasks. An executor that fails has none of them any more."""
-        if not self._runs:
-            return ()
-        patience_s = min(run.session.patience_s for run in self._runs.values())
+        patience_s = min((run.session.patience_s for run in self._runs.values()), default=0.0)
         if not self.healthy:
             time.sleep(patience_s)
             return ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cluster.executor import Task
 from cluster.job_queue import JobQueue
+from cluster.lane_homes import LaneHomes
 from cluster.pool_task import PoolTask
 
 
@@ -19,7 +20,11 @@ class _Waiting:
     priority: int
     turn: int
     """Runs of one priority take their turns in this order."""
-    jobs: JobQueue = field(default_factory=JobQueue)
+    homes: LaneHomes = field(default_factory=LaneHomes)
+    jobs: JobQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jobs = JobQueue(self.homes)
 
 
 class PoolQueue:
@@ -27,11 +32,13 @@ class PoolQueue:
 
     def __init__(self) -> None:
         self._waiting: dict[int, _Waiting] = {}
+        self._present: tuple[int, ...] = (0,)
         self._turns = 0
 
     def open(self, run: int, search_id: str, priority: int) -> None:
         """Take tasks of this run from now on."""
-        self._waiting[run] = _Waiting(search_id, priority, self._next_turn())
+        waiting = self._waiting[run] = _Waiting(search_id, priority, self._next_turn())
+        waiting.homes.settle(self._present, ())
 
     def close(self, run: int) -> None:
         """Forget the run and its tasks."""
@@ -52,15 +59,27 @@ class PoolQueue:
         for waiting in self._waiting.values():
             waiting.jobs.clear()
 
-    def share(self, bundles: int) -> int:
+    def share(self, bundles: int, running: int) -> int:
         """As of one queue; what a bundle gets is divided once more by what its own run has."""
-        return max(1, -(-len(self) // bundles))
+        return max(1, -(-(len(self) + running) // bundles))
+
+    def lanes(self) -> set[Hashable]:
+        """The lanes of the tasks that wait, of all runs."""
+        return set().union(*(waiting.jobs.lanes() for waiting in self._waiting.values()))
+
+    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
+        """Lanes of slots that have gone find others. No lane moves to a slot that is new, so no tree does."""
+        if tuple(present) != self._present:
+            self._present = tuple(present)
+            for waiting in self._waiting.values():
+                waiting.homes.settle(self._present, ())
+        return []
 
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
         """The next bundle for a worker slot, all of one run; empty if nothing is for it."""
         order = sorted(self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.turn))
         for waiting in order:
-            own = min(share, waiting.jobs.share(num_slots))
+            own = min(share, waiting.jobs.share(num_slots, 0))
             tasks = waiting.jobs.take(slot, num_slots, own, simulations)
             if tasks:
                 waiting.turn = self._next_turn()

@@ -81,12 +81,13 @@ class SearchBody(Strict):
     solver: bool = Field(
         default=False, description="Propagate proven results, and stop when the root is proven."
     )
-    final_move: Literal["robust", "max", "robust-max", "secure"] = Field(
+    final_move: Literal["robust", "max", "robust-max", "secure", "vote"] = Field(
         default="robust", description="How the move is chosen."
     )
     hidden_information: Literal["ismcts", "determinized"] = Field(
         default="ismcts", description="How to search where something is hidden."
     )
+    share_visits: int = Field(default=2, description="tree: nodes with fewer visits share no children.")
     rounds: int | None = Field(default=None, description="tree: how often lanes share; null: by the budget.")
     anticipation: float = Field(
         default=1.0, description="tree: visits expected of each other lane for one's own."

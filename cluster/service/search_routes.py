@@ -12,11 +12,11 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from cluster.service.answer_models import SearchPage, SearchView, State
-from cluster.service.feed import FINAL, FeedEvent
+from cluster.service.feed import FINAL, FeedEvent, final_data
 from cluster.service.openapi import EVENTS, problems
 from cluster.service.problems import Problem
 from cluster.service.request_models import SearchBody
-from cluster.service.searches import Searches, final_data
+from cluster.service.searches import Searches
 from cluster.service.store import QUEUED, RUNNING, Record
 
 PAGE = 200

@@ -23,7 +23,7 @@ from typing import Any
 from cluster.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.coordinator import Coordinator
 from cluster.metrics import Metrics
-from cluster.service.feed import FINAL, Feed
+from cluster.service.feed import FINAL, Feed, final_data
 from cluster.service.limits import Limits
 from cluster.service.live import Live
 from cluster.service.pool import Pool, Run
@@ -36,6 +36,7 @@ from games.errors import InvalidInput
 from search.opening import check_request, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
+from search.worker import Worker
 
 FORGET_EVERY = 50
 """After so many searches have ended, the oldest are forgotten."""
@@ -236,6 +237,8 @@ class Searches:
             # Records were checked when they were made, but perhaps by another version.
             request = body_of(live.body).request(self.limits)
             opened = self._opened(live.id, request)
+            # Compiled here, kernels are in the cache of this machine before a job of a worker needs them.
+            Worker().prepare(opened.coordinator.search.context)
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
             run = Run(opened, live, keeper, live.priority)
             with self._lock:
@@ -290,10 +293,3 @@ class Searches:
 
     def _path(self, search_id: str) -> Path:
         return self._folder / f"{search_id}.npz"
-
-
-def final_data(
-    search_id: str, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
-) -> dict[str, Any]:
-    """The data of a final event."""
-    return {"partial": False, "id": search_id, "state": state, "result": result, "error": error}

@@ -82,7 +82,7 @@ def describe(name: str) -> str:
 
 def player_of(text: str, game: Game) -> Player:
     """The player that a spec names, for one game; raises InvalidInput (field ``player``)."""
-    spec = parse_spec(text, "player")
+    spec = parse_spec(text, "player", paths=True)
     if spec.name not in _FACTORIES:
         raise InvalidInput("player", spec.name, "one of " + ", ".join(names()))
     options = Options(spec, "player")

@@ -12,9 +12,16 @@ from search.final_move import choose
 from search.opening import open_view
 from search.players.player import Choice, Player, Seen
 from search.players.presets import NAMES, settings_of
-from search.request import HIDDEN_INFORMATION, IN_FLIGHT, PLAYOUT_POLICIES, STRATEGIES, SearchRequest
+from search.request import (
+    EXPLORATION_SCALES,
+    FINAL_MOVES,
+    HIDDEN_INFORMATION,
+    IN_FLIGHT,
+    PLAYOUT_POLICIES,
+    STRATEGIES,
+    SearchRequest,
+)
 from search.run_here import run_here
-from search.summary import root_children
 
 DEFAULT_SECONDS = 1.0
 
@@ -40,6 +47,9 @@ class Uct(Player):
             chosen = options.choice(key, "", ("", *accepted)) if key in spec.options else ""
             if chosen:
                 asked[field] = chosen
+        if evaluator := options.text("evaluator", ""):
+            asked["evaluator"] = evaluator
+            asked.setdefault("strategy", "leaf")
         for switch in ("solver", "decisive"):
             otherwise = "yes" if asked.get(switch) else "no"
             asked[switch] = options.choice(switch, otherwise, ("no", "yes")) == "yes"
@@ -59,7 +69,7 @@ class Uct(Player):
         opened = open_view(request, game, seen.state, seen.mover, len(seen.legal), game.source_text)
         strategy = opened[2]
         ran = run_here(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
-        children = [child for child in root_children(strategy.tree, seen.mover) if child.visits > 0]
+        children = [child for child in strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
         told = [
             f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
@@ -90,6 +100,7 @@ _NUMBERS: dict[str, type] = {
     "anticipation": float,
     "perturbation": float,
     "lane_exploration": float,
+    "share_visits": int,
     "staleness": int,
     "batch": int,
     "playouts_per_leaf": int,
@@ -99,12 +110,15 @@ _NUMBERS: dict[str, type] = {
     "bias": float,
     "playout_plies": int,
     "memory_mb": int,
+    "exploration_base": float,
+    "urgency_reduction": float,
+    "policy_temperature": float,
 }
 _CHOICES = {
     "strategy": STRATEGIES,
-    "final_move": ("robust", "max", "robust-max", "secure"),
+    "final_move": FINAL_MOVES,
     "playout_policy": PLAYOUT_POLICIES,
-    "exploration_scale": ("fixed", "spread"),
+    "exploration_scale": EXPLORATION_SCALES,
     "in_flight": IN_FLIGHT,
     "hidden_information": HIDDEN_INFORMATION,
 }

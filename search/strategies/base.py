@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from search.engine import Engine
+from search.final_move import Child
 from search.job import Context, Job, JobResult
 from search.kept import Arrays, prefixed, require, take, within, without_prefix
 from search.packed_tree import pack, unpack
 from search.request import MAX_SIMULATIONS
 from search.selection import Knobs, prove_root
 from search.statistics import Statistics, merge
+from search.summary import root_children
 from search.tree import NODES, ROOT, Tree, proof_of
 
 
@@ -69,6 +71,16 @@ class Strategy(ABC):
     def ready(self) -> bool:
         """Whether the next job can be made before another result is absorbed."""
 
+    @property
+    def most(self) -> int:
+        """The most simulations that the next job may have, where no plan says how many it has."""
+        return MAX_SIMULATIONS
+
+    @property
+    def least_jobs(self) -> int:
+        """How many results it takes before the tree can say anything of the root's moves."""
+        return 1
+
     def next_job(self, simulations: int) -> Job:
         """The next job, of that many simulations; only when `ready`."""
         job = self.jobs[self.issued] = self._make_job(simulations)
@@ -90,6 +102,10 @@ class Strategy(ABC):
     def tree_nodes(self) -> int:
         """Nodes of all trees that the search keeps."""
         return int(self.tree.counts[NODES])
+
+    def root_children(self) -> list[Child]:
+        """The root's children as the player to move there sees them; most visited first."""
+        return root_children(self.tree, self._mover)
 
     def hand_in(self) -> None:
         """Have the next jobs bring what workers keep and a search that goes on would have to make again."""

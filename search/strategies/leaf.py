@@ -4,6 +4,10 @@ Batches are selected while others are in flight, with their visits counted as un
 (Liu et al. 2020) or as lost (virtual loss, Segal 2010). As many batches are in flight as
 the request has lanes, whatever the number of workers, so that a selection always sees the
 same results. A visit in flight is counted from the selection on, at new nodes too.
+
+With an evaluator a leaf is a node without children; they come with its result, all at once with
+their priors. A leaf that is selected again before that counts one more visit of the same value: within a job
+it is evaluated once. Job 0 is the root alone, and no other is made before its priors have come.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import new_stream
-from search.job import SELECTION_STREAM, Job, JobResult, LeafJob
+from search.job import SELECTION_STREAM, Job, JobResult, LeafJob, Policies
 from search.kept import Arrays
 from search.kernel import Leaves
 from search.packed_leaves import pack_leaves, unpack_leaves
+from search.plan import BATCH
+from search.puct import expand_leaves
 from search.strategies.base import Setup, Strategy
 
 
@@ -29,10 +35,24 @@ class LeafStrategy(Strategy):
         self._playouts_per_leaf = setup.playouts_per_leaf
         self._work = setup.engine.new_workspace()
         self._in_flight: dict[int, Leaves] = {}
+        self._evaluated = setup.engine.features.priors
 
     @property
     def ready(self) -> bool:
+        if self._evaluated and self.absorbed == 0:
+            # Until the root has priors nothing tells its moves apart.
+            return self.issued == 0
         return self.issued < self.absorbed + self.lanes
+
+    @property
+    def most(self) -> int:
+        if not self._evaluated:
+            return super().most
+        return 1 if self.issued == 0 else self.context.request.batch or BATCH
+
+    @property
+    def least_jobs(self) -> int:
+        return 2 if self._evaluated else 1
 
     def _make_job(self, simulations: int) -> Job:
         leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
@@ -54,7 +74,16 @@ class LeafStrategy(Strategy):
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
+        if result.policies is not None:
+            self._expand(leaves, result.policies)
         self._engine.absorb_leaves(self.tree, self._knobs, leaves, result.sums, self._work)
+
+    def _expand(self, leaves: Leaves, policies: Policies) -> None:
+        before = self.tree_nodes()
+        # What came over the network may be read-only, which is another type to a compiled kernel.
+        counts, moves, priors = np.array(policies.counts), np.array(policies.moves), np.array(policies.priors)
+        expand_leaves(self.tree, leaves.depths, leaves.slots, counts, moves, priors)
+        self.created += self.tree_nodes() - before
 
     def _state(self) -> Arrays:
         return pack_leaves([self._in_flight[index] for index in self.jobs])

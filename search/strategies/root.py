@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 
+from search.final_move import Child
 from search.job import GrowJob, Job, JobResult, LaneTree
 from search.kept import Arrays, take, within
 from search.request import MAX_SIMULATIONS
@@ -26,6 +30,10 @@ class RootStrategy(Strategy):
         """Lanes' trees that have been handed in, the last of each..."""
         self._begin: dict[int, LaneTree] = {}
         """...and those that jobs have still to be given after a restore."""
+        self._ballots: Counter[tuple[int, int]] | None = None
+        """Visits of each (lane, move of the root), where lanes vote."""
+        if self.context.request.final_move == "vote":
+            self._ballots = Counter()
         self._asked: set[int] = set()
         """Lanes whose next job is to hand in its tree."""
 
@@ -49,9 +57,26 @@ class RootStrategy(Strategy):
         assert isinstance(job, GrowJob)
         assert result.added is not None
         self._merge(result.added)
+        if self._ballots is not None:
+            last = 1 + int(result.added.num_children[0])
+            moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()
+            for move, count in zip(moves, visits, strict=True):
+                self._ballots[job.lane, move] += count
         self._nodes[job.lane] = result.tree_nodes
         if result.tree is not None:
             self._trees[job.lane] = result.tree
+
+    def root_children(self) -> list[Child]:
+        """As everywhere, with the lanes' votes if they vote; of a lane's equals the lower move gets it."""
+        children = super().root_children()
+        if self._ballots is None:
+            return children
+        first: dict[int, int] = {}
+        for (lane, move), visits in sorted(self._ballots.items()):
+            if visits > self._ballots.get((lane, first.get(lane, -1)), 0):
+                first[lane] = move
+        votes = Counter(first.values())
+        return [replace(child, votes=votes[child.move]) for child in children]
 
     def hand_in(self) -> None:
         self._asked = set(range(self.lanes))
@@ -61,13 +86,14 @@ class RootStrategy(Strategy):
         merged = [self._sizes[job % self.lanes][job // self.lanes] for job in range(self.absorbed)]
         none = LaneTree(0, b"")
         trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
-        return {
+        state: Arrays = {
             "nodes": np.array(nodes, dtype=np.int64),
             "merged_sizes": np.array(merged, dtype=np.int64),
             "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
             "lane_trees": np.frombuffer(b"".join(tree.data for tree in trees), dtype=np.uint8),
         }
+        return state | self._packed_ballots()
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         nodes = take(arrays, "nodes", np.int64, self.lanes)
@@ -80,7 +106,24 @@ class RootStrategy(Strategy):
             lane: tuple(pieces[lane :: self.lanes]) for lane in range(min(self.lanes, self.issued))
         }
         self._restore_trees(arrays)
+        self._restore_ballots(arrays)
         return [self._job(index) for index in range(self.absorbed, self.issued)]
+
+    def _packed_ballots(self) -> Arrays:
+        """``ballots``, int64[N, 3]: lane, move and visits; nothing where lanes do not vote."""
+        if self._ballots is None:
+            return {}
+        rows = [(lane, move, visits) for (lane, move), visits in sorted(self._ballots.items())]
+        ballots = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return {"ballots": ballots}
+
+    def _restore_ballots(self, arrays: Arrays) -> None:
+        if self._ballots is None:
+            return
+        packed = take(arrays, "ballots", np.int64, None, 3)
+        for column, highest in enumerate((self.lanes - 1, 2**16 - 1, MAX_SIMULATIONS)):
+            within(packed[:, column], 0, highest, "ballots")
+        self._ballots = Counter({(lane, move): visits for lane, move, visits in packed.tolist()})
 
     def _restore_trees(self, arrays: Arrays) -> None:
         pieces = take(arrays, "lane_pieces", np.int64, self.lanes)

@@ -27,7 +27,7 @@ class TreeStrategy(Strategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._min_visits = 2
+        self._min_visits = self.context.request.share_visits
         first = Snapshot(0, setup.engine.lone_root())
         self._snapshots = dict.fromkeys(range(self.context.request.staleness + 1), first)
 
@@ -60,7 +60,7 @@ class TreeStrategy(Strategy):
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
-        require(self._min_visits >= 2, "min_visits is less than 2")
+        require(self._min_visits >= self.context.request.share_visits, "min_visits is less than asked")
         keys = self._rounds_at_hand()
         kept = unpack_statistics(
             without_prefix("snapshots.", arrays), len(keys), self.snapshot_rows, self.hidden

@@ -33,8 +33,9 @@ class Server:
         self._ready = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
         self._reader.start()
-        assert self._ready.wait(START_S), self.lines
-        assert self.url, self.lines
+        if not self._ready.wait(START_S) or not self.url:
+            self.kill()
+            raise AssertionError(self.lines)
         self.port = int(self.url.rsplit(":", 1)[1])
 
     url = ""

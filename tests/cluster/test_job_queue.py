@@ -32,34 +32,47 @@ def indices(jobs: list[Job]) -> list[int]:
 def test_a_bundle_is_a_fair_share_of_what_waits() -> None:
     queue = JobQueue()
     queue.add(leaf_job(i) for i in range(16))
-    assert indices(queue.take(0, num_slots=2, share=queue.share(4), simulations=1e9)) == [0, 1, 2, 3]
+    assert indices(queue.take(0, num_slots=2, share=queue.share(4, 0), simulations=1e9)) == [0, 1, 2, 3]
     assert len(queue) == 12
+
+
+def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
+    queue = JobQueue()
+    queue.add(leaf_job(i) for i in range(4))
+    assert queue.share(4, running=12) == 4
+    queue.clear()
+    queue.add(round_job(i, 7) for i in range(4))
+    assert queue.share(4, running=12) == 1
 
 
 def test_a_bundle_ends_when_it_is_worth_a_call() -> None:
     queue = JobQueue()
     queue.add(leaf_job(i) for i in range(100))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1), simulations=25)) == [0, 1, 2]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=25)) == [0, 1, 2]
 
 
 def test_a_bundle_has_one_job_even_if_that_is_too_much() -> None:
     queue = JobQueue()
     queue.add(leaf_job(i) for i in range(4))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1), simulations=0)) == [0]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=0)) == [0]
 
 
 def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
     queue = JobQueue()
     queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1), simulations=1e9)) == [0, 1]
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1), simulations=1e9)) == [2, 3]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=1e9)) == [0, 1]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=1e9)) == [2, 3]
 
 
 def test_a_lane_stays_with_its_slot() -> None:
     queue = JobQueue()
     queue.add(GrowJob(i, lane=i % 4, sizes=(10,)) for i in range(8))
-    assert all(job.lane % 2 == 1 for job in queue.take(1, 2, queue.share(2), 1e9) if isinstance(job, GrowJob))
-    assert all(job.lane % 2 == 0 for job in queue.take(0, 2, queue.share(1), 1e9) if isinstance(job, GrowJob))
+    assert all(
+        job.lane % 2 == 1 for job in queue.take(1, 2, queue.share(2, 0), 1e9) if isinstance(job, GrowJob)
+    )
+    assert all(
+        job.lane % 2 == 0 for job in queue.take(0, 2, queue.share(1, 0), 1e9) if isinstance(job, GrowJob)
+    )
 
 
 @given(
@@ -83,6 +96,6 @@ def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: i
     while len(queue):
         before = len(queue)
         for slot in range(num_slots):
-            taken += indices(queue.take(slot, num_slots, queue.share(num_slots * in_flight), 35))
+            taken += indices(queue.take(slot, num_slots, queue.share(num_slots * in_flight, 0), 35))
         assert len(queue) < before
     assert sorted(taken) == list(range(len(kinds)))

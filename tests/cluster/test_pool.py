@@ -16,7 +16,7 @@ from cluster.pool_task import PoolTask, PoolWorker
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import PoolQueue
 from cluster.session import Session
-from search.job import Job
+from search.job import GrowJob, Job
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.cluster.interrupted import REQUESTS, fresh, never, session_of, unchanged
@@ -224,7 +224,7 @@ def _job(index: int) -> Job:
 
 
 def runs_taken(queue: PoolQueue, times: int) -> list[int]:
-    return [taken.run for _ in range(times) for taken in queue.take(0, 1, queue.share(1), 0)]  # type: ignore[attr-defined]
+    return [taken.run for _ in range(times) for taken in queue.take(0, 1, queue.share(1, 0), 0)]  # type: ignore[attr-defined]
 
 
 def test_searches_of_one_priority_take_turns() -> None:
@@ -245,6 +245,17 @@ def test_higher_priorities_go_first_and_what_is_closed_is_gone() -> None:
     queue.add([task(1, 9)])
     assert runs_taken(queue, 3) == [3, 3]
     assert len(queue) == 0
+
+
+def test_lanes_of_a_slot_that_has_gone_find_another() -> None:
+    queue = PoolQueue()
+    queue.settle((0, 1), (0, 1))
+    queue.open(1, "one", 0)
+    jobs = [GrowJob(i, i, (10,)) for i in range(4)]
+    queue.add(PoolTask(1, job, None, 1) for job in jobs)  # type: ignore[arg-type]
+    assert [t.job.lane for _ in range(2) for t in queue.take(0, 2, 9, 0)] == [0, 2]  # type: ignore[attr-defined]
+    queue.settle((0,), (0,))
+    assert [t.job.lane for _ in range(2) for t in queue.take(0, 1, 9, 0)] == [1, 3]  # type: ignore[attr-defined]
 
 
 def test_tasks_say_which_searches_run() -> None:
@@ -270,7 +281,9 @@ def test_workers_forget_searches_that_no_longer_run(tmp_path: Path) -> None:
 
 
 class Idle:
-    """An executor that nobody needs."""
+    """An executor that nobody needs, but that has to look after its workers."""
+
+    looks = 0
 
     name = "idle"
     num_workers = 1
@@ -285,19 +298,22 @@ class Idle:
     def submit(self, jobs: Iterable[Task]) -> None: ...
 
     def wait(self, timeout_s: float) -> list[Event]:
-        raise AssertionError("nothing runs")
+        Idle.looks += 1
+        assert timeout_s == 0
+        return []
 
     def drop(self) -> None: ...
 
     def close(self) -> None: ...
 
 
-def test_a_pool_without_searches_leaves_its_executor_alone() -> None:
+def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
     pool = Pool(Idle)
     pool.start()
     pool.stop()
     pool.join(5)
     assert not pool.alive
+    assert Idle.looks > 0
 
 
 @pytest.mark.parametrize("name", ["root", "tree", "leaf", "hidden"])
@@ -306,7 +322,7 @@ def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
     import pickle
 
     from cluster.shared_parts import part_key, part_of, without_part
-    from cluster.worker_process import WorkerProcess
+    from cluster.worker_process import WorkerProcess, pack
 
     coordinator = fresh(REQUESTS[name]).coordinator
     context = coordinator.search.context
@@ -314,12 +330,14 @@ def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
     tasks = [PoolTask(4, job, context, 1, (context.search_id,)) for job in jobs]
     assert len({part_key(task) for task in tasks}) == 1
     process, plain = WorkerProcess(PoolWorker), PoolWorker()
+    process.prepare("pool")
     part = pickle.loads(pickle.dumps(part_of(tasks[0])))
-    light = pickle.loads(pickle.dumps([without_part(task) for task in tasks]))
-    assert all(task.context is None for task in light)
-    for there, here in zip(process.run("pool", part, light), tasks, strict=True):
+    light = [without_part(task) for task in tasks]
+    assert all(task.context is None for task in light)  # type: ignore[attr-defined]
+    done = pickle.loads(process.run(part, pack(light)))
+    for there, here in zip(done, tasks, strict=True):
         expected = plain.run("pool", here)
         assert (there.index, there.error) == (here.index, None)
-        assert there.result.simulations == expected.result.simulations  # type: ignore[union-attr,attr-defined]
-        new = coordinator.job_done(there.result)  # type: ignore[attr-defined]
+        assert there.result.simulations == expected.result.simulations  # type: ignore[union-attr]
+        new = coordinator.job_done(there.result)
         assert isinstance(new, list)

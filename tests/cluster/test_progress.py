@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import itertools
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from rich.console import Console
 
 from cluster import progress
 from cluster.coordinator import Coordinator
+from cluster.executor import Executor, WorkerStatus
 from cluster.figures import Figures
 from cluster.inline_executor import InlineExecutor
 from cluster.progress import Progress
@@ -156,3 +159,23 @@ def test_rates_are_those_of_the_last_seconds() -> None:
         figures.update(session)
     assert figures.rate == pytest.approx(700)
     assert figures.busy == [pytest.approx(0.5)]
+
+
+def test_workers_that_come_and_go_are_told_of() -> None:
+    session = new_session(SMALL, 0.01)
+    figures = Figures()
+    workers = [WorkerStatus(slot=0, alive=True, state="idle")]
+    session.executor = cast(Executor, SimpleNamespace(name="ray", workers=workers))
+    figures.update(session)
+    assert "workers" not in progress.line(session, figures)
+    workers += [WorkerStatus(slot=slot, alive=True, state="busy") for slot in range(1, 10)]
+    figures.update(session)
+    assert len(figures.busy) == 10
+    assert "10 workers (9 joined, 0 left)" in progress.line(session, figures)
+    workers[3].alive, workers[3].state = False, "waiting"
+    figures.update(session)
+    assert "9 workers (9 joined, 1 left)" in progress.line(session, figures)
+    console = Console(file=io.StringIO(), width=100, height=40)
+    console.print(view(session, figures, console))
+    assert isinstance(console.file, io.StringIO)
+    assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()

@@ -58,6 +58,41 @@ def test_a_finished_search_is_kept_with_its_answer(
     assert answer(capsys, "resume", file)["seed"] == 5
 
 
+def test_a_finished_search_is_shown_without_ray(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "a.ckpt")
+    first = answer(capsys, *SMALL, "--checkpoint", file)
+    monkeypatch.setattr("cluster.launch.make_executor", never)
+    status, out, _ = here(capsys, "resume", file, "--workers", "2", "--json", "--no-progress")
+    assert status == 0
+    assert json.loads(out)["digest"] == first["digest"]
+
+
+def test_one_process_at_a_time_has_a_checkpoint(
+    capsys: pytest.CaptureFixture[str], kept: Path, tmp_path: Path
+) -> None:
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom cluster.file_lock import held\n"
+        "with held(Path(sys.argv[1]), 'file'):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", script, str(kept)]
+    link = tmp_path / "link.ckpt"
+    link.symlink_to(kept)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        for arguments in (("resume", str(kept)), ("resume", str(link)), (*SMALL, "--checkpoint", str(kept))):
+            status, out, err = here(capsys, *arguments, *INLINE)
+            assert (status, out) == (2, "")
+            assert f"no other process keeps a search in (process {holder.pid} does)" in err
+        # The lock of a process that was killed is nobody's.
+        holder.kill()
+        holder.wait()
+    assert answer(capsys, "resume", str(kept))["resumed"] == 1
+    assert not kept.with_name(kept.name + ".lock").exists()
+
+
 def test_an_interrupted_search_goes_on_under_the_command(
     capsys: pytest.CaptureFixture[str], kept: Path
 ) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -27,7 +26,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 25
+EXAMPLES = 12
 """For each route."""
 
 
@@ -38,18 +37,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert httpx.get(f"{server.url}/readyz").status_code == 200
 
 
-@pytest.fixture
-def api(server: Server) -> Any:
-    return schemathesis.openapi.from_url(f"{server.url}/api/v1/openapi.json")
+def test_answers_are_those_of_the_document(server: Server) -> None:
+    """Requests made from the document, sound and unsound, to each route."""
+    schema = schemathesis.openapi.from_url(f"{server.url}/api/v1/openapi.json")
+    asked = []
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        asked.append(operation.label)
 
+        @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy())
+        def answers(case: schemathesis.Case) -> None:
+            case.call_and_validate(checks=CHECKS, timeout=60)
 
-schema = schemathesis.pytest.from_fixture("api")
-
-
-@schema.parametrize()
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-def test_answers_are_those_of_the_document(case: schemathesis.Case) -> None:
-    case.call_and_validate(checks=CHECKS, timeout=60)
+        answers()
+    assert len(asked) == 13
 
 
 @pytest.mark.parametrize("name", games.names())
@@ -62,7 +64,7 @@ def test_positions_and_moves_of_every_game(server: Server, name: str) -> None:
     with httpx.Client(timeout=60) as client:
         moves: list[str] = []
         texts: list[str] = []
-        for _ in range(12):
+        for _ in range(6):
             answer = client.post(url, json={"moves": moves})
             assert answer.status_code == 200, answer.text
             shown = answer.json()
@@ -76,7 +78,7 @@ def test_positions_and_moves_of_every_game(server: Server, name: str) -> None:
                 break
             moves.append(rng.choice(shown["legal_moves"]))
         signs = "".join(texts) + "0123456789abcxyz/|.,-?=\"'é\u2028\x00 "
-        for _ in range(40):
+        for number in range(12):
             text = list(rng.choice(texts))
             for _ in range(rng.randrange(1, 4)):
                 at = rng.randrange(len(text) + 1)
@@ -84,9 +86,10 @@ def test_positions_and_moves_of_every_game(server: Server, name: str) -> None:
             body = {"position": "".join(text)} if rng.random() < 0.6 else {"moves": "".join(text).split()}
             answer = client.post(url, json=body)
             assert answer.status_code in (200, 422), (body, answer.text)
+            if number % 3:
+                continue
             search = {"game": name, "simulations": 50, "lanes": 2, **body}
             answer = client.post(f"{server.url}/api/v1/searches", json=search)
             assert answer.status_code in (202, 422, 429), (search, answer.text)
-    for state in ("failed",):
-        answer = httpx.get(f"{server.url}/api/v1/searches", params={"state": state, "limit": 200})
-        assert answer.json()["searches"] == []
+    answer = httpx.get(f"{server.url}/api/v1/searches", params={"state": "failed", "limit": 200})
+    assert answer.json()["searches"] == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.losses import GCS, PARTS, WORKERS
 from cluster.measuring.speedup import Row, default_simulations, measure_speedup
 from cluster.measuring.speedup_report import write_rows
 from search.request import SearchRequest
@@ -48,6 +49,13 @@ def test_figures_follow_from_each_other(rows: list[Row]) -> None:
         assert row.simulations == 300_000
         # The same jobs without Ray, coordinator and merging cannot be slower than half as fast.
         assert row.ceiling_simulations_per_s > row.simulations_per_s / 2
+
+
+def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
+    for row in rows:
+        assert tuple(row.spent) == PARTS
+        assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.05)
+        assert row.spent[WORKERS] > row.spent[GCS]
 
 
 def test_the_number_of_workers_does_not_change_the_digest(rows: list[Row]) -> None:

@@ -1,4 +1,4 @@
-"""Connect Four as games/README.md prints it, and spoilt versions of it."""
+"""Connect Four as games/README.md prints it, compiled and as a simulator that waits; spoilt versions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ README = Path(__file__).parents[2] / "games" / "README.md"
 
 def connect_four() -> str:
     """The text of the file that games/README.md builds."""
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    return str(code)
+    return _codes()[0]
+
+
+def waiting_connect_four() -> str:
+    """The text of its simulator that waits."""
+    return _codes()[1]
+
+
+def _codes() -> list[str]:
+    first, second = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    return [first, second]
 
 
 def write(folder: Path, name: str = "connect4.py", **changes: str) -> str:
@@ -23,6 +32,12 @@ def write(folder: Path, name: str = "connect4.py", **changes: str) -> str:
         text = text.replace(old, new)
     (folder / name).write_text(text)
     return str(folder / name)
+
+
+def write_waiting(folder: Path) -> str:
+    """Write the simulator that waits; its path."""
+    (folder / "slow.py").write_text(waiting_connect_four())
+    return str(folder / "slow.py")
 
 
 SPOILT = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from games import InvalidInput, catalogue, own
 from games.checking import check
 from games.drawing import draw
 from games.perft import perft
-from games.rng import new_stream
+from games.rng import below, new_stream
 from tests.games.common import JIT
-from tests.games.own_game import connect_four, write
+from tests.games.own_game import connect_four, write, write_waiting
 
 PUBLISHED_PERFT = (7, 49, 343, 2_401, 16_807, 117_649, 823_536, 5_673_234)
 
@@ -60,6 +61,36 @@ def test_connect_four_has_the_published_counts(tmp_path: Path) -> None:
     game = games.load(write(tmp_path))
     for depth, count in enumerate(PUBLISHED_PERFT[: 8 if JIT else 4], start=1):
         assert perft(game, game.initial_state(), depth) == count
+
+
+def test_the_simulator_that_waits_has_the_published_counts_and_waits(tmp_path: Path) -> None:
+    game = games.load(write_waiting(tmp_path) + ":wait_ms=30")
+    for depth, count in enumerate(PUBLISHED_PERFT[:5], start=1):
+        assert perft(game, game.initial_state(), depth) == count
+    assert check(game, games=5, seed=1) == []
+    state = game.initial_state()
+    began = time.monotonic()
+    assert game.rules.playout is not None
+    game.rules.playout(state, np.zeros(7, dtype=np.uint16), new_stream(3))
+    assert time.monotonic() - began >= 0.03
+    assert game.calls.is_terminal(state)
+
+
+@pytest.mark.skipif(not JIT, reason="a game by itself, once")
+def test_both_connect_fours_play_the_same_games(tmp_path: Path) -> None:
+    compiled, plain = games.load(write(tmp_path)), games.load(write_waiting(tmp_path) + ":wait_ms=0")
+    stream = new_stream(5)
+    for _ in range(30):
+        first, second = compiled.initial_state(), plain.initial_state()
+        while not compiled.calls.is_terminal(first):
+            legal = list(compiled.legal_moves(first))
+            assert list(plain.legal_moves(second)) == legal
+            assert not plain.calls.is_terminal(second)
+            move = int(legal[below(stream, len(legal))])
+            compiled.calls.play(first, move)
+            plain.calls.play(second, move)
+        assert plain.calls.is_terminal(second)
+        assert plain.calls.returns(second) == compiled.calls.returns(first)
 
 
 def test_an_edit_is_another_game_and_the_same_text_the_same(tmp_path: Path) -> None:

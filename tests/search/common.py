@@ -42,6 +42,8 @@ KNOBS = Knobs(
     playout_plies=NO_CUT,
     first_policy=RANDOM,
     second_policy=RANDOM,
+    exploration_base=19_652.0,
+    urgency_reduction=0.2,
 )
 
 

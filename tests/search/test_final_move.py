@@ -33,6 +33,12 @@ def test_robust_max_is_both_or_the_robust_one() -> None:
     assert choose(CHILDREN, "robust-max") == STEADY
 
 
+def test_votes_go_before_visits() -> None:
+    often, seldom = Child(move=4, visits=10, value=0.1, votes=3), Child(move=5, visits=50, value=0.2, votes=2)
+    assert choose([often, seldom], "vote") == often
+    assert choose([Child(move=4, visits=10, value=0.1, votes=2), seldom], "vote") == seldom
+
+
 def test_ties_go_to_the_more_visited_the_better_and_the_lower_move() -> None:
     a, b, c = (Child(move=move, visits=10, value=value) for move, value in ((7, 0.1), (5, 0.2), (3, 0.2)))
     assert choose([a, b, c], "robust") == c

@@ -37,6 +37,7 @@ GOOD = SearchRequest("tictactoe", simulations=10)
         ("seed", -1),
         ("seed", 2**63),
         ("rounds", 0),
+        ("share_visits", 1),
         ("staleness", -1),
         ("staleness", 1001),
         ("batch", 0),
@@ -138,3 +139,9 @@ def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> N
 def test_a_request_travels() -> None:
     assert pickle.loads(pickle.dumps(GOOD)) == GOOD
     assert hash(GOOD) == hash(replace(GOOD))
+
+
+def test_only_lanes_of_root_vote() -> None:
+    assert replace(GOOD, strategy="root", final_move="vote").final_move == "vote"
+    with pytest.raises(InvalidInput, match=r"strategy: 'tree' .* root with final_move=vote"):
+        replace(GOOD, final_move="vote")

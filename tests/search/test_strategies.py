@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -167,6 +168,7 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("tree", {"perturbation": 0.0}),
         ("tree", {"perturbation": 0.5}),
         ("tree", {"staleness": 1}),
+        ("tree", {"share_visits": 40}),
         ("tree", {"rounds": 9}),
         ("tree", {"lanes": 6}),
         ("leaf", {"in_flight": "virtual-loss"}),
@@ -218,6 +220,31 @@ def test_a_position_is_the_same_however_it_is_given(
         "moves": moves,
     }
     assert digest_of_search(**common, **split) == digest_of_search(**common, position=position)
+
+
+def test_lanes_vote_for_what_they_have_visited_most() -> None:
+    lanes, each = 7, 60
+    request = SearchRequest(
+        "gomoku:size=5",
+        strategy="root",
+        lanes=lanes,
+        simulations=lanes * each,
+        seed=6,
+        exploration=0.5,
+        final_move="vote",
+    )
+    result, session = run_search(request, ChaosExecutor(1), workers=3)
+    votes: Counter[int] = Counter()
+    for lane in range(lanes):
+        root = nodes_of(grow("gomoku:size=5", each, stream=new_stream(6, GROW_STREAM, lane, 0)))
+        votes[min(root.children, key=lambda child: (-child.visits, child.move)).move] += 1
+    children = session.search.strategy.root_children()
+    assert {child.move: child.votes for child in children if child.votes} == votes
+    assert len(votes) > 1
+    game = session.search.game
+    most = max(votes.values())
+    winners = [game.format_move(session.search.root_state, m) for m, count in votes.items() if count == most]
+    assert result.answer.best_move in winners
 
 
 def test_root_with_one_lane_is_the_sequential_search() -> None:

@@ -16,9 +16,12 @@ export const path = (d, name) => svg("path", { d, class: name });
 
 /** Labels of the rows at the left and the columns below. */
 export function labels(panel) {
-  const left = panel.rows.map((label, r) => text(MARGIN / 2 - 2, MARGIN / 2 + (r + 0.5) * UNIT, label, "label"));
+  // As large on a small board, which is drawn larger.
+  const size = Math.min(12, Math.max(6, panel.width / 42));
+  const label = (x, y, words) => svg("text", { x, y, class: "label", "font-size": size, "text-anchor": "middle", "dominant-baseline": "central" }, words);
+  const left = panel.rows.map((name, r) => label(MARGIN / 2 - 2, MARGIN / 2 + (r + 0.5) * UNIT, name));
   const bottom = MARGIN / 2 + panel.rows.length * UNIT + MARGIN / 2;
-  const below = panel.columns.map((label, c) => text(MARGIN + (c + 0.5) * UNIT, bottom, label, "label"));
+  const below = panel.columns.map((name, c) => label(MARGIN + (c + 0.5) * UNIT, bottom, name));
   return [...left, ...below];
 }
 

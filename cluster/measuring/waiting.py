@@ -1,0 +1,68 @@
+"""Costs of a search whose simulations wait for something: a process, a server, a device.
+
+Many such workers share a core, so what counts is CPU time: the search is bound by the cores of the
+machine only when calls, playouts and the coordinator have used them up. The coordinator is busy
+with the calls of all its workers, so a call is measured as one of many; a worker has been idle
+when a job comes, which makes its part of a call dearer: that is measured in the search itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cluster.measuring.costs import Costs
+from search.request import SearchRequest
+
+if TYPE_CHECKING:
+    from cluster.measuring.calibration import Ran
+
+WAITS_BELOW = 0.5
+"""A job that uses less CPU time than this share of its own waits for something."""
+STREAM = SearchRequest(
+    game="tictactoe", strategy="leaf", lanes=2, simulations=1000, batch=1, playouts_per_leaf=1
+)
+"""Calls with next to nothing to do, two at a time for one worker."""
+CROWD = replace(STREAM, lanes=64, simulations=12_800)
+"""The same, many in a bundle."""
+_TICKS_PER_S = 100
+"""Of /proc, on every Linux that Python runs on."""
+
+
+def waits(costs: Costs) -> bool:
+    """Whether the simulations of a search wait for something, and leave their core to others meanwhile."""
+    return costs.job_cpu_share < WAITS_BELOW
+
+
+def waiting_costs(costs: Costs, ran: Ran, run: Callable[[SearchRequest], Ran], steps: Costs) -> Costs:
+    """The costs, with calls as the search makes them that was run (``ran``, on one worker).
+
+    ``run`` makes a search on that worker, ``steps`` are the coordinator's costs in those that it makes here.
+    """
+    run(replace(STREAM, simulations=100))
+    stream, crowd = run(STREAM), run(CROWD)
+    own_s = steps.make_s + steps.absorb_s
+    call_s = max(0.0, stream.thread_s - stream.jobs * own_s) / stream.calls
+    further_s = max(0.0, crowd.thread_s - crowd.jobs * own_s - crowd.calls * call_s)
+    job_cpu_s = costs.job_cpu_share * ran.busy_s
+    return replace(
+        costs,
+        call_s=call_s,
+        beside_call_s=max(0.0, stream.process_s - stream.thread_s) / stream.calls,
+        call_job_s=further_s / max(1, crowd.jobs - crowd.calls),
+        worker_call_cpu_s=max(0.0, ran.worker_cpu_s - job_cpu_s) / ran.calls,
+    )
+
+
+def cpu_seconds(pids: Sequence[int]) -> float:
+    """CPU time that processes of this machine have used; 0 where there is no /proc."""
+    ticks = 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / _TICKS_PER_S

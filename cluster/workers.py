@@ -1,0 +1,56 @@
+"""How many worker processes there are to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from games.errors import InvalidInput
+
+ACCEPTED = "a whole number of at least 1, a range such as 2..64, or auto"
+
+
+@dataclass(frozen=True)
+class Workers:
+    """A range: what is searched on follows the machines that there are, within it."""
+
+    least: int = 1
+    """A search waits until there are so many."""
+    most: int | None = None
+    """None: as many as there are CPUs, however many become of them."""
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput (workers)."""
+        if self.least < 1 or (self.most is not None and self.most < self.least):
+            raise InvalidInput("workers", str(self), ACCEPTED)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return "auto" if self.least == 1 else f"{self.least}..auto"
+        return str(self.least) if self.least == self.most else f"{self.least}..{self.most}"
+
+    @property
+    def fixed(self) -> bool:
+        return self.least == self.most
+
+    def within(self, cpus: int) -> int:
+        """How many there are on so many CPUs; fewer than ``least`` if these are."""
+        return cpus if self.most is None else min(cpus, self.most)
+
+
+AUTO = Workers()
+
+
+def exactly(workers: int) -> Workers:
+    """So many, neither more nor fewer."""
+    return Workers(workers, workers)
+
+
+def parse_workers(text: str) -> Workers:
+    """``auto``, ``4``, ``2..64`` or ``2..auto``. Raises InvalidInput (workers)."""
+    if text == "auto":
+        return AUTO
+    least, dots, most = text.partition("..")
+    try:
+        return Workers(int(least), (None if most == "auto" else int(most)) if dots else int(least))
+    except ValueError:
+        raise InvalidInput("workers", text, ACCEPTED) from None

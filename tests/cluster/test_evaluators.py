@@ -1,0 +1,198 @@
+"""A network of one's own on the command line, and on Ray's workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from cluster.coordinator import Coordinator
+from cluster.executors import make_executor
+from cluster.inline_executor import InlineExecutor
+from cluster.resources import Resources
+from cluster.session import Session
+from games.errors import InvalidInput
+from search.opening import open_search
+from search.request import SearchRequest
+from tests.cluster.command import banyan, here
+from tests.search.test_evaluator import BODY, HASHED
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
+
+real_workers = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+SEARCH = ("search", "gomoku:size=5", "--strategy", "leaf", "--lanes", "2", "--batch", "8", "--seed", "4")
+
+
+@pytest.fixture(scope="module")
+def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayExecutor]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANYAN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        executor = make_executor("ray", 2, job_timeout_s=30, resources=Resources(cpus=0.5))
+        yield cast("RayExecutor", executor)
+        executor.close()
+
+
+def request_of(evaluator: str, simulations: int = 3000) -> SearchRequest:
+    return SearchRequest(
+        "gomoku:size=9",
+        strategy="leaf",
+        lanes=4,
+        batch=16,
+        simulations=simulations,
+        evaluator=evaluator,
+        seed=3,
+    )
+
+
+def inline_digest(request: SearchRequest) -> str:
+    search, executor = open_search(request), InlineExecutor()
+    executor.open(search.context)
+    return Session(Coordinator(search, 1), executor).run().digest
+
+
+@real_workers
+def test_workers_without_the_file_give_the_digest_of_the_inline_search(
+    tmp_path: Path, two_workers: RayExecutor
+) -> None:
+    path = tmp_path / "net.py"
+    shutil.copy(HASHED, path)
+    request = request_of(str(path))
+    search = open_search(request)
+    expected = inline_digest(request)
+    path.unlink()
+    for workers in (1, 2):
+        two_workers.use(workers)
+        two_workers.open(search.context)
+        assert Session(Coordinator(search, workers), two_workers).run().digest == expected
+        search = open_search(request, evaluator=search.context.evaluator_source)
+
+
+@real_workers
+def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> None:
+    request = request_of(HASHED, simulations=20_000)
+    search = open_search(request)
+    two_workers.use(2)
+    two_workers.open(search.context)
+    killed: list[int] = []
+
+    def kill(session: Session) -> None:
+        if not killed and session.search.strategy.absorbed >= 200:
+            killed.append(two_workers.worker_pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    result = Session(Coordinator(search, 2), two_workers).run((kill,))
+    assert killed
+    assert result.jobs_retried > 0
+    assert result.simulations == 20_000
+    assert result.digest == inline_digest(request)
+
+
+@real_workers
+def test_an_evaluator_that_makes_no_sense_is_told_of_by_the_worker(
+    tmp_path: Path, two_workers: RayExecutor
+) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(BODY.format("np.full(B, 7.0), np.zeros((B, 81))"))
+    with pytest.raises(InvalidInput) as caught:
+        two_workers.open(open_search(request_of(str(path))).context)
+    assert (caught.value.field, caught.value.accepted) == ("evaluator", "values from -1 to 1, not 7")
+
+
+def test_search_and_resume_take_an_evaluator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept"
+    inline = ("--executor", "inline", "--json", "--no-progress")
+    asked = (
+        *SEARCH,
+        "--evaluator",
+        f"{HASHED}:shift=2",
+        "--simulations",
+        "300",
+        "--policy-temperature",
+        "1.5",
+    )
+    status, out, _ = here(capsys, *asked, "--checkpoint", str(kept), *inline)
+    assert status == 0
+    found = json.loads(out)
+    assert (found["simulations"], found["jobs"]) == (300, 39)
+    assert 0 < found["playouts"] <= 300, "positions evaluated"
+    status, out, _ = here(capsys, "resume", str(kept), *inline)
+    assert (status, json.loads(out)["digest"]) == (0, found["digest"])
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (("--evaluator", "./nowhere.py"), "--evaluator: './nowhere.py'"),
+        (("--evaluator", HASHED, "--strategy", "tree"), "--strategy: 'tree'"),
+        (("--gpus-per-worker", "-1"), "--gpus-per-worker: -1.0"),
+        (("--gpus-per-worker", "1.5"), "--gpus-per-worker: 1.5"),
+        (("--cpus-per-worker", "0"), "--cpus-per-worker: 0.0"),
+        (("--worker-resources", "tpu"), "--worker-resources: "),
+        (("--worker-resources", "tpu=x"), "--worker-resources: 'x'"),
+        (("--executor", "inline", "--gpus-per-worker", "1"), "--executor: 'inline'"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_in_one_line(
+    options: tuple[str, ...], field: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, *SEARCH, *options)
+    assert (status, out) == (2, "")
+    assert field in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+@real_workers
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--gpus-per-worker", "8"), "--gpus-per-worker: '8' is not accepted; expected at most"),
+        (
+            ("--worker-resources", "tpu=2"),
+            "--worker-resources: 'tpu=2' is not accepted; expected at most 0 tpu",
+        ),
+    ],
+    ids=str,
+)
+def test_resources_that_no_machine_has_are_not_waited_for(options: tuple[str, ...], said: str) -> None:
+    started = time.monotonic()
+    status, out, err = banyan(*SEARCH, "--evaluator", HASHED, *options)
+    assert (status, out) == (2, "")
+    assert said in " ".join(err.split())
+    assert time.monotonic() - started < 60
+
+
+def test_how_many_workers_fit() -> None:
+    machines = [{"CPU": 8.0, "GPU": 1.0}, {"CPU": 2.0, "GPU": 4.0}, {"CPU": 64.0}]
+    assert Resources().workers_in(machines) == 74
+    assert Resources(gpus=1).workers_in(machines) == 3
+    assert Resources(gpus=0.5).workers_in(machines) == 4
+    assert Resources(cpus=4, gpus=1).workers_in(machines) == 1
+    for asked, field in [
+        (Resources(gpus=5), "gpus_per_worker"),
+        (Resources(cpus=65), "cpus_per_worker"),
+        (Resources(cpus=16, gpus=1), "cpus_per_worker"),
+        (Resources(others={"tpu": 1}), "worker_resources"),
+    ]:
+        with pytest.raises(InvalidInput) as caught:
+            asked.workers_in(machines)
+        assert caught.value.field == field
+    assert Resources.of(2, 0.5, "tpu=1,host=0.1") == Resources(0.5, 2.0, {"tpu": 1.0, "host": 0.1})
+
+
+def test_a_match_takes_an_evaluator(capsys: pytest.CaptureFixture[str]) -> None:
+    players = (f"uct:evaluator={HASHED}:shift=2,simulations=30,batch=4", "uct:simulations=30")
+    options = ("--games", "2", "--seed", "1", "--executor", "inline", "--json", "--no-progress")
+    status, out, _ = here(capsys, "match", "tictactoe", *players, *options)
+    assert status == 0
+    assert players[0] in out

@@ -1,0 +1,127 @@
+"""Simulators that wait: more workers than cores, what calls cost them, and what is predicted of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster.coordinator import Coordinator
+from cluster.executors import make_executor
+from cluster.measuring.calibration import measure_costs
+from cluster.measuring.ceiling import Ceiling
+from cluster.measuring.costs import Costs
+from cluster.measuring.hollow import HollowWorker, open_hollow
+from cluster.measuring.prediction import check
+from cluster.measuring.speedup import default_lanes, default_simulations
+from cluster.measuring.waiting import cpu_seconds, waits
+from cluster.ray_executor import RayExecutor
+from cluster.session import Session
+from cluster.simulated_executor import TOGETHER, SimulatedExecutor
+from search.opening import open_search
+from search.request import SearchRequest
+from tests.games.own_game import write_waiting
+
+WAIT_S = 0.03
+WORKERS = 6
+
+real_workers = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one run with real workers is enough"
+)
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[RayExecutor]:
+    executor = make_executor("ray", WORKERS)
+    assert isinstance(executor, RayExecutor)
+    yield executor
+    executor.close()
+
+
+def request_of(folder: Path, simulations: int) -> SearchRequest:
+    game = f"{write_waiting(folder)}:wait_ms={WAIT_S * 1000:.0f}"
+    return SearchRequest(game=game, strategy="leaf", lanes=24, simulations=simulations)
+
+
+@real_workers
+def test_workers_that_wait_are_all_busy_however_few_cores_there_are(
+    tmp_path: Path, executor: RayExecutor
+) -> None:
+    request = request_of(tmp_path, 360)
+    rates, digests = [], set()
+    for workers in (1, WORKERS):
+        search = open_search(replace(request, simulations=60) if workers == 1 else request)
+        executor.use(workers)
+        executor.open(search.context)
+        result = Session(Coordinator(search, workers), executor).run()
+        rates.append(result.simulations / result.elapsed_s)
+        digests.add(result.digest)
+    assert rates[0] < 1 / WAIT_S
+    assert rates[1] > 0.6 * WORKERS * rates[0]
+
+
+@real_workers
+def test_jobs_recorded_on_workers_are_those_of_one_thread(tmp_path: Path, executor: RayExecutor) -> None:
+    request = request_of(tmp_path, 120)
+    executor.use(WORKERS)
+    for recorded_on in (executor, None):
+        ceiling = Ceiling(request, 2, recorded_on)
+        try:
+            assert ceiling.measure(2) == pytest.approx(2 / WAIT_S, rel=0.4)
+        finally:
+            ceiling.close()
+
+
+@real_workers
+def test_costs_know_that_a_simulator_waits(tmp_path: Path, executor: RayExecutor) -> None:
+    request = request_of(tmp_path, 360)
+    costs = measure_costs(request, ["leaf"], executor, lambda line: None)["leaf"]
+    assert waits(costs)
+    assert WAIT_S < costs.simulation_s < 1.5 * WAIT_S
+    assert 0 < costs.worker_call_cpu_s < WAIT_S
+    (row,) = check(request, costs, [WORKERS], executor, 1, lambda line: None)
+    assert row.error == pytest.approx(0.0, abs=0.4)
+
+
+def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
+    costs = Costs(
+        simulation_s=0.01,
+        crowded_simulation_s=0.01,
+        job_cpu_share=0.1,
+        job_s=0.0,
+        job_spread=0.0,
+        make_s=0.0,
+        absorb_s=0.0,
+        worker_call_cpu_s=0.0005,
+        cores=2,
+    )
+    request = SearchRequest(
+        game="tictactoe", strategy="leaf", lanes=64, simulations=6400, batch=1, playouts_per_leaf=1
+    )
+    rates = {}
+    for workers in (1, 4, 32):
+        search = open_hollow(request)
+        executor = SimulatedExecutor(workers, costs, HollowWorker(), shared_cores=2)
+        executor.open(search.context)
+        result = Session(Coordinator(search, workers, executor.clock), executor, executor.clock).run()
+        rates[workers] = result.simulations / result.elapsed_s
+    assert rates[1] == pytest.approx(100, rel=0.02)
+    assert rates[4] == pytest.approx(400, rel=0.02)
+    # Each takes 1 ms of CPU, and its share of a call, of the 2 s that there are in a second.
+    assert rates[32] > 0.98 * 2 / (0.0015 * TOGETHER)
+    assert rates[32] <= 2 / (0.001 * TOGETHER)
+
+
+def test_many_workers_get_more_to_do() -> None:
+    assert [default_lanes(n) for n in (1, 2, 4, 32)] == [16, 16, 16, 128]
+    assert default_simulations(100.0) == 1500
+    assert default_simulations(100.0, 32) == 6400
+
+
+def test_cpu_time_is_that_of_the_processes_named() -> None:
+    before = cpu_seconds([os.getpid()])
+    assert 0 < before <= sum(os.times()[:2]) + 0.1
+    assert cpu_seconds([]) == 0.0

@@ -1,0 +1,369 @@
+"""Searches with an evaluator: PUCT against its slow twin, laws 1 and 2, and evaluators that make no sense."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import games
+from cluster.checkpoint import Keeper, read_checkpoint
+from cluster.coordinator import Coordinator
+from cluster.inline_executor import InlineExecutor
+from cluster.session import Session
+from games.errors import InvalidInput
+from search.evaluation import evaluate_job, priors_of
+from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
+from search.job import LeafJob
+from search.knobs import knobs_of
+from search.opening import open_search
+from search.players import player_of
+from search.players.player import Seen
+from search.request import SearchRequest
+from search.tree import ROOT, Tree, children_of, proof_of
+from search.worker import Worker
+from tests.games.common import JIT
+from tests.search.common import ChaosExecutor, run_search
+from tests.search.naive_puct import NaivePuct, Node
+
+HASHED = str(Path(__file__).with_name("hashed_evaluator.py"))
+SIMULATIONS = 600 if JIT else 150
+
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "one at a time": {"lanes": 1, "batch": 1},
+    "one lane": {"lanes": 1, "batch": 16},
+    "virtual loss": {"in_flight": "virtual-loss"},
+    "solver": {"solver": True},
+    "solver, virtual loss": {"solver": True, "in_flight": "virtual-loss", "lanes": 5},
+    "urgency": {"first_play_urgency": -0.3},
+    "reduction": {"urgency_reduction": 1.0},
+    "growth": {"exploration_base": 20.0, "exploration": 0.2},
+    "wide": {"exploration": 3.0},
+}
+
+
+def request_of(**asked: Any) -> SearchRequest:
+    given = {"game": "tictactoe", "lanes": 3, "simulations": SIMULATIONS, "batch": 4, "seed": 1}
+    return SearchRequest(**{**given, "strategy": "leaf", "evaluator": HASHED, **asked})
+
+
+def nodes_of(tree: Tree, node: int = ROOT) -> Node:
+    return Node(
+        move=int(tree.move[node]),
+        visits=int(tree.visits[node]),
+        total_value=float(tree.total_value[node]),
+        unobserved=int(tree.unobserved[node]),
+        proof=proof_of(tree, node),
+        prior=float(tree.prior[node]),
+        children=[nodes_of(tree, child) for child in children_of(tree, node)],
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("game", ["tictactoe", "gomoku:size=5"])
+def test_the_tree_is_that_of_the_slow_twin(game: str, kind: str) -> None:
+    request = request_of(game=game, **KINDS[kind])
+    _, session = run_search(request)
+    search = session.search
+    assert search.plan is not None
+    evaluator = load_evaluator(HASHED, source_of_evaluator(HASHED), search.game)
+    naive = NaivePuct(search.game, search.root_state, evaluator, knobs_of(search.context))
+    sizes = [search.plan.size(index) for index in range(search.plan.jobs)]
+    naive.run(sizes, search.plan.lanes, search.strategy.absorbed)
+    assert nodes_of(search.strategy.tree) == naive.root
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chaos_changes_nothing(kind: str) -> None:
+    request = request_of(game="gomoku:size=5", **KINDS[kind])
+    calm, _ = run_search(request)
+    for seed in range(3 if JIT else 1):
+        result, _ = run_search(request, ChaosExecutor(seed), workers=3)
+        assert result.digest == calm.digest
+        assert (result.simulations, result.playouts, result.jobs) == (
+            calm.simulations,
+            calm.playouts,
+            calm.jobs,
+        )
+        assert result.answer == calm.answer
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"evaluator": f"{HASHED}:shift=1"},
+        {"evaluator": f"{HASHED}:kind=probabilities"},
+        {"exploration": 0.3},
+        {"exploration_base": 50.0},
+        {"urgency_reduction": 0.9},
+        {"policy_temperature": 2.0},
+        {"first_play_urgency": 0.0},
+        {"batch": 2},
+        {"lanes": 2},
+        {"evaluator": None},
+    ],
+    ids=str,
+)
+def test_what_the_request_says_changes_the_statistics(changes: dict[str, Any]) -> None:
+    assert run_search(request_of())[0].digest != run_search(request_of(**changes))[0].digest
+
+
+@pytest.mark.parametrize("batch", [None, 1, 7, 1000])
+@pytest.mark.parametrize("simulations", [2, 3, 10, 101])
+def test_the_root_has_the_simulations_asked_for(simulations: int, batch: int | None) -> None:
+    result, session = run_search(request_of(simulations=simulations, batch=batch))
+    tree = session.search.strategy.tree
+    assert result.simulations == tree.visits[ROOT] == simulations
+    # The first simulation is the root's own.
+    assert sum(int(tree.visits[child]) for child in children_of(tree, ROOT)) == simulations - 1
+    assert result.answer.best_move is not None
+    assert session.search.strategy.unobserved == tree.unobserved[ROOT] == 0
+
+
+def test_a_full_memory_is_searched_on() -> None:
+    request = request_of(game="gomoku:size=12", simulations=400, memory_mb=1)
+    result, session = run_search(request)
+    tree = session.search.strategy.tree
+    assert result.tree_full
+    assert tree.visits[ROOT] == 400
+    assert len(tree.visits) * 28 <= 2**20
+    assert run_search(request, ChaosExecutor(1))[0].digest == result.digest
+
+
+def test_a_proven_win_is_found() -> None:
+    result, _ = run_search(request_of(moves=("a1", "b1", "a2", "b2"), solver=True))
+    assert (result.answer.best_move, result.answer.value, result.stopped_by) == ("a3", 1.0, "proven")
+
+
+def test_a_search_in_seconds_begins_with_the_root_alone() -> None:
+    request = request_of(simulations=None, seconds=0.2, batch=5)
+    result, session = run_search(request)
+    assert result.stopped_by == "seconds"
+    tree = session.search.strategy.tree
+    assert sum(int(tree.visits[child]) for child in children_of(tree, ROOT)) == result.simulations - 1
+    assert (result.simulations - 1) / (result.jobs - 1) <= 5
+
+
+def test_a_search_that_was_interrupted_ends_as_without_a_break(tmp_path: Path) -> None:
+    request = request_of(game="gomoku:size=5", lanes=4)
+    whole = run_search(request)[0].digest
+    coordinator = Coordinator(open_search(request), 1)
+    worker = Worker()
+    waiting = coordinator.start()
+    held = waiting[:1]
+    for _ in range(12):
+        # The first of those that are out comes last, so that results wait for it.
+        done = waiting.pop()
+        waiting += coordinator.job_done(worker.run(coordinator.search.context, done))
+        if not waiting:
+            break
+    assert held
+    path = tmp_path / "kept"
+    executor = InlineExecutor()
+    executor.open(coordinator.search.context)
+    Keeper(path, warn=print).keep(Session(coordinator, executor))
+    source = coordinator.search.context.evaluator_source
+    assert source is not None
+    kept = read_checkpoint(path)
+    assert kept.evaluator_source == source
+    # The file may be elsewhere, or edited: what was kept is what runs.
+    opened = replace(kept, request=replace(request, evaluator="/nowhere/hashed_evaluator.py")).open()
+    assert opened.coordinator._early
+    executor.open(opened.coordinator.search.context)
+    assert Session(opened.coordinator, executor).run().digest == whole
+
+
+def test_states_that_are_alike_are_evaluated_once() -> None:
+    seen = []
+
+    class Counting(Evaluator):
+        def evaluate(self, states: Any) -> Any:
+            seen.append(states.copy())
+            return np.full(len(states), 0.5), np.zeros((len(states), 9))
+
+    search = open_search(request_of())
+    moves = np.array([[0, 1, 2], [2, 1, 0], [0, 1, 2], [4, 0, 0]], dtype=np.uint16)
+    job = LeafJob(
+        0, moves, np.array([3, 3, 3, 1], np.int32), np.ones(4, np.int32), np.zeros((0, 2), np.uint64)
+    )
+    engine = search.strategy._engine  # type: ignore[attr-defined]
+    sums, policies, evaluated = evaluate_job(
+        engine, Counting(search.game), 1.0, search.context.root_state, job
+    )
+    assert evaluated == 2
+    assert [states.shape for states in seen] == [(2, len(search.root_state))]
+    # The second player moves in all of them, and is said to be ahead.
+    assert sums.tolist() == [-0.5] * 4
+    assert policies.counts.tolist() == [6, 6, 6, 8]
+    assert policies.moves[:6].tolist() == [3, 4, 5, 6, 7, 8]
+    assert policies.priors[:6].tolist() == [np.float32(1 / 6)] * 6
+
+
+def test_finished_games_count_their_return_and_are_not_evaluated() -> None:
+    class Refusing(Evaluator):
+        def evaluate(self, states: Any) -> Any:
+            raise AssertionError(states)
+
+    search = open_search(request_of())
+    moves = np.array([[0, 3, 1, 4, 2], [0, 1, 2, 4, 3]], dtype=np.uint16)
+    job = LeafJob(0, moves[:1], np.array([5], np.int32), np.array([3], np.int32), np.zeros((0, 2), np.uint64))
+    engine = search.strategy._engine  # type: ignore[attr-defined]
+    sums, policies, evaluated = evaluate_job(
+        engine, Refusing(search.game), 1.0, search.context.root_state, job
+    )
+    assert (sums.tolist(), policies.counts.tolist(), evaluated) == ([3.0], [0], 0)
+
+
+class Probable(Evaluator):
+    policy = "probabilities"
+
+    def evaluate(self, states: Any) -> Any:
+        raise NotImplementedError
+
+
+class Logical(Probable):
+    policy = "logits"
+
+
+def test_priors_of_probabilities_and_logits() -> None:
+    game = games.load("tictactoe")
+    legal = np.array([1, 3], dtype=np.uint16)
+    shares = np.array([9.0, 1.0, 9.0, 3.0])
+    assert priors_of(Probable(game), shares, legal, 1.0).tolist() == [0.25, 0.75]
+    assert priors_of(Logical(game), np.log(shares), legal, 1.0) == pytest.approx([0.25, 0.75])
+    cold = priors_of(Probable(game), shares, legal, 0.5)
+    assert cold == pytest.approx([0.1, 0.9])
+    assert priors_of(Logical(game), np.array([0, -np.inf, 0, 2]), legal, 1.0).tolist() == [0.0, 1.0]
+    assert priors_of(Probable(game), np.array([5.0, 0, 5, 1e-300]), legal, 1.0).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("spec", ["gomoku:size=6", "tictactoe", "morris"])
+def test_help_for_evaluators(spec: str) -> None:
+    game = games.load(spec)
+    states = [game.initial_state()]
+    for _ in range(3):
+        states.append(states[-1].copy())
+        game.calls.play(states[-1], game.legal_moves(states[-1])[2])
+    batch = np.array(states)
+    evaluator = Probable(game)
+    assert evaluator.movers(batch).tolist() == [0, 1, 0, 1]
+    num_moves = 1 + max(game.legal_moves(states[0]))
+    legal = evaluator.legal(batch, num_moves)
+    assert [np.flatnonzero(row).tolist() for row in legal] == [game.legal_moves(state) for state in states]
+    planes = evaluator.planes(batch)
+    assert planes.dtype == np.float32
+    assert planes.sum(axis=(2, 3)).tolist() == [[0, 0], [0, 1], [1, 1], [1, 2]]
+    assert (game.owners(batch) == super(type(game), game).owners(batch)).all()
+    if spec == "gomoku:size=6":
+        # Where moves are cells, a cell's place in a plane is the move's code.
+        assert (planes.reshape(4, 2, -1).sum(axis=1) == 1 - legal).all()
+
+
+BODY = """
+import numpy as np
+from search.evaluator import Evaluator
+
+class Net(Evaluator):
+    def evaluate(self, states):
+        B = len(states)
+        return {}
+"""
+BAD = {
+    "np.zeros(B)": "evaluate(states) to return (values, policies), not ndarray",
+    "np.zeros(B + 1), np.zeros((B, 9))": "values of shape (1,) for 1 states, not (2,)",
+    "np.zeros(B), np.zeros(9)": "policies of shape (1, moves) for 1 states, not (9,)",
+    "np.zeros(B), np.zeros((B, 4))": "policies with a number for move code 8, not of 4 moves",
+    "np.full(B, np.nan), np.zeros((B, 9))": "values from -1 to 1, not nan",
+    "np.full(B, 1.5), np.zeros((B, 9))": "values from -1 to 1, not 1.5",
+    "np.zeros(B), np.full((B, 9), np.nan)": "logits of legal moves that are numbers, not nan",
+    "np.zeros(B), np.full((B, 9), np.inf)": "logits of legal moves that are numbers, not inf",
+    "['a'] * B, np.zeros((B, 9))": "values that NumPy makes an array of numbers of",
+    "np.zeros(B), 1 / 0": "evaluate(states) that runs (line 8: ZeroDivisionError: division by zero)",
+}
+
+
+@pytest.mark.parametrize("answer", BAD)
+def test_an_answer_that_makes_no_sense_is_refused_before_the_search(answer: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(BODY.format(answer))
+    search = open_search(request_of(evaluator=str(file)))
+    with pytest.raises(InvalidInput) as caught:
+        Worker().prepare(search.context)
+    assert (caught.value.field, caught.value.value) == ("evaluator", str(file))
+    assert BAD[answer] in caught.value.accepted
+
+
+BAD_FILES = {
+    "x = 1": "a file with one subclass of search.evaluator.Evaluator (found: none)",
+    "import no_such_library": "an evaluator file that runs (line 1: ModuleNotFoundError",
+    "from search.evaluator import Evaluator\nclass Net(Evaluator): pass": "class Net to define evaluate",
+    "from search.evaluator import Evaluator\nclass Net(Evaluator):\n    evaluate = 3": "class Net to define",
+    BODY.format("1, 2") + "class Other(Net): pass\nclass Third(Net): pass": "(found: Other, Third)",
+    BODY.format("1, 2") + "    policy = 'odds'": "policy = logits or probabilities, not 'odds'",
+    BODY.format("1, 2") + "    def __init__(self, game): 1 / 0": "an evaluator that can be made (line 9:",
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
+def test_a_file_that_is_no_evaluator_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(text)
+    search = open_search(request_of(evaluator=str(file)))
+    with pytest.raises(InvalidInput) as caught:
+        Worker().prepare(search.context)
+    assert caught.value.field == "evaluator"
+    assert BAD_FILES[text] in caught.value.accepted
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "accepted"),
+    [
+        ({"evaluator": "./nowhere.py"}, "evaluator", "an evaluator file that can be read"),
+        ({"evaluator": "hashed"}, "evaluator", "an evaluator file such as ./net.py"),
+        ({"evaluator": f"{HASHED}:size=3"}, "evaluator option", "shift, kind"),
+        ({"evaluator": f"{HASHED}:shift=x"}, "evaluator option shift", "a whole number"),
+        ({"strategy": "tree"}, "strategy", "leaf with an evaluator"),
+        ({"strategy": "root"}, "strategy", "leaf with an evaluator"),
+        ({"simulations": 1}, "simulations", "at least 2"),
+        ({"playouts_per_leaf": 2}, "playouts_per_leaf", "None with an evaluator"),
+        ({"playout_plies": 0}, "playout_plies", "None with an evaluator"),
+        ({"playout_policy": "greedy"}, "playout_policy", "random with an evaluator"),
+        ({"widening": 3}, "widening", "None with an evaluator"),
+        ({"decisive": True}, "decisive", "False with an evaluator"),
+        ({"exploration_base": 0.0}, "exploration_base", "a number from 1"),
+        ({"policy_temperature": 0.0}, "policy_temperature", "a number from 0.01"),
+        ({"urgency_reduction": -1.0}, "urgency_reduction", "a number from 0"),
+        ({"game": "battleship"}, "evaluator", "none with battleship, where something is hidden"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_does_not_go_with_an_evaluator_is_refused(
+    asked: dict[str, Any], field: str, accepted: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Worker().prepare(open_search(request_of(**asked)).context)
+    assert caught.value.field == field
+    assert accepted in caught.value.accepted
+
+
+def test_a_service_runs_nobodys_evaluator() -> None:
+    with pytest.raises(InvalidInput, match="files of others are not run here"):
+        open_search(request_of(evaluator="./nowhere.py"), files=False)
+
+
+def test_a_player_searches_with_an_evaluator() -> None:
+    game = games.load("tictactoe")
+    state = game.initial_state()
+    player = player_of(f"uct:evaluator={HASHED}:shift=3,simulations=40,batch=4", game)
+    seen = Seen(game, state, 0, tuple(game.legal_moves(state)))
+    choice = player.choose(seen, 5)
+    assert choice == player.choose(seen, 5)
+    assert choice.simulations == 40
+    quick = player_of(f"uct:evaluator={HASHED},seconds=0.001", game).choose(seen, 5)
+    assert quick.simulations >= 2
+    with pytest.raises(InvalidInput, match="player option strategy: 'root' is not accepted; expected leaf"):
+        player_of(f"uct:evaluator={HASHED},strategy=root", game)
