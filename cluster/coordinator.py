@@ -27,7 +27,6 @@ from search.kept import Arrays, prefixed, require, take, within, without_prefix
 from search.opening import Search
 from search.packed_results import pack_results, unpack_results
 from search.plan import MIN_ROUNDS, job_seconds
-from search.request import MAX_SIMULATIONS
 from search.result import SearchResult, result
 from search.tree import FULL, ROOT, UNPROVEN, tree_bytes
 
@@ -196,7 +195,7 @@ class Coordinator:
         """All that the search goes on from, but for what stopped it: see `restore`."""
         strategy = self.search.strategy
         counters = [int(getattr(self.counters, name)) for name in _KEPT]
-        early = pack_results(list(self._early.values()), strategy.hidden)
+        early = pack_results(list(self._early.values()), strategy.lone_root)
         return strategy.state() | prefixed("early.", early) | {"counters": np.array(counters, dtype=np.int64)}
 
     def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
@@ -212,7 +211,7 @@ class Coordinator:
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
         evaluated = self.search.context.features.priors
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.hidden, evaluated)
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated)
         self._pending = {
             index: _Pending(job) for index, job in strategy.jobs.items() if index not in self._early
         }
@@ -245,8 +244,9 @@ class Coordinator:
         if plan is not None:
             index = self.search.strategy.issued
             return plan.size(index) if index < plan.jobs else 0
-        # Visit counts have an end: a search that has time left stops there.
-        room = MAX_SIMULATIONS - self.counters.simulations - self.search.strategy.unobserved
+        room = (
+            self.search.request.most_simulations - self.counters.simulations - self.search.strategy.unobserved
+        )
         job_s = job_seconds(self.search.strategy.lanes)
         seconds = self.search.request.seconds
         if seconds is not None:
@@ -270,7 +270,9 @@ class Coordinator:
         plan = self.search.plan
         if strategy.proven != UNPROVEN:
             self.stop("proven")
-        elif counters.simulations == MAX_SIMULATIONS or (plan and strategy.absorbed == plan.jobs):
+        elif counters.simulations == self.search.request.most_simulations or (
+            plan and strategy.absorbed == plan.jobs
+        ):
             self.stop("simulations")
         elif counters.tree_full and self.search.request.stop_when_full:
             self.stop("memory")

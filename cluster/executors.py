@@ -43,7 +43,7 @@ def make_executor(
         raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
     if name == "inline":
         if wanted.least > 1:
-            raise InvalidInput("workers", str(wanted), "1: the inline executor is one process")
+            raise InvalidInput("workers", wanted.said, "1: the inline executor is one process")
         if address is not None:
             raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
         if resources.gpus or resources.others:

@@ -114,7 +114,7 @@ class RayExecutor:
                     f"a whole number from 1 to {room} (what the cluster has room for), or a range such as "
                     f"1..{workers}"
                 )
-                raise InvalidInput("workers", str(workers), accepted)
+                raise InvalidInput("workers", workers.said, accepted)
         except InvalidInput:
             ray.shutdown()
             raise

@@ -21,12 +21,17 @@ class Workers:
     def __post_init__(self) -> None:
         """Raises InvalidInput (workers)."""
         if self.least < 1 or (self.most is not None and self.most < self.least):
-            raise InvalidInput("workers", str(self), ACCEPTED)
+            raise InvalidInput("workers", self.said, ACCEPTED)
 
     def __str__(self) -> str:
         if self.most is None:
             return "auto" if self.least == 1 else f"{self.least}..auto"
         return str(self.least) if self.least == self.most else f"{self.least}..{self.most}"
+
+    @property
+    def said(self) -> int | str:
+        """As it was asked for: what an error message names."""
+        return self.least if self.fixed else str(self)
 
     @property
     def fixed(self) -> bool:

@@ -128,12 +128,14 @@ class Engine:
 
     def new_tree(self, capacity: int) -> Tree:
         """A lone root with room for ``capacity`` slots."""
-        return new_tree(capacity, self.hidden, self.features.evaluated, self.features.priors)
+        features = self.features
+        return new_tree(capacity, self.hidden, features.evaluated, features.priors, features.wide)
 
     @property
     def bytes_per_node(self) -> int:
         """Bytes that a slot of a tree takes."""
-        return bytes_per_node(self.hidden, self.features.evaluated, self.features.priors)
+        features = self.features
+        return bytes_per_node(self.hidden, features.evaluated, features.priors, features.wide)
 
     def capacity_for(self, memory_bytes: int, simulations: int) -> int:
         """Slots for a tree that ``simulations`` can fill, within ``memory_bytes``."""
@@ -144,7 +146,7 @@ class Engine:
 
     def lone_root(self) -> Statistics:
         """The snapshot of a tree that nobody has visited."""
-        return lone_root(self.hidden)
+        return lone_root(self.hidden, self.features.wide)
 
 
 @lru_cache(maxsize=32)

@@ -101,7 +101,7 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     except Exception as error:
         reason = own.reason_of(error, spec.name)
         raise InvalidInput(FIELD, text, f"an evaluator that can be made ({reason})") from None
-    if made.policy not in POLICIES:
+    if not isinstance(made.policy, str) or made.policy not in POLICIES:
         raise InvalidInput(FIELD, text, f"policy = {' or '.join(POLICIES)}, not {made.policy!r}")
     made.spec = text
     return made

@@ -25,6 +25,8 @@ class Features(NamedTuple):
     """Nodes keep what the game's evaluation says of them (search/heuristics.py)."""
     decisive: bool = False
     """A move that wins at once is the only one that a node tries."""
+    wide: bool = False
+    """Visits are counted in 64 bits: nodes take 4 bytes more."""
 
     priors: bool = False
     """An evaluator's policies steer selection: PUCT (search/puct.py)."""

@@ -9,12 +9,13 @@ import numpy as np
 from search.job import Job, JobResult, LeafJob, Policies
 from search.kept import Arrays, require, take, within
 from search.packed_statistics import pack_statistics, unpack_statistics
+from search.statistics import Statistics
 from search.tree import MAX_CHILDREN
 
 _NUMBERS = ("index", "simulations", "playouts", "tree_nodes", "tree_bytes", "tree_full")
 
 
-def pack_results(results: Sequence[JobResult], hidden: bool) -> Arrays:
+def pack_results(results: Sequence[JobResult], like: Statistics) -> Arrays:
     """``numbers`` [K, 6], ``durations_s`` [K], ``sums`` of leaf jobs joined, and increments as statistics."""
     numbers = [[int(getattr(result, name)) for name in _NUMBERS] for result in results]
     added = [result.added for result in results if result.added is not None]
@@ -25,13 +26,13 @@ def pack_results(results: Sequence[JobResult], hidden: bool) -> Arrays:
             "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
             "sums": np.concatenate([np.empty(0), *sums]),
         }
-        | pack_statistics(added, hidden)
+        | pack_statistics(added, like)
         | _pack_policies(results)
     )
 
 
 def unpack_results(
-    arrays: Arrays, jobs: Mapping[int, Job], most_rows: int, hidden: bool, evaluated: bool = False
+    arrays: Arrays, jobs: Mapping[int, Job], most_rows: int, like: Statistics, evaluated: bool = False
 ) -> dict[int, JobResult]:
     """What was packed, by index. Each must be of one of these jobs. Raises Unsound.
 
@@ -47,7 +48,7 @@ def unpack_results(
     require(len(leaves) in (0, count), "results are of two kinds")
     all_sums = take(arrays, "sums", np.float64, sum(leaves))
     sums = np.split(all_sums, np.cumsum(leaves)[:-1]) if leaves else []
-    added = unpack_statistics(arrays, count - len(leaves), most_rows, hidden)
+    added = unpack_statistics(arrays, count - len(leaves), most_rows, like)
     policies = _unpack_policies(arrays, leaves) if evaluated else [None] * count
     results = {}
     for k, (index, simulations, playouts, nodes, num_bytes, full) in enumerate(numbers.tolist()):

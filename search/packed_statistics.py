@@ -7,26 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from search.kept import Arrays, require, take, within
-from search.packed_tree import MOST_VISITS
-from search.statistics import Statistics, empty_statistics, lone_root
+from search.packed_tree import most_visits
+from search.statistics import Statistics
 
 
-def pack_statistics(items: Sequence[Statistics], hidden: bool) -> Arrays:
-    """``rows`` [K]: how many each has; and the columns of all of them, joined."""
-    columns = empty_statistics(0, hidden)._asdict()
-    for name, empty in columns.items():
-        columns[name] = np.concatenate([empty, *(getattr(item, name) for item in items)])
+def pack_statistics(items: Sequence[Statistics], like: Statistics) -> Arrays:
+    """``rows`` [K]: how many each has; and the columns of all of them, joined, of the types of ``like``."""
+    columns = like._asdict()
+    for name, one in columns.items():
+        columns[name] = np.concatenate([one[:0], *(getattr(item, name) for item in items)])
     return {"rows": np.array([len(item.visits) for item in items], dtype=np.int64)} | columns
 
 
-def unpack_statistics(arrays: Arrays, count: int, most_rows: int, hidden: bool) -> list[Statistics]:
+def unpack_statistics(arrays: Arrays, count: int, most_rows: int, like: Statistics) -> list[Statistics]:
     """What was packed: ``count`` statistics of at most ``most_rows`` each. Raises Unsound."""
     rows = take(arrays, "rows", np.int64, count)
     within(rows, 1, most_rows, "rows")
     total = int(rows.sum())
-    columns = lone_root(hidden)._asdict()
-    for name, like in columns.items():
-        columns[name] = take(arrays, name, like.dtype, total if len(like) else 0)
+    columns = like._asdict()
+    for name, one in columns.items():
+        columns[name] = take(arrays, name, one.dtype, total if len(one) else 0)
     ends = np.cumsum(rows)[:-1]
     parts = {
         name: np.split(column, ends) if len(column) else [column] * count for name, column in columns.items()
@@ -39,7 +39,7 @@ def unpack_statistics(arrays: Arrays, count: int, most_rows: int, hidden: bool) 
 
 def _check(item: Statistics) -> None:
     """Rows are breadth first, so all before a row together have more children than rows stand before it."""
-    within(item.visits, 0, MOST_VISITS, "visits")
+    within(item.visits, 0, most_visits(item.visits), "visits")
     children = np.cumsum(item.num_children, dtype=np.int64)
     rows = len(children)
     require(

@@ -8,6 +8,7 @@ them is nobody's.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,13 @@ from search.tree import (
     num_children,
 )
 
-MOST_VISITS = 2**31 - 1
 EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
 """What a slot is: not accounted for, a node, the end of a block that has room left, part of a free block."""
+
+
+def most_visits(counts: npt.NDArray[Any]) -> int:
+    """What an array of visits can hold."""
+    return int(np.iinfo(counts.dtype).max)
 
 
 def _columns(tree: Tree) -> list[str]:
@@ -134,7 +139,7 @@ def unpack(tree: Tree, arrays: Arrays) -> None:
         column = getattr(tree, name)
         column[:used][is_node] = take(arrays, name, column.dtype, nodes)
     for name in ("visits", "unobserved"):
-        within(arrays[name], 0, MOST_VISITS, name)
+        within(arrays[name], 0, most_visits(arrays[name]), name)
     tree.counts[USED], tree.counts[NODES], tree.counts[FULL] = used, nodes, full
     _link_free_blocks(tree, arrays, used)
     require(np.array_equal(_kinds(tree) == NODE, is_node), "the tree's nodes are not where it says")

@@ -26,8 +26,12 @@ PUCT_EXPLORATION = 1.25
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
 MAX_LANES = 65_536
-MAX_SIMULATIONS = 2_000_000_000
-"""Visit counts are int32."""
+NARROW_SIMULATIONS = 2_000_000_000
+"""So many visits are counted in 32 bits, as most searches do..."""
+MAX_SIMULATIONS = 1_000_000_000_000
+"""...and so many in 64."""
+WIDE_LANE_SECONDS = 4_000.0
+"""From so many seconds times lanes on, a budget in seconds is one for many workers: it counts in 64 bits."""
 _NOT_WITH_EVALUATOR = {
     "exploration_scale": None,
     "decisive": False,
@@ -142,7 +146,7 @@ class SearchRequest:
         _whole("paired", self.paired, 1, 4095)
         _whole("playout_plies", self.playout_plies, 0, 1_000_000)
         _whole("rounds", self.rounds, 1, 1_000_000)
-        _whole("share_visits", self.share_visits, 2, MAX_SIMULATIONS)
+        _whole("share_visits", self.share_visits, 2, NARROW_SIMULATIONS)
         _whole("staleness", self.staleness, 0, 1000)
         _whole("batch", self.batch, 1, 65_536)
         _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
@@ -190,6 +194,18 @@ class SearchRequest:
         return round((self.lanes * (1 + self.staleness) - 1) * self.anticipation)
 
     @property
+    def wide(self) -> bool:
+        """Whether visits are counted in 64 bits; then a node takes 4 bytes more."""
+        if self.seconds is not None:
+            return self.seconds * self.lanes >= WIDE_LANE_SECONDS
+        return (self.simulations or 0) > NARROW_SIMULATIONS
+
+    @property
+    def most_simulations(self) -> int:
+        """Where a search ends whatever its budget: visit counts have an end."""
+        return MAX_SIMULATIONS if self.wide else NARROW_SIMULATIONS
+
+    @property
     def policies(self) -> tuple[str, str]:
         """How the first and the second player move in playouts."""
         first, _, second = self.playout_policy.partition("-")
@@ -215,6 +231,7 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         paired=hidden == "ismcts" and request.paired > 1,
         evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
         decisive=request.decisive,
+        wide=request.wide,
         priors=request.evaluator is not None,
     )
 

@@ -12,7 +12,7 @@ root's always (if they fit); visits of children that are not sent stay counted i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,9 @@ from search.tree import (
     Tree,
     add_child,
     clear,
+    count_type,
     counts_availability,
+    is_wide,
     num_children,
     proof,
     reserve_block,
@@ -49,37 +51,37 @@ class Statistics(NamedTuple):
 
     move: npt.NDArray[np.uint16]
     """[R] the move that leads to the node."""
-    visits: npt.NDArray[np.int32]
-    """[R]"""
+    visits: npt.NDArray[Any]
+    """[R] of the type of the tree's visits"""
     total_value: npt.NDArray[np.float64]
     """[R] the first player's viewpoint."""
     num_children: npt.NDArray[np.uint16]
     """[R] how many of the node's children are among the rows."""
     marks: npt.NDArray[np.uint8]
     """[R] what is proven of the node (PROOF_BITS), and CREATED."""
-    available: npt.NDArray[np.int32]
-    """[R] with hidden information: how often the move was available; else [0]."""
+    available: npt.NDArray[Any]
+    """[R] of that type: with hidden information: how often the move was available; else [0]."""
 
     @property
     def nbytes(self) -> int:
         return sum(column.nbytes for column in self)
 
 
-def empty_statistics(rows: int, hidden: bool = False) -> Statistics:
+def empty_statistics(rows: int, hidden: bool = False, wide: bool = False) -> Statistics:
     """Room for that many rows, not initialised."""
     return Statistics(
         move=np.empty(rows, dtype=np.uint16),
-        visits=np.empty(rows, dtype=np.int32),
+        visits=np.empty(rows, dtype=count_type(wide)),
         total_value=np.empty(rows, dtype=np.float64),
         num_children=np.empty(rows, dtype=np.uint16),
         marks=np.empty(rows, dtype=np.uint8),
-        available=np.empty(rows if hidden else 0, dtype=np.int32),
+        available=np.empty(rows if hidden else 0, dtype=count_type(wide)),
     )
 
 
-def lone_root(hidden: bool = False) -> Statistics:
+def lone_root(hidden: bool = False, wide: bool = False) -> Statistics:
     """The snapshot of a tree that nobody has visited."""
-    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, hidden))
+    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, hidden, wide))
 
 
 @njit
@@ -191,7 +193,8 @@ def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, in
 
     ``min_visits`` is doubled until it does.
     """
-    return _pruned(tree, lone_root(counts_availability(tree)), False, min_visits, max_rows)
+    base = lone_root(counts_availability(tree), is_wide(tree.visits))
+    return _pruned(tree, base, False, min_visits, max_rows)
 
 
 def increments(tree: Tree, base: Statistics, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
@@ -207,7 +210,7 @@ def _pruned(
     tree: Tree, base: Statistics, difference: bool, min_visits: int, max_rows: int
 ) -> tuple[Statistics, int]:
     rows = int(min(tree.counts[NODES], max_rows))
-    out = empty_statistics(rows, counts_availability(tree))
+    out = empty_statistics(rows, counts_availability(tree), is_wide(tree.visits))
     places = np.empty(rows, dtype=np.int32)
     base_rows = np.empty(rows, dtype=np.int32)
     first_children = first_children_of(base.num_children)

@@ -1,5 +1,5 @@
 """The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node
-(28 with hidden information, with the game's evaluations, or with priors).
+(28 with hidden information, with the game's evaluations, with priors, or with counts beyond 32 bits).
 
 The children of a node lie side by side in one block, in the order in which they were
 added; a child that was never visited has no node, unless it has a prior: then all children of a
@@ -14,7 +14,7 @@ the sign in which its children are compared.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,9 @@ from games.jit import Int, njit
 from games.specialise import cached_njit
 
 BYTES_PER_NODE = 24
-AVAILABLE_BYTES = HEURISTIC_BYTES = PRIOR_BYTES = 4
-"""More of them with hidden information, where nodes are evaluated, or where they have priors."""
+AVAILABLE_BYTES = HEURISTIC_BYTES = PRIOR_BYTES = WIDE_BYTES = 4
+"""More of them with hidden information, where nodes are evaluated, where they have priors, or for each
+kind of counts that is wide."""
 ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
@@ -55,8 +56,8 @@ class Tree(NamedTuple):
 
     total_value: npt.NDArray[np.float64]
     """[C] W: sum of the returns of all visits, the first player's viewpoint."""
-    visits: npt.NDArray[np.int32]
-    """[C] N."""
+    visits: npt.NDArray[Any]
+    """[C] N; int32, or int64 if the tree is wide."""
     unobserved: npt.NDArray[np.int32]
     """[C] O: visits in flight, or expected of other lanes; counted in exploration only."""
     children: npt.NDArray[np.int32]
@@ -69,8 +70,9 @@ class Tree(NamedTuple):
     """[len(CAPACITIES)] first free block of each size, NO_BLOCK if there is none."""
     counts: npt.NDArray[np.int64]
     """[3] USED, NODES, FULL."""
-    available: npt.NDArray[np.int32]
-    """[C] with hidden information: how often the move was legal when the parent was visited; else [1]."""
+    available: npt.NDArray[Any]
+    """[C] with hidden information, of the type of visits: how often the move was legal when the parent
+    was visited; else [1]."""
     heuristic: npt.NDArray[np.float32]
     """[C] where nodes are evaluated (search/heuristics.py): what is known of that, in the first
     player's viewpoint; else [1]."""
@@ -79,26 +81,29 @@ class Tree(NamedTuple):
     the parent; siblings add up to 1; else [1]."""
 
 
-def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False, priors: bool = False) -> Tree:
+def new_tree(
+    capacity: int, hidden: bool = False, evaluated: bool = False, priors: bool = False, wide: bool = False
+) -> Tree:
     """A tree with nothing but its root, and room for ``capacity`` slots.
 
     ``hidden``: whether it counts how often moves were available (see search/information_sets.py);
     ``evaluated``: whether it keeps what the game's evaluation says (search/heuristics.py);
-    ``priors``: whether its nodes have priors (search/puct.py).
+    ``priors``: whether its nodes have priors (search/puct.py); ``wide``: whether visits are
+    counted in 64 bits.
 
     The arrays are not touched before they are used, so that an arena costs only what grows in it.
     """
     capacity = max(2, capacity)
     tree = Tree(
         total_value=np.empty(capacity, dtype=np.float64),
-        visits=np.empty(capacity, dtype=np.int32),
+        visits=np.empty(capacity, dtype=count_type(wide)),
         unobserved=np.empty(capacity, dtype=np.int32),
         children=np.empty(capacity, dtype=np.int32),
         move=np.empty(capacity, dtype=np.uint16),
         shape=np.empty(capacity, dtype=np.uint16),
         free=np.zeros(len(CAPACITIES), dtype=np.int32),
         counts=np.zeros(3, dtype=np.int64),
-        available=np.empty(capacity if hidden else 1, dtype=np.int32),
+        available=np.empty(capacity if hidden else 1, dtype=count_type(wide)),
         heuristic=np.zeros(capacity if evaluated else 1, dtype=np.float32),
         prior=np.zeros(capacity if priors else 1, dtype=np.float32),
     )
@@ -106,9 +111,20 @@ def new_tree(capacity: int, hidden: bool = False, evaluated: bool = False, prior
     return tree
 
 
-def bytes_per_node(hidden: bool, evaluated: bool = False, priors: bool = False) -> int:
+def count_type(wide: bool) -> type[np.signedinteger[Any]]:
+    """What visits are counted in."""
+    return np.int64 if wide else np.int32
+
+
+def is_wide(counts: npt.NDArray[Any]) -> bool:
+    """Whether these visits are counted in 64 bits."""
+    return counts.dtype == count_type(True)
+
+
+def bytes_per_node(hidden: bool, evaluated: bool = False, priors: bool = False, wide: bool = False) -> int:
     """Bytes of the arena that a slot takes."""
-    return BYTES_PER_NODE + AVAILABLE_BYTES * hidden + HEURISTIC_BYTES * evaluated + PRIOR_BYTES * priors
+    extra = AVAILABLE_BYTES * hidden + HEURISTIC_BYTES * evaluated + PRIOR_BYTES * priors
+    return BYTES_PER_NODE + extra + WIDE_BYTES * wide * (1 + hidden)
 
 
 @njit
@@ -140,9 +156,8 @@ def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PE
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    return int(tree.counts[USED]) * bytes_per_node(
-        counts_availability(tree), keeps_heuristics(tree), has_priors(tree)
-    )
+    hidden, evaluated, priors = counts_availability(tree), keeps_heuristics(tree), has_priors(tree)
+    return int(tree.counts[USED]) * bytes_per_node(hidden, evaluated, priors, is_wide(tree.visits))
 
 
 @njit

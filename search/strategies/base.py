@@ -62,6 +62,8 @@ class Strategy(ABC):
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
         self.hidden = setup.engine.hidden
+        self.lone_root = setup.engine.lone_root()
+        """Statistics as all of this search are: of nothing."""
         self._mover = setup.mover
         self._num_legal = setup.num_legal
         self._places = np.zeros(1, dtype=np.int32)

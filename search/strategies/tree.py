@@ -28,7 +28,7 @@ class TreeStrategy(Strategy):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._min_visits = self.context.request.share_visits
-        first = Snapshot(0, setup.engine.lone_root())
+        first = Snapshot(0, self.lone_root)
         self._snapshots = dict.fromkeys(range(self.context.request.staleness + 1), first)
 
     @property
@@ -56,14 +56,14 @@ class TreeStrategy(Strategy):
     def _state(self) -> Arrays:
         kept = [self._snapshots[key].statistics for key in self._rounds_at_hand()]
         least = np.array([self._min_visits], dtype=np.int64)
-        return prefixed("snapshots.", pack_statistics(kept, self.hidden)) | {"min_visits": least}
+        return prefixed("snapshots.", pack_statistics(kept, self.lone_root)) | {"min_visits": least}
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
         require(self._min_visits >= self.context.request.share_visits, "min_visits is less than asked")
         keys = self._rounds_at_hand()
         kept = unpack_statistics(
-            without_prefix("snapshots.", arrays), len(keys), self.snapshot_rows, self.hidden
+            without_prefix("snapshots.", arrays), len(keys), self.snapshot_rows, self.lone_root
         )
         self._snapshots = {key: Snapshot(key, item) for key, item in zip(keys, kept, strict=True)}
         require(not sizes or (self.issued - 1) // self.lanes in keys, "jobs that are out have no snapshot")

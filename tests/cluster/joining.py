@@ -10,12 +10,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", "for-a-test")
@@ -88,44 +87,42 @@ class Machines:
     def __init__(self, address: str, seen: Seen) -> None:
         self.address = address
         self.seen = seen
-        self.threads: list[threading.Thread] = []
+        self.machine: subprocess.Popen[bytes] | None = None
 
     def __call__(self, session: Session) -> None:
         seen, workers = self.seen, session.executor.workers
         jobs = session.search.plan
         assert jobs is not None
         share = session.search.strategy.absorbed / jobs.jobs
-        if share > 0.02 and not self.threads:
-            self._start(self._join)
+        if share > 0.02 and self.machine is None:
+            # The search waits meanwhile, however long it takes.
+            self.machine = self._join()
         if not seen.asked_s and len(workers) > 1 and workers[1].state == "starting":
             seen.asked_s = time.monotonic()
         if not seen.ready_s and len(workers) > 1 and workers[1].alive:
             seen.ready_s = time.monotonic()
         if not seen.first_job_s and len(workers) > 1 and workers[1].jobs_done:
             seen.first_job_s = time.monotonic()
-        if seen.first_job_s and share > 0.6 and len(self.threads) == 1:
-            self._start(self._leave)
+        if seen.first_job_s and share > 0.6 and not seen.left_s and self.machine is not None:
+            self._leave(self.machine)
 
-    def _start(self, act: Any) -> None:
-        self.threads.append(threading.Thread(target=act))
-        self.threads[-1].start()
-
-    def _join(self) -> None:
+    def _join(self) -> subprocess.Popen[bytes]:
         ray_command = Path(sys.executable).with_name("ray")
         command = [str(ray_command), "start", f"--address={self.address}", "--num-cpus=1", "--block"]
         options = ["--object-store-memory=100000000", "--disable-usage-stats"]
         before = descendants()
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.machine = subprocess.Popen(command + options, **quiet)  # type: ignore[call-overload]
+        machine = subprocess.Popen(command + options, **quiet)  # type: ignore[call-overload]
         while sum(node["Alive"] for node in ray.nodes()) < 2:
             time.sleep(0.01)
         self.seen.node_s = time.monotonic()
         self.processes = descendants() - before
+        return machine
 
-    def _leave(self) -> None:
+    def _leave(self, machine: subprocess.Popen[bytes]) -> None:
         # With a worker and its raylet, as if the power had failed.
-        kill(self.processes | descendants(self.machine.pid))
-        self.machine.wait()
+        kill(self.processes | descendants(machine.pid))
+        machine.wait()
         self.seen.left_s = time.monotonic()
 
 
@@ -146,8 +143,6 @@ def main() -> None:
         try:
             machines = Machines(cluster.address, seen)
             result = run_on(executor, request, machines)
-            for thread in machines.threads:
-                thread.join()
             seen.alive = [worker.alive for worker in executor.workers]
         finally:
             executor.close()

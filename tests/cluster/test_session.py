@@ -13,7 +13,7 @@ from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
 from cluster.session import GRACE_S, TICK_S, Session
 from search.job import Context, Job, JobResult
 from search.opening import open_search
-from search.request import MAX_SIMULATIONS, SearchRequest
+from search.request import NARROW_SIMULATIONS, SearchRequest
 from search.statistics import lone_root
 from search.tree import ROOT
 
@@ -93,12 +93,12 @@ def nothing_but_visits(job: Job, simulations_per_s: float = 1e5) -> JobResult:
 
 
 def test_a_search_with_time_left_ends_before_its_counts_run_over() -> None:
-    """Visits are int32: 3 cores fill them in a few minutes of tic-tac-toe."""
-    coordinator = coordinator_of(replace(TIMED, seconds=1000.0))
+    """Visits have 32 bits: 3 cores fill them in a few minutes of tic-tac-toe."""
+    coordinator = coordinator_of(replace(TIMED, seconds=900.0, lanes=4))
     jobs = coordinator.start()
-    while jobs and coordinator.counters.simulations <= MAX_SIMULATIONS:
+    while jobs and coordinator.counters.simulations <= NARROW_SIMULATIONS:
         jobs += coordinator.job_done(nothing_but_visits(jobs.pop(0), 1e9))
-    assert coordinator.counters.simulations <= MAX_SIMULATIONS
+    assert coordinator.counters.simulations <= NARROW_SIMULATIONS
     assert coordinator.search.strategy.tree.visits[ROOT] == coordinator.counters.simulations
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -18,12 +19,14 @@ from cluster.measuring.hollow import HollowWorker, open_hollow
 from cluster.measuring.prediction import check
 from cluster.measuring.speedup import default_lanes, default_simulations
 from cluster.measuring.waiting import cpu_seconds, waits
-from cluster.ray_executor import RayExecutor
 from cluster.session import Session
 from cluster.simulated_executor import TOGETHER, SimulatedExecutor
 from search.opening import open_search
 from search.request import SearchRequest
 from tests.games.own_game import write_waiting
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
 
 WAIT_S = 0.03
 WORKERS = 6
@@ -35,8 +38,7 @@ real_workers = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[RayExecutor]:
-    executor = make_executor("ray", WORKERS)
-    assert isinstance(executor, RayExecutor)
+    executor = cast("RayExecutor", make_executor("ray", WORKERS))
     yield executor
     executor.close()
 

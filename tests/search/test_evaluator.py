@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,21 @@ def test_help_for_evaluators(spec: str) -> None:
     if spec == "gomoku:size=6":
         # Where moves are cells, a cell's place in a plane is the move's code.
         assert (planes.reshape(4, 2, -1).sum(axis=1) == 1 - legal).all()
+
+
+README = Path(__file__).parents[2] / "search" / "README.md"
+
+
+def test_the_file_that_the_readme_prints_works(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    file = tmp_path / "net.py"
+    file.write_text(code)
+    for game in ("tictactoe", "gomoku:size=6"):
+        request = request_of(game=game, evaluator=f"{file}:hidden=8", simulations=100)
+        result, _ = run_search(request)
+        assert result.simulations == 100
+        assert result.digest == run_search(request, ChaosExecutor(1))[0].digest
+        assert result.digest != run_search(replace(request, evaluator=f"{file}:hidden=9"))[0].digest
 
 
 BODY = """

@@ -18,6 +18,7 @@ from search.opening import Search, open_search
 from search.packed_results import pack_results, unpack_results
 from search.packed_tree import pack, unpack
 from search.request import SearchRequest
+from search.statistics import lone_root
 from search.strategies import Strategy
 from search.summary import digest
 from search.tree import FULL, NODES, USED, new_tree
@@ -175,7 +176,9 @@ def test_jobs_that_are_out_are_made_again_as_they_were() -> None:
         assert again.unobserved == strategy.unobserved
         for index, job in strategy.jobs.items():
             results = [Worker().run(search.context, each) for each in (job, again.jobs[index])]
-            assert same(*(pack_results([result], False) | {"durations_s": np.zeros(0)} for result in results))
+            assert same(
+                *(pack_results([result], lone_root()) | {"durations_s": np.zeros(0)} for result in results)
+            )
 
 
 @pytest.mark.parametrize("kind", ["root", "tree", "leaf"])
@@ -185,16 +188,18 @@ def test_results_that_wait_are_kept(kind: str) -> None:
     while strategy.ready:
         strategy.next_job(4)
     results = [Worker().run(search.context, strategy.jobs[index]) for index in (4, 2)]
-    arrays = pack_results(results, False)
-    again = unpack_results(arrays, strategy.jobs, 10_000, False)
+    arrays = pack_results(results, lone_root())
+    again = unpack_results(arrays, strategy.jobs, 10_000, lone_root())
     assert list(again) == [4, 2]
-    assert same(arrays, pack_results(list(again.values()), False))
-    assert unpack_results(pack_results([], False), strategy.jobs, 10_000, False) == {}
+    assert same(arrays, pack_results(list(again.values()), lone_root()))
+    assert unpack_results(pack_results([], lone_root()), strategy.jobs, 10_000, lone_root()) == {}
     with pytest.raises(Unsound, match="of no job"):
-        unpack_results(arrays, {4: strategy.jobs[4]}, 10_000, False)
+        unpack_results(arrays, {4: strategy.jobs[4]}, 10_000, lone_root())
     for name in arrays:
         with pytest.raises(Unsound):
-            unpack_results({**arrays, name: np.zeros(3, dtype=np.complex128)}, strategy.jobs, 10_000, False)
+            unpack_results(
+                {**arrays, name: np.zeros(3, dtype=np.complex128)}, strategy.jobs, 10_000, lone_root()
+            )
 
 
 @given(

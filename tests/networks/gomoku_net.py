@@ -30,7 +30,7 @@ def neighbours(rows, columns):
 
 
 def windows(planes):
-    """[B, cells, lines, 24] what stands along the lines through each cell; planes: [B, 2, rows, columns]."""
+    """[B, cells, lines, 24] what stands along each cell's lines; planes are [B, 2, rows, columns]."""
     rows, columns = planes.shape[2:]
     padded = np.zeros((len(planes), rows * columns + 1, 3), dtype=np.float32)
     padded[:, :-1, :2] = planes.reshape(len(planes), 2, -1).swapaxes(1, 2)

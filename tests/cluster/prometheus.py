@@ -1,0 +1,108 @@
+"""A real Prometheus with a deployed configuration, for tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+START_S = 20.0
+"""How long Prometheus may take to start, and a scrape to show; both take a second or two."""
+
+SERVICE = importlib.util.find_spec("cluster.service") is not None
+"""Whether there is one: until then nothing is asked of what only it would show."""
+OF_THE_SERVICE = (
+    *("banyan_open_searches", "banyan_accepted_searches_total", "banyan_finished_searches_total"),
+    *("banyan_game_simulations_total", "banyan_game_playouts_total", "banyan_search_duration_seconds"),
+    *("banyan_refused_requests_total", "banyan_http_requests_total", "banyan_http_request_duration_seconds"),
+    *("banyan_event_streams", "banyan_waiting_jobs", "banyan_ready_pools", "banyan_pool_restarts_total"),
+)
+"""The metrics that only `banyan serve` has."""
+
+Query = Callable[[str], list[float]]
+"""The values of a PromQL expression's series."""
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    """Wait until it holds; fails with ``what`` if it does not."""
+    until_s = time.monotonic() + START_S
+    while not condition():
+        assert time.monotonic() < until_s, what
+        time.sleep(0.1)
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def need(tool: str) -> str:
+    """Its path; the test is skipped where it is not installed."""
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is not installed")
+    return path
+
+
+@contextmanager
+def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
+    """Asks a Prometheus with the configuration and rules of one machine, each second.
+
+    ``changes``: what to put for texts of the configuration, each of which must be in it exactly once.
+    """
+    program = need("prometheus")
+    config = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
+    every_second = {"scrape_interval: 5s": "scrape_interval: 1s", "scrape_timeout: 4s": "scrape_timeout: 1s"}
+    every_second["evaluation_interval: 5s"] = "evaluation_interval: 1s"
+    for deployed, here in (every_second | dict(changes)).items():
+        assert config.count(deployed) == 1, deployed
+        config = config.replace(deployed, here)
+    (folder / "prometheus.yml").write_text(config)
+    shutil.copytree(DEPLOY / "prometheus" / "rules", folder / "rules")
+    port = free_port()
+    process = subprocess.Popen(
+        [
+            program,
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def ask(expression: str) -> list[float]:
+        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return [float(series["value"][1]) for series in json.load(answer)["data"]["result"]]
+
+    def answers() -> bool:
+        assert process.poll() is None, "prometheus has ended"
+        try:
+            return ask("vector(1)") == [1]
+        except OSError:
+            return False
+
+    try:
+        eventually(answers, "prometheus does not answer")
+        yield ask
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
