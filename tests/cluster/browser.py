@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
-WAIT_MS = 30_000
+WAIT_MS = 120_000
+"""The first search of a game may have its kernels compiled."""
 expect.set_options(timeout=WAIT_MS)
 CELLS = re.compile(r"[A-Za-z][0-9]{1,2}")
 STEP = re.compile(r"([A-Za-z][0-9]{1,2})-([A-Za-z][0-9]{1,2})")
