@@ -33,23 +33,23 @@ from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
 
-POLL_S = 0.5
+POLL_S = 0.25
 """How often a client asks how its search stands."""
 WORDS = {"worker": "ray::_Actor", "ray": "raylet/raylet"}
 BODIES: list[dict[str, Any]] = [
     {"game": game, "strategy": strategy, "simulations": simulations, "lanes": lanes, "seed": seed}
     for seed, (game, strategy, simulations, lanes) in enumerate(
         [
-            ("tictactoe", "tree", 50_000, 8),
-            ("tictactoe", "root", 200_000, 4),
-            ("gomoku:size=9", "tree", 20_000, 8),
-            ("gomoku:size=9", "leaf", 10_000, 8),
+            ("tictactoe", "tree", 200_000, 8),
+            ("tictactoe", "root", 400_000, 4),
+            ("gomoku:size=9", "tree", 40_000, 8),
+            ("gomoku:size=9", "leaf", 20_000, 8),
             ("gomoku", "tree", 20_000, 16),
-            ("gomoku", "root", 10_000, 4),
-            ("morris", "tree", 4_000, 8),
-            ("morris", "leaf", 2_000, 4),
-            ("thud", "tree", 1_000, 4),
-            ("battleship", "tree", 2_000, 8),
+            ("gomoku", "root", 20_000, 4),
+            ("morris", "tree", 8_000, 8),
+            ("morris", "leaf", 4_000, 4),
+            ("thud", "tree", 2_000, 4),
+            ("battleship", "tree", 4_000, 8),
         ]
     )
 ]

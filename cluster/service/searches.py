@@ -139,7 +139,8 @@ class Searches:
                 live.cancelled = True
                 # Kept, for a server that is killed now and goes on with it.
                 self.store.cancel(search_id)
-                if live in self._waiting:
+                # One that has a checkpoint ends with the answer in it, when its turn comes.
+                if live in self._waiting and not self._path(search_id).exists():
                     self._waiting.remove(live)
                     self._conclude(live, CANCELLED, None, None)
                 elif live.run is not None:

@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-START_S = 20.0
+START_S = 30.0
 """How long Prometheus may take to start, and a scrape to show; both take a second or two."""
+COMPILE_S = 120.0
+"""How long a search may take to begin where its kernels have never been compiled."""
 
 SERVICE = importlib.util.find_spec("cluster.service") is not None
 """Whether there is one: until then nothing is asked of what only it would show."""
@@ -34,9 +36,9 @@ Query = Callable[[str], list[float]]
 """The values of a PromQL expression's series."""
 
 
-def eventually(condition: Callable[[], bool], what: str) -> None:
+def eventually(condition: Callable[[], bool], what: str, within_s: float = START_S) -> None:
     """Wait until it holds; fails with ``what`` if it does not."""
-    until_s = time.monotonic() + START_S
+    until_s = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until_s, what
         time.sleep(0.1)

@@ -18,6 +18,7 @@ import yaml
 
 from tests.cluster.command import start
 from tests.cluster.prometheus import (
+    COMPILE_S,
     DEPLOY,
     OF_THE_SERVICE,
     SERVICE,
@@ -86,12 +87,17 @@ def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
             service = start("serve", *where, "--token-file", str(folder / "token"), "--executor", "inline")
             stack.callback(ended, service)
         ask = stack.enter_context(prometheus(folder, here))
-        eventually(lambda: ask('up{job="banyan"}') == [1], "the search is not scraped")
         if SERVICE:
             eventually(lambda: ask('up{job="banyan-service"}') == [1], "the service is not scraped")
-            for seconds in (0.1, 0.1, SEARCH_S):
-                submit(service_port, {"game": "tictactoe", "seconds": seconds, "lanes": 4})
+            submit(service_port, {"game": "tictactoe", "seconds": SEARCH_S, "lanes": 4})
+
+            def ends_searches() -> bool:
+                submit(service_port, {"game": "tictactoe", "seconds": 0.1, "lanes": 4})
                 time.sleep(1)
+                return bool(ask("increase(banyan_search_duration_seconds_count[1m]) > 0"))
+
+            eventually(ends_searches, "the service ends no search", COMPILE_S)
+        eventually(lambda: bool(ask('banyan_simulations_total{job="banyan"} > 0')), "no search", COMPILE_S)
         yield ask
 
 

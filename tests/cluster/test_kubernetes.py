@@ -180,6 +180,18 @@ def test_disruption_budgets_leave_room() -> None:
             assert budgets["banyan-workers"]["minAvailable"] < group["minReplicas"]
 
 
+def test_workers_have_room_for_the_searches_that_run_at_a_time() -> None:
+    for name in ("small", "large"):
+        (ray,) = [each for each in BUILT[name] if each["kind"] == "RayCluster"]
+        head, worker = (template["spec"]["containers"][0] for _, template in pod_templates(ray))
+        options = dict(each.split("=") for each in head["args"] if "=" in each)
+        running, memory_mb = int(options.get("--max-running", 4)), int(options["--max-memory"])
+        limits = worker["resources"]["limits"]
+        room_mb = int(limits["memory"].removesuffix("Gi")) * 1024
+        # Beside the trees: 300 MB for each process, and Ray's object store.
+        assert int(limits["cpu"]) * (running * memory_mb + 300) + 1024 <= room_mb, name
+
+
 def test_the_job_asks_for_a_search_that_there_is() -> None:
     (job,) = [each for each in BUILT["job"] if each["kind"] == "RayJob"]
     program, command, *arguments = shlex.split(job["spec"]["entrypoint"])

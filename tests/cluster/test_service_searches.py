@@ -164,6 +164,20 @@ def test_a_search_that_waits_is_cancelled_without_having_begun(client: Client) -
     assert [event.name for event in client.events(waiting["id"])] == ["final"]
 
 
+def test_a_search_that_waits_to_go_on_is_cancelled_with_the_answer_that_it_had(client: Client) -> None:
+    search_id = started(client, SMALL | {"simulations": 900_000})
+    client.cancel(search_id)
+    before = client.wait(search_id)["result"]
+    running = [started(client, LONG) for _ in range(2)]
+    assert client.resume(search_id)["state"] == "queued"
+    client.cancel(search_id)
+    for other in running:
+        client.cancel(other)
+    search = client.wait(search_id)
+    assert search["state"] == "cancelled"
+    assert search["result"]["digest"] == before["digest"]
+
+
 def test_higher_priorities_begin_first(client: Client) -> None:
     running = [started(client, LONG) for _ in range(2)]
     low, middle, high = (client.submit(SMALL | {"priority": p})["id"] for p in (-1, 0, 5))
