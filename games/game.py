@@ -17,6 +17,7 @@ import numpy.typing as npt
 from games.calls import calls_of
 from games.errors import InvalidInput
 from games.notation import column_name, format_cell, row_name
+from games.rng import Stream
 from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
 from games.spec import Spec, options_of
 
@@ -44,6 +45,8 @@ class Board:
     rows: Sequence[Sequence[Cell]]
     row_labels: Sequence[str]
     column_labels: Sequence[str]
+    lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
+    """What joins two cells, each (row, column), where pieces move along lines."""
 
 
 class Game(ABC):
@@ -191,6 +194,11 @@ class Game(ABC):
     def secret(self, state: State, owner: int) -> Board | None:
         """What ``owner`` (FIRST or SECOND) sees of a whole position and the other does not; None: nothing."""
         return None
+
+    def chances(self, state: State, draws: int, stream: Stream) -> dict[tuple[int, int], float]:
+        """By (row, column) of the drawn board: in what share of so many draws of what is hidden, each as
+        likely as the rules make it, whoever moves finds something there; as it stands none."""
+        return {}
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere.

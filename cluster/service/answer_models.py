@@ -47,6 +47,16 @@ class Result(BaseModel):
     digest: str = Field(description="SHA-256 of the merged statistics.")
 
 
+class WorkerView(BaseModel):
+    """What one worker does."""
+
+    slot: int
+    state: Literal["starting", "idle", "busy", "late"]
+    busy: float = Field(description="The share of the last seconds that it spent in jobs, in [0, 1].")
+    jobs: int
+    restarts: int
+
+
 class Progress(BaseModel):
     """A running search as it stands: names as in a result."""
 
@@ -62,6 +72,10 @@ class Progress(BaseModel):
     jobs: int
     jobs_in_flight: int
     jobs_retried: int
+    results_waiting: int = Field(description="Results of jobs that wait for an earlier one to be merged.")
+    merges: int
+    merge_s: float = Field(description="Time that merging took, all together.")
+    workers: list[WorkerView] = Field(description="Of the pool, which other searches use too.")
     elapsed_s: float
     simulations_per_s: float = Field(description="Lately.")
     budget_used: float = Field(description="The share of the budget that is used up, in [0, 1].")
@@ -151,6 +165,9 @@ class DrawnBoard(BaseModel):
     rows: list[list[DrawnCell]]
     row_labels: list[str]
     column_labels: list[str]
+    lines: list[tuple[tuple[int, int], tuple[int, int]]] = Field(
+        description="What joins two cells, each row and column, where pieces move along lines."
+    )
 
 
 class PositionView(BaseModel):
@@ -171,6 +188,10 @@ class PositionView(BaseModel):
     )
     outcome: str | None = Field(description="How it ended, in words.")
     board: DrawnBoard
+    secret: DrawnBoard | None = Field(description="What the player in `show` sees and the other does not.")
+    chances: list[list[float | None]] | None = Field(
+        description="For each drawn cell: the share of draws in which something hidden is there."
+    )
     drawing: str = Field(description="The board as text.")
 
 

@@ -13,6 +13,7 @@ from cluster.service import openapi, problems
 from cluster.service.game_routes import game_routes
 from cluster.service.guard import Guard
 from cluster.service.operation_routes import operation_routes
+from cluster.service.page_routes import page_routes
 from cluster.service.search_routes import search_routes
 from cluster.service.searches import Searches
 from cluster.service.tokens import Tokens
@@ -45,6 +46,7 @@ def create_app(
     api.include_router(game_routes(searches.limits))
     app.include_router(api)
     app.include_router(operation_routes(searches, metrics))
+    app.include_router(page_routes())
     app.add_middleware(
         Guard,
         tokens=tokens,

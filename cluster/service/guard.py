@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cluster.service.page_routes import is_page
 from cluster.service.problems import Problem
 from cluster.service.service_figures import OTHER, ServiceFigures
 from cluster.service.tokens import LOOPBACK, Tokens
@@ -87,7 +88,7 @@ class Guard:
             self._figures.refused("host")
             raise Problem(403, "pages of other origins may not ask", field="Origin", value=origin)
         preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-        if path in OPEN_PATHS or preflight:
+        if path in OPEN_PATHS or is_page(path) or preflight:
             return
         if not self._tokens.accept(headers.get("authorization")):
             self._figures.refused("unauthorized")

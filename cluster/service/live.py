@@ -15,6 +15,8 @@ from search.result import SearchResult
 
 FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
 """How often partial results are made, with and without somebody who follows."""
+WORKERS_TOLD = 64
+"""Of more workers than a page shows only the first are told."""
 SHARE = 0.03
 """The most of the time that making them may take."""
 
@@ -94,6 +96,7 @@ class Live:
     def _progress(self, session: Session) -> dict[str, Any]:
         self._figures.update(session)
         counters, answer = session.coordinator.counters, self._figures.answer
+        strategy, merges = session.search.strategy, counters.merge_durations
         return {
             "partial": True,
             "id": self.id,
@@ -110,10 +113,29 @@ class Live:
             "jobs": counters.jobs_done,
             "jobs_in_flight": session.coordinator.jobs_in_flight,
             "jobs_retried": counters.jobs_retried,
+            "results_waiting": max(
+                0, strategy.issued - strategy.absorbed - session.coordinator.jobs_in_flight
+            ),
+            "merges": sum(merges.counts),
+            "merge_s": round(merges.sum_s, 6),
+            "workers": _workers(session, self._figures),
             "elapsed_s": round(session.elapsed_s, 6),
             "simulations_per_s": round(self._figures.rate, 1),
             "budget_used": _budget_used(session),
         }
+
+
+def _workers(session: Session, figures: Figures) -> list[dict[str, Any]]:
+    return [
+        {
+            "slot": worker.slot,
+            "state": worker.state,
+            "busy": round(busy, 3),
+            "jobs": worker.jobs_done,
+            "restarts": worker.restarts,
+        }
+        for worker, busy in zip(session.executor.workers[:WORKERS_TOLD], figures.busy, strict=False)
+    ]
 
 
 def _budget_used(session: Session) -> float:

@@ -15,8 +15,11 @@ from cluster.position import Position
 from cluster.service.request_models import PositionBody
 from games.drawing import draw
 from games.errors import InvalidInput
-from games.game import Board, Game
+from games.findings import deal
+from games.game import Board, Game, State
+from games.rng import new_stream
 
+CHANCES_SEED = 1
 _LOCK = threading.Lock()
 """Held while rules are loaded, and perhaps compiled: the same by two threads would only take longer."""
 
@@ -56,18 +59,40 @@ def game_json(spec: str) -> dict[str, Any]:
 def read(spec: str, body: PositionBody) -> dict[str, Any]:
     """A position as a client sees it. Raises InvalidInput (game, moves, position)."""
     game = load(spec)
-    state = game.initial_state() if body.position is None else game.parse_position(body.position)
+    state = _start(game, body)
     played = game.play_text(state, body.moves)
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
+    secret = None if body.show is None else game.secret(state, body.show)
     return position_json(shown) | {
         "position": game.format_seen(state),
         "player": None if shown.over else shown.player,
         "cells": _cells(game, shown),
         "outcome": shown.outcome_text if shown.over else None,
         "board": _board_json(board),
+        "secret": None if secret is None else _board_json(secret),
+        "chances": _chances(shown, board, body.draws),
         "drawing": draw(board, colour=False),
     }
+
+
+def _start(game: Game, body: PositionBody) -> State:
+    """Raises InvalidInput (position, deal)."""
+    if body.deal is None:
+        return game.initial_state() if body.position is None else game.parse_position(body.position)
+    if body.position is not None:
+        raise InvalidInput("deal", body.deal, "null: it goes with no position")
+    return deal(game, body.deal)
+
+
+def _chances(shown: Position, board: Board, draws: int) -> list[list[float | None]] | None:
+    if not draws or shown.over:
+        return None
+    # The same draws whenever the same is asked.
+    found = shown.game.chances(shown.state, draws, new_stream(CHANCES_SEED))
+    if not found:
+        return None
+    return [[found.get((r, c)) for c in range(len(row))] for r, row in enumerate(board.rows)]
 
 
 def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
@@ -87,4 +112,5 @@ def _board_json(board: Board) -> dict[str, Any]:
         ],
         "row_labels": list(board.row_labels),
         "column_labels": list(board.column_labels),
+        "lines": list(board.lines),
     }

@@ -139,6 +139,18 @@ class PositionBody(Strict):
 
     moves: list[Move] = Field(default=[], description="In the game's notation.")
     position: str | None = Field(default=None, description="As an answer gave it; null: the start.")
+    deal: int | None = Field(
+        default=None,
+        ge=0,
+        lt=2**63,
+        description="Deal what is hidden by this number, and let moves be true to it; with no `position`.",
+    )
+    show: Literal[0, 1] | None = Field(
+        default=None, description="The player whose secret is shown, if anything was dealt."
+    )
+    draws: int = Field(
+        default=0, ge=0, le=1000, description="Draws of what is hidden, for `chances`; 0: none are told."
+    )
 
     def check(self, limits: Limits) -> None:
         """Raises InvalidInput for more than is taken."""

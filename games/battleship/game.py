@@ -17,6 +17,7 @@ from games.battleship.sampling import determinize, make_view
 from games.errors import InvalidInput
 from games.game import FIRST, Board, Cell, Game, Rules, State
 from games.notation import column_name, format_cell, parse_cell, row_name
+from games.rng import Stream
 from games.spec import Options, Spec
 
 MIN_SIZE, MAX_LENGTH = 4, 6
@@ -207,6 +208,26 @@ class Battleship(Game):
             rows.append([_ship_cell(int(value), owner) for value in values])
         row_names = [row_name(row) for row in reversed(range(self.size))]
         return Board(rows, row_names, [column_name(column) for column in range(self.size)])
+
+    def chances(self, state: State, draws: int, stream: Stream) -> dict[tuple[int, int], float]:
+        """Of each cell that the shooter has not shot at: how likely a ship is there. None while a shot
+        awaits its answer, nor where no fleet fits."""
+        view = None if state[rules.PENDING] else self._view(state)
+        deal = self.calls.determinize
+        if view is None or deal is None:
+            return {}
+        first = rules.CELLS + int(state[rules.SHOOTER]) * self.size**2
+        drawn = state.copy()
+        ships = np.zeros(self.size**2, dtype=np.int64)
+        with np.errstate(over="ignore"):
+            for _ in range(draws):
+                deal(view, drawn, stream)
+                ships += drawn[first : first + self.size**2] >= 16
+        untried = state[first : first + self.size**2] & 15 == 0
+        return {
+            (self.size - 1 - cell // self.size, cell % self.size): float(ships[cell]) / draws
+            for cell in map(int, np.flatnonzero(untried))
+        }
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of a shot on the board, row 0 on top; None for an answer."""

@@ -232,8 +232,12 @@ class Morris(Game):
                 text = " " if bit is None else ".WB"[owner]
                 row.append(Cell(text, owner - 1 if owner else None, (r, column) == last))
             rows.append(row)
+        cells = [(size - 1 - row, column) for column, row in self.layout.cells]
         return Board(
-            rows, [row_name(r) for r in reversed(range(size))], [column_name(c) for c in range(size)]
+            rows,
+            [row_name(r) for r in reversed(range(size))],
+            [column_name(c) for c in range(size)],
+            [(cells[one], cells[other]) for one, other in self.layout.edges],
         )
 
     def cells_of(self, move: int) -> tuple[int, int]:

@@ -430,3 +430,16 @@ def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
     solo = games.load("battleship:size=4,fleet=2,task=solo")
     dealt = solo.parse_position("4/4/4/4 fleet=a1b1")
     assert solo.secret(dealt, games.FIRST) is None, "a shooter alone has none"
+
+
+def test_chances_share_out_what_is_still_to_be_found() -> None:
+    game = Battleship(size=6, fleet="4-2")
+    state = game.initial_state()
+    game.play_text(state, ["c3", "hit", "a1", "miss"])
+    chances = game.chances(state, 50, new_stream(3))
+    # Five cells of six are left, and the cell that was hit is not guessed at.
+    assert sum(chances.values()) == pytest.approx(5)
+    assert len(chances) == 35
+    assert game.cells_of(game.parse_move(game.initial_state(), "c3")) not in chances
+    game.play_text(state, ["d3"])
+    assert game.chances(state, 50, new_stream(3)) == {}

@@ -1,0 +1,80 @@
+// The page: what is looked at, and the token that the service may ask for.
+
+import * as api from "./api.js";
+import { byId } from "./dom.js";
+import { Play } from "./play.js";
+import { reports } from "./reports.js";
+import { list } from "./searches.js";
+import { Setup } from "./setup.js";
+import { theme } from "./theme.js";
+
+const VIEWS = ["play", "searches", "reports"];
+let play = null;
+let stopList = () => {};
+
+theme();
+reports();
+needToken();
+window.addEventListener("hashchange", route);
+start();
+
+async function start() {
+  for (;;) {
+    try {
+      const games = await api.games();
+      play = new Play();
+      const setup = new Setup(byId("setup"), games, (plan) => {
+        if (location.hash.startsWith("#/searches/")) history.replaceState(null, "", "#/play");
+        play.begin(plan);
+        if (matchMedia("(max-width: 60rem)").matches) byId("table").scrollIntoView();
+      });
+      if (!watched()) play.begin(setup.plan());
+      route();
+      return;
+    } catch (error) {
+      byId("status").textContent = error.message;
+      await new Promise((resolve) => {
+        api.needs.addEventListener("given", resolve, { once: true });
+        if (!(error instanceof api.Problem)) setTimeout(resolve, 2000);
+      });
+    }
+  }
+}
+
+/** The search that the address names, if it names one. */
+function watched() {
+  return /^#\/searches\/(\w+)$/.exec(location.hash)?.[1] ?? null;
+}
+
+async function route() {
+  const id = watched();
+  const wanted = id ? "play" : (VIEWS.find((name) => location.hash === `#/${name}`) ?? "play");
+  for (const name of VIEWS) {
+    byId(`view-${name}`).hidden = name !== wanted;
+    const link = byId(`to-${name}`);
+    if (name === wanted) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  stopList();
+  stopList = wanted === "searches" ? list() : () => {};
+  if (id && play) {
+    try {
+      await play.open(await api.search(id));
+    } catch (error) {
+      byId("status").textContent = error.message;
+    }
+  }
+}
+
+/** Ask for a token when one is needed, and keep it as long as the tab is open. */
+function needToken() {
+  const dialog = byId("token-dialog");
+  api.needs.addEventListener("token", () => {
+    if (!dialog.open) dialog.showModal();
+  });
+  byId("token-form").addEventListener("submit", () => {
+    api.setToken(byId("token").value.trim());
+    byId("token").value = "";
+    api.needs.dispatchEvent(new Event("given"));
+  });
+}

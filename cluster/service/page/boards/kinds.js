@@ -1,0 +1,20 @@
+// Which game is drawn how. Whatever is not named here is drawn as marks in squares, or as a list of moves.
+
+import fleet from "./fleet.js";
+import marks from "./marks.js";
+import mill from "./mill.js";
+import octagon from "./octagon.js";
+import piles from "./piles.js";
+import stones from "./stones.js";
+
+const KINDS = { battleship: fleet, gomoku: stones, grundy: piles, morris: mill, thud: octagon, tictactoe: marks };
+
+/** The name of the game that a spec names. */
+export const nameOf = (spec) => spec.split(":")[0];
+
+/** How a position is drawn; null: as text, with a list of moves. */
+export function kindOf(position) {
+  const known = KINDS[nameOf(position.game)];
+  if (known) return known;
+  return Object.keys(position.cells).length ? marks : null;
+}

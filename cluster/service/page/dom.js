@@ -1,0 +1,52 @@
+// Elements, and numbers as people read them.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An HTML element. Properties that begin with "on" are listeners, others attributes; null leaves one out. */
+export function el(tag, properties = {}, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+/** An SVG element. */
+export function svg(tag, properties = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+function fill(node, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** The element with this id. */
+export const byId = (id) => document.getElementById(id);
+
+/** 1234567 as "1 234 567". */
+export const whole = (number) => Math.round(number).toLocaleString("en").replaceAll(",", "\u202f");
+
+/** 1234567 as "1.23 M". */
+export function short(number) {
+  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (Math.abs(number) >= size) return `${(number / size).toPrecision(3)} ${unit}`;
+  }
+  return `${Math.round(number)}`;
+}
+
+/** A share of 1 as percent; what is not nothing is not shown as nothing. */
+export function percent(share) {
+  const value = 100 * share;
+  return value > 0 && value < 1 ? "<1 %" : `${Math.round(value)} %`;
+}
+
+/** A value in [-1, 1] with its sign, and what it is as a chance to win. */
+export const signed = (value) => `${value < 0 ? "\u2212" : "+"}${Math.abs(value).toFixed(3)}`;
+
+/** Seconds as "4.2 s" or "3 min 5 s". */
+export function seconds(value) {
+  if (value < 60) return `${value.toFixed(1)} s`;
+  return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+}

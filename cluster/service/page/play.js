@@ -1,0 +1,226 @@
+// One game: whose turn it is, what was played, and the searches that play for a side.
+
+import * as api from "./api.js";
+import { Board } from "./board.js";
+import { kindOf } from "./boards/kinds.js";
+import { byId, el } from "./dom.js";
+import { titleOf } from "./setup.js";
+import { Watch } from "./watch.js";
+
+const DRAWS = 300;
+const REST_MS = 350;
+
+export class Play {
+  constructor() {
+    this.board = new Board(byId("board"), (move) => this.#made(move));
+    this.watch = new Watch(byId("watch"), {
+      grown: (children) => this.board.heat(children),
+      ended: (final) => this.#answered(final),
+    });
+    this.turn = 0;
+    byId("undo").addEventListener("click", () => this.#undo());
+    byId("hint").addEventListener("click", () => this.#hint());
+  }
+
+  /** Begin the game that the plan says. */
+  async begin(plan) {
+    this.#leave();
+    try {
+      this.game = await api.game(plan.game);
+    } catch (error) {
+      this.#say(error.message, true);
+      return;
+    }
+    this.plan = plan;
+    this.moves = [];
+    this.start = null;
+    this.deal = this.game.hidden_information ? Math.floor(Math.random() * 2 ** 32) : null;
+    await this.#show();
+  }
+
+  /** Show a search that somebody asked for, and the position that it is about. */
+  async open(search) {
+    this.#leave(search.id);
+    const { request } = search;
+    this.game = await api.game(request.game);
+    const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
+    this.plan = { game: request.game, sides: [0, 1].map(() => ({ who: "person", effort })) };
+    this.moves = [...request.moves];
+    this.start = request.position;
+    this.deal = null;
+    await this.#show();
+    this.asking = null;
+    this.watch.open(search);
+  }
+
+  /** Leave the search that is watched; one that was asked for here and is wanted no more ends. */
+  #drop(next = null) {
+    this.turn += 1;
+    this.watch.close();
+    if (this.asked && this.asked !== next) api.cancel(this.asked).catch(() => {});
+    this.asked = null;
+  }
+
+  #leave(next = null) {
+    this.#drop(next);
+    this.asking = null;
+    byId("table").hidden = false;
+  }
+
+  /** Who, of the two, is a person alone; null if both are, or none is. */
+  get #mine() {
+    const people = this.plan.sides.flatMap(({ who }, side) => (who === "person" ? [side] : []));
+    return people.length === 1 ? people[0] : null;
+  }
+
+  /** Have the service say where the game is, and go on from there. */
+  async #show() {
+    const turn = this.turn;
+    const mine = this.game.hidden_information ? this.#mine : null;
+    let position;
+    try {
+      position = await api.position(this.plan.game, {
+        moves: this.moves,
+        ...(this.start === null ? {} : { position: this.start }),
+        ...(this.deal === null ? {} : { deal: this.deal, draws: DRAWS }),
+        ...(mine === null || this.deal === null ? {} : { show: mine }),
+      });
+    } catch (error) {
+      if (turn === this.turn) this.#refused(error);
+      return;
+    }
+    if (turn !== this.turn) return;
+    this.position = position;
+    const given = this.deal !== null && position.legal_moves.length === 1 && !position.cells[position.legal_moves[0]];
+    if (given) {
+      // An answer that only one thing can be is nobody's choice.
+      this.#played(position.legal_moves[0]);
+      return;
+    }
+    const person = !position.over && this.plan.sides[position.player].who === "person";
+    this.board.show(position, { players: this.game.players, enabled: person, mine });
+    this.#status(person);
+    if (!position.over && !person) await this.#ask(turn, true);
+  }
+
+  /** What was not taken: say it, and let the move be made otherwise. */
+  #refused(error) {
+    this.#say(error.message, true);
+    if (error instanceof api.Problem && this.moves.length && error.status === 422) {
+      this.moves.pop();
+      this.#show();
+    }
+  }
+
+  #made(move) {
+    this.#drop();
+    this.#played(move);
+  }
+
+  #played(move) {
+    this.moves.push(move);
+    this.#show();
+  }
+
+  /** Have the position searched; its answer is played if `play`. */
+  async #ask(turn, play) {
+    const { effort } = this.plan.sides[this.position.player];
+    const body = { game: this.plan.game, moves: this.moves, ...effort, seed: this.moves.length };
+    if (this.start !== null) body.position = this.start;
+    try {
+      const search = await api.begin(body, () => turn === this.turn);
+      if (turn !== this.turn) {
+        api.cancel(search.id).catch(() => {});
+        return;
+      }
+      this.asked = search.id;
+      this.asking = play ? turn : null;
+      this.watch.open(search);
+    } catch (error) {
+      if (turn === this.turn) this.#say(error.message, true);
+    }
+  }
+
+  #answered({ state, result }) {
+    this.asked = null;
+    const best = result?.best_move ?? null;
+    if (best === null) {
+      this.#say(state === "failed" ? "The search failed." : "The search was stopped before it had an answer.", true);
+      return;
+    }
+    if (this.asking !== this.turn) {
+      this.#say(`The search says ${best}.`);
+      return;
+    }
+    const turn = this.turn;
+    const both = this.plan.sides.every(({ who }) => who === "search");
+    setTimeout(() => turn === this.turn && this.#played(best), both ? REST_MS : 0);
+  }
+
+  #hint() {
+    this.#drop();
+    this.#ask(this.turn, false);
+  }
+
+  /** Take back to where the person who moves had moved before. */
+  #undo() {
+    this.#drop();
+    const searched = this.plan.sides.some(({ who }) => who === "search");
+    this.moves.splice(-(searched && this.moves.length > 1 ? this.#back() : 1));
+    this.#show();
+  }
+
+  #back() {
+    // In most games sides take turns; where one does not, one move more or less is taken back.
+    return this.plan.sides[this.position.player ?? 0].who === "person" && !this.position.over ? 2 : 1;
+  }
+
+  #status(person) {
+    const { position } = this;
+    byId("title").textContent = titleOf(position.game);
+    byId("spec-shown").title = position.game;
+    byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
+    const last = this.#last();
+    if (position.over) this.#say(`${last}The game is over: ${position.outcome}.`);
+    else if (person) this.#say(`${last}${this.#mine === null ? `To move: ${position.to_move}.` : `Your move, as ${named(position.to_move)}.`}`);
+    else this.#say(`${last}A search moves for ${named(position.to_move)}.`);
+    byId("undo").disabled = position.moves.length === 0 || (this.deal !== null && !position.over);
+    byId("hint").disabled = position.over || !person;
+    const moves = byId("moves");
+    moves.replaceChildren(...position.moves.map((move) => el("li", {}, move)));
+    moves.scrollTop = moves.scrollHeight;
+    byId("moves-empty").hidden = position.moves.length > 0;
+    this.#list(person);
+  }
+
+  /** What was played last; a shot and its answer are one thing. */
+  #last() {
+    const { moves } = this.position;
+    if (!moves.length) return "";
+    const answered = this.deal !== null && moves.length > 1;
+    return `${answered ? moves.slice(-2).join(": ") : `${moves[moves.length - 1]} was played`}. `;
+  }
+
+  /** All legal moves as buttons: for games whose board does not show them, and for who would rather read. */
+  #list(person) {
+    const { position } = this;
+    byId("legal-count").textContent = position.legal_moves.length;
+    const legal = byId("legal");
+    legal.open = kindOf(position) === null && person;
+    legal.hidden = position.over;
+    byId("legal-moves").replaceChildren(
+      ...position.legal_moves.map((move) =>
+        el("button", { type: "button", class: "choice", "data-move": move, disabled: !person, onclick: () => this.#made(move) }, move),
+      ),
+    );
+  }
+
+  #say(words, problem = false) {
+    const node = byId("status");
+    node.textContent = words;
+    node.classList.toggle("problem", problem);
+  }
+}
+
+/** A player in a sentence. */
+const named = (name) => (name === "first" || name === "second" ? `the ${name} player` : name);

@@ -1,0 +1,221 @@
+// One search, watched while it runs: how far it is, its answer, its value over time, its workers and merges.
+
+import * as api from "./api.js";
+import { el, percent, seconds, short, signed, whole } from "./dom.js";
+import { follow } from "./events.js";
+import { spark } from "./plot.js";
+
+const CHILDREN = 7;
+const MERGES = 5;
+const POINTS = 240;
+/** Values smaller than this are drawn as small. */
+const LEAST = 0.2;
+const WORDS = { queued: "waiting", running: "searching", done: "done", cancelled: "cancelled", failed: "failed" };
+
+export class Watch {
+  /** Draws into `host`; `grown(children)` is told of visits, and `ended(final)` of the end. */
+  constructor(host, { grown, ended }) {
+    this.host = host;
+    this.grown = grown;
+    this.ended = ended;
+    this.stop = () => {};
+  }
+
+  /** Watch this search, as the service has it, from now on. */
+  open(search) {
+    this.close();
+    this.id = search.id;
+    this.request = search.request;
+    this.state = search.state;
+    this.progress = search.progress;
+    this.result = search.result;
+    this.error = search.error;
+    this.connected = true;
+    this.values = [];
+    this.rates = [];
+    this.merges = [];
+    this.host.hidden = false;
+    this.draw();
+    if (this.#shown) this.grown(this.#shown.children);
+    if (["done", "cancelled", "failed"].includes(this.state)) return;
+    this.stop = follow(search.id, {
+      event: (name, data) => this.#event(name, data),
+      link: (connected) => {
+        this.connected = connected;
+        this.draw();
+      },
+      failed: (error) => {
+        this.error = { detail: error.message };
+        this.draw();
+      },
+    });
+  }
+
+  /** Watch no more; the search goes on. */
+  close() {
+    this.stop();
+    this.stop = () => {};
+    this.host.hidden = true;
+  }
+
+  get #shown() {
+    return this.result ?? this.progress;
+  }
+
+  #event(name, data) {
+    if (name === "state") this.state = data.state;
+    else if (name === "progress") this.#grow(data);
+    else if (name === "final") {
+      this.state = data.state;
+      this.result = data.result;
+      this.error = data.error;
+    }
+    this.draw();
+    if (name !== "state" && this.#shown) this.grown(this.#shown.children);
+    if (name === "final") this.ended(data);
+  }
+
+  #grow(data) {
+    const before = this.progress;
+    this.progress = data;
+    if (data.best_move !== null) this.#point(this.values, [data.elapsed_s, data.value]);
+    this.#point(this.rates, [data.elapsed_s, data.simulations_per_s]);
+    if (before && data.merges > before.merges) this.merges = [added(before, data), ...this.merges].slice(0, MERGES);
+  }
+
+  #point(points, point) {
+    // A search that goes on after a restart may be where it was before.
+    while (points.length && points[points.length - 1][0] >= point[0]) points.pop();
+    points.push(point);
+    if (points.length > POINTS) points.splice(0, points.length, ...points.filter((_, i) => i % 2 === 1));
+  }
+
+  draw() {
+    const focus = this.host.contains(document.activeElement) ? document.activeElement.dataset.action : null;
+    const shown = this.#shown;
+    this.host.replaceChildren(
+      this.#head(),
+      this.error ? el("p", { class: "problem", role: "alert" }, this.error.detail) : "",
+      shown ? this.#answer(shown) : el("p", { class: "dim" }, "No answer yet."),
+      shown ? this.#facts(shown) : "",
+      this.#curves(),
+      this.progress && !this.result ? this.#workers(this.progress) : "",
+      this.merges.length ? this.#merges() : "",
+    );
+    if (focus) this.host.querySelector(`[data-action="${focus}"]`)?.focus();
+  }
+
+  #head() {
+    const open = this.state === "queued" || this.state === "running";
+    const word = this.connected || !open ? WORDS[this.state] : "connecting again";
+    const used = this.result ? 1 : (this.progress?.budget_used ?? 0);
+    return el(
+      "header",
+      { class: "watch-head" },
+      el("h2", {}, "Search"),
+      el("span", { class: `state ${this.connected || !open ? this.state : "lost"}`, "data-state": this.state }, word),
+      open ? el("button", { type: "button", "data-action": "cancel", title: "It ends with the best move that it has", onclick: () => this.#cancel() }, "Stop") : null,
+      ["cancelled", "failed"].includes(this.state)
+        ? el("button", { type: "button", "data-action": "resume", onclick: () => this.#resume() }, "Go on")
+        : null,
+      el("progress", { max: 1, value: used, "aria-label": "share of the budget that is used up" }),
+    );
+  }
+
+  #answer(shown) {
+    const total = shown.children.reduce((sum, child) => sum + child.visits, 0) || 1;
+    const rows = shown.children.slice(0, CHILDREN).map((child) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, child.move),
+        el("td", { class: "bar" }, el("meter", { min: 0, max: 1, value: child.visits / total, "aria-hidden": "true" })),
+        el("td", { class: "n" }, percent(child.visits / total)),
+        el("td", { class: "n" }, signed(child.value)),
+      ),
+    );
+    return el(
+      "div",
+      { class: "answer" },
+      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), el("span", {}, signed(shown.value)), el("span", { class: "dim" }, `${percent((shown.value + 1) / 2)} for the player to move`)),
+      el("p", { class: "line" }, el("span", { class: "dim" }, "Best line "), shown.pv.slice(0, 12).join(" ") || "none"),
+      el("table", { class: "children" }, el("caption", {}, "Moves by visits"), el("tbody", {}, rows)),
+    );
+  }
+
+  #facts(shown) {
+    const facts = [
+      ["Playouts", short(shown.playouts)],
+      ["a second", shown.simulations_per_s === null ? "none" : short((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations))],
+      ["Tree", `${short(shown.tree_nodes)} nodes`],
+      ["Jobs", `${whole(shown.jobs)}${shown.jobs_retried ? `, ${shown.jobs_retried} again` : ""}`],
+      ["Time", seconds(shown.elapsed_s)],
+    ];
+    const { strategy, lanes, seed } = this.request;
+    const last = this.result ? el("p", { class: "dim small" }, `Ended by ${this.result.stopped_by}. `, el("code", { title: "SHA-256 of the merged statistics" }, this.result.digest.slice(0, 12))) : null;
+    return el(
+      "div",
+      {},
+      el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+      el("p", { class: "dim small" }, `${strategy}, ${lanes} lanes, seed ${seed}`),
+      last,
+    );
+  }
+
+  #curves() {
+    if (this.values.length < 2) return "";
+    const high = Math.min(1, Math.max(LEAST, ...this.values.map(([, value]) => 1.25 * Math.abs(value))));
+    return el(
+      "div",
+      { class: "curves" },
+      spark(this.values, { range: [-high, high], zero: true, label: "Value over time", text: signed }),
+      spark(this.rates, { label: "Simulations a second", text: short }),
+    );
+  }
+
+  #workers({ workers, jobs_in_flight: flying, results_waiting: waiting }) {
+    return el(
+      "section",
+      { class: "workers" },
+      el("h3", {}, "Workers"),
+      el(
+        "ul",
+        {},
+        workers.map((worker) =>
+          el("li", {}, el("span", { class: `lamp ${lately(worker)}`, "aria-hidden": "true" }), `${worker.slot} ${lately(worker)}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `${worker.restarts} restarted`) : null),
+        ),
+      ),
+      el("p", { class: "dim small" }, `${flying} jobs out, ${waiting} results wait to be merged`),
+    );
+  }
+
+  #merges() {
+    return el("section", { class: "merges" }, el("h3", {}, "What merges added"), el("ol", {}, this.merges.map((words) => el("li", {}, words))));
+  }
+
+  async #cancel() {
+    await api.cancel(this.id).catch(() => {});
+  }
+
+  async #resume() {
+    try {
+      this.open(await api.resume(this.id));
+    } catch (error) {
+      this.error = { detail: error.message };
+      this.draw();
+    }
+  }
+}
+
+/** What a worker mostly does: between two jobs it is idle for a moment. */
+const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
+
+/** What came in between two looks, as words. */
+function added(before, now) {
+  const merges = now.merges - before.merges;
+  const nodes = now.tree_nodes - before.tree_nodes;
+  const each = (1000 * (now.merge_s - before.merge_s)) / merges;
+  const turned = before.best_move !== now.best_move ? `; ${now.best_move} is best now` : "";
+  const simulations = short(now.simulations - before.simulations);
+  return `+${simulations} simulations, +${short(nodes)} nodes in ${merges} ${merges === 1 ? "merge" : "merges"} of ${each.toFixed(1)} ms${turned}`;
+}

@@ -1,0 +1,113 @@
+"""A real browser for tests of the page, and what a person does with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+WAIT_MS = 120_000
+"""The first search of a game may have its kernels compiled."""
+expect.set_options(timeout=WAIT_MS)
+CELLS = re.compile(r"[A-Za-z][0-9]{1,2}")
+STEP = re.compile(r"([A-Za-z][0-9]{1,2})-([A-Za-z][0-9]{1,2})")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Skips the test where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    with sync_playwright() as play:
+        # Its sandbox refuses to run for root, as whom containers run tests.
+        browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visitor:
+    """Somebody who looks at the page; notes what the page complains of and whom it asks."""
+
+    def __init__(self, browser: Browser, url: str, **options: object) -> None:
+        self.url = url
+        self.context = browser.new_context(**options)  # type: ignore[arg-type]
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(WAIT_MS)
+        self.complaints: list[str] = []
+        self.hosts: set[str] = set()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+        self.page.goto(url)
+
+    def leave(self) -> None:
+        self.context.close()
+
+    def begin(self, game: str, first: str, second: str, simulations: int = 300) -> None:
+        """Fill in the form, and begin. ``game`` is a spec; sides are ``person`` or ``search``."""
+        name, _, options = game.partition(":")
+        self.page.locator("#game option").first.wait_for(state="attached")
+        self.page.select_option("#game", name)
+        if options and self.page.locator("details.more").get_attribute("open") is None:
+            self.page.click("details.more summary")
+        for option in filter(None, options.split(",")):
+            key, _, value = option.partition("=")
+            control = self.page.locator(f"#option-{key}")
+            if control.evaluate("node => node.tagName") == "SELECT":
+                control.select_option(value)
+            else:
+                control.fill(value)
+        for side, who in (("first", first), ("second", second)):
+            self.page.select_option(f"#{side}-who", who)
+            self.page.fill(f"#{side}-amount", str(simulations))
+            self.page.fill(f"#{side}-lanes", "4")
+        self.page.click("text=New game")
+        expect(self.page.locator("#moves li")).to_have_count(0)
+        expect(self.page.locator("#spec-shown")).to_contain_text(name)
+
+    @property
+    def over(self) -> bool:
+        return "The game is over" in self.status
+
+    @property
+    def status(self) -> str:
+        return self.page.locator("#status").inner_text()
+
+    @property
+    def played(self) -> list[str]:
+        return self.page.locator("#moves li").all_inner_texts()
+
+    @property
+    def legal(self) -> list[str]:
+        """What the page lists as legal for the person who moves."""
+        buttons = self.page.locator("#legal-moves button").all()
+        return [str(button.get_attribute("data-move")) for button in buttons]
+
+    def my_turn(self) -> bool:
+        """Wait until a person is to move, or the game is over; whether it goes on."""
+        status = self.page.locator("#status")
+        expect(status).to_have_text(re.compile("Your move|To move|game is over"))
+        return not self.over
+
+    def click_cell(self, name: str) -> None:
+        self.page.locator(f'[data-cell="{name}"]').first.click()
+
+    def make(self, move: str) -> None:
+        """A move by clicks on the cells that its notation names, and on its name where cells mean several."""
+        before = len(self.played)
+        step = STEP.search(move)
+        cells = list(step.groups()) if step else CELLS.findall(move)[:1]
+        for cell in cells:
+            self.click_cell(cell)
+        choice = self.page.locator(f'.chooser button[data-move="{move}"]')
+        if choice.is_visible():
+            choice.click()
+        expect(self.page.locator("#moves li")).not_to_have_count(before)

@@ -1,0 +1,267 @@
+"""The page, in a real browser, against a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.cluster.browser import Visitor, chromium
+from tests.cluster.service_process import Server
+
+WIDTH = 360
+ENDLESS = 50_000_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    # The browser comes first: without one no server is needed.
+    with Server(tmp_path_factory.mktemp("page")) as found:
+        yield found
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: Server) -> Iterator[Visitor]:
+    found = Visitor(browser, server.url)
+    yield found
+    found.leave()
+    assert found.complaints == []
+    assert found.hosts == {server.url.removeprefix("http://")}
+
+
+def test_tictactoe_against_the_search(visitor: Visitor) -> None:
+    visitor.begin("tictactoe", "person", "search", 2000)
+    while visitor.my_turn():
+        visitor.make(visitor.legal[0])
+    assert 5 <= len(visitor.played) <= 9
+    # Whoever takes the first free cell loses to anybody who looks.
+    assert "o wins" in visitor.status
+
+
+def test_the_person_may_be_second(visitor: Visitor) -> None:
+    visitor.begin("tictactoe", "search", "person")
+    while visitor.my_turn():
+        visitor.make(visitor.legal[-1])
+    assert len(visitor.played) >= 5
+
+
+def test_gomoku_by_two_people(visitor: Visitor) -> None:
+    visitor.begin("gomoku:size=5", "person", "person")
+    for move in ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "e1"]:
+        visitor.my_turn()
+        visitor.make(move)
+    expect(visitor.page.locator("#status")).to_contain_text("x wins")
+    label = visitor.page.locator('[data-cell="e1"]').get_attribute("aria-label")
+    assert label == "e1, x, last move"
+
+
+@pytest.mark.parametrize("game", ["morris:variant=three,cap=12", "thud:turns=6"])
+def test_moves_of_two_clicks(visitor: Visitor, game: str) -> None:
+    """Stones are set, moved and taken; a game ends by its options' limit, or before."""
+    visitor.begin(game, "person", "person")
+    draw = Random(7)
+    while visitor.my_turn():
+        visitor.make(draw.choice(visitor.legal))
+    assert any("-" in move for move in visitor.played)
+
+
+def test_nine_mens_morris_takes_a_stone(visitor: Visitor) -> None:
+    visitor.begin("morris", "person", "person")
+    for move in ["a7", "b6", "d7", "d6", "g7", "xb6"]:
+        visitor.my_turn()
+        visitor.make(move)
+    assert visitor.played == ["a7", "b6", "d7", "d6", "g7", "xb6"]
+    assert visitor.page.locator('[data-cell="b6"]').get_attribute("aria-label") == "b6, empty, last move"
+
+
+def test_battleship_by_its_chances(visitor: Visitor) -> None:
+    """The search shoots too; nobody is asked for answers; ships of one's own are shown."""
+    visitor.begin("battleship:size=4,fleet=2", "person", "search", 200)
+    board = visitor.page.locator("svg.board")
+    while visitor.my_turn():
+        expect(board).to_have_count(2)
+        assert visitor.page.locator("rect.ship").count() == 2
+        shots = {
+            cell.get_attribute("data-cell"): int(cell.locator(".share").text_content() or 0)
+            for cell in board.first.locator(".cell.open").all()
+        }
+        visitor.make(str(max(shots, key=lambda cell: shots[cell])))
+    assert "wins" in visitor.status
+    assert {"hit", "miss"} & set(visitor.played)
+
+
+def test_grundys_piles(visitor: Visitor) -> None:
+    visitor.begin("grundy:pile=8", "person", "search")
+    while visitor.my_turn():
+        visitor.page.locator('.pile[aria-disabled="false"]').first.click()
+        visitor.page.locator(".chooser button").first.click()
+        expect(visitor.page.locator(".chooser")).to_be_hidden()
+    assert "wins" in visitor.status
+
+
+def test_a_game_without_a_board_is_a_list_of_moves(visitor: Visitor) -> None:
+    visitor.begin("explicit", "person", "search")
+    while visitor.my_turn():
+        visitor.page.locator("#legal-moves button").first.click()
+        expect(visitor.page.locator("#status")).not_to_contain_text("Your move")
+    assert len(visitor.played) == 3
+
+
+def test_two_searches_play_each_other(visitor: Visitor) -> None:
+    visitor.begin("tictactoe", "search", "search", 500)
+    assert not visitor.my_turn()
+    assert "a draw" in visitor.status or "wins" in visitor.status
+
+
+def test_a_search_is_watched_and_cancelled(visitor: Visitor, server: Server) -> None:
+    page = visitor.page
+    visitor.begin("gomoku:size=9", "person", "search", ENDLESS)
+    visitor.make("e5")
+    expect(page.locator("[data-state=running]")).to_be_visible()
+    expect(page.locator(".curves .series")).to_have_count(2)
+    expect(page.locator(".merges li").first).to_contain_text("nodes")
+    expect(page.locator(".workers li").first).to_contain_text(re.compile(r"0 busy.*%"))
+    warm = page.locator(".cell .heat").evaluate_all(
+        "all => all.filter(each => each.style.opacity > 0).length"
+    )
+    assert warm > 3
+    page.click("[data-action=cancel]")
+    expect(page.locator("#status")).to_contain_text("Your move")
+    # The best answer so far was played.
+    assert len(visitor.played) == 2
+    with server.client() as client:
+        assert next(iter(client.searches()["searches"]))["state"] == "cancelled"
+
+
+def test_the_list_leads_to_a_search(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.begin("tictactoe", "person", "search")
+    visitor.make("b2")
+    visitor.my_turn()
+    page.click("#to-searches")
+    first = page.locator("#searches-rows tr").first
+    expect(first).to_contain_text("Tic-tac-toe")
+    first.locator("a").click()
+    expect(page.locator("#moves li")).to_have_text(["b2"])
+    expect(page.locator("#watch [data-state=done]")).to_be_visible()
+
+
+def test_played_with_keys_alone(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.begin("tictactoe", "person", "person")
+    visitor.my_turn()
+    page.locator('.cell[tabindex="0"]').focus()
+    # Wherever it begins: to a corner, then along the edges.
+    for key in ["ArrowLeft", "ArrowLeft", "ArrowDown", "ArrowDown", "Enter"]:
+        page.keyboard.press(key)
+    expect(page.locator("#moves li")).to_have_text(["a1"])
+    visitor.my_turn()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.locator("#moves li")).to_have_text(["a1", "b1"])
+    focus = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focus == "b1, o, last move"
+
+
+def test_dark_and_narrow(browser: Browser, server: Server) -> None:
+    """Nothing is wider than a phone, in any view, and colours are as the system has them, or as chosen."""
+    found = Visitor(
+        browser, server.url, color_scheme="dark", viewport={"width": WIDTH, "height": 740}, has_touch=True
+    )
+    page = found.page
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    for game in ("gomoku:size=20", "morris:variant=twelve", "thud", "battleship", "grundy:pile=99"):
+        found.begin(game, "person", "search", 200)
+        found.my_turn()
+        assert page.evaluate("document.documentElement.scrollWidth") == WIDTH, game
+    for view in ("searches", "reports", "play"):
+        page.click(f"#to-{view}")
+        assert page.evaluate("document.documentElement.scrollWidth") == WIDTH, view
+    page.click("#theme")
+    light = page.evaluate(background)
+    assert (
+        sum(map(int, re.findall(r"\d+", dark)[:3])) < 150 < 600 < sum(map(int, re.findall(r"\d+", light)[:3]))
+    )
+    found.leave()
+    assert found.complaints == []
+
+
+def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
+    rows = [
+        {
+            "game": "gomoku:size=9",
+            "strategy": strategy,
+            "workers": workers,
+            "simulations_per_s": 100.0 * speedup,
+        }
+        | {"speedup": speedup, "spread": [99.0 * speedup, 101.0 * speedup], "of_ceiling": 0.97}
+        for strategy in ("root", "tree")
+        for workers, speedup in ((1, 1.0), (2, 1.9))
+    ]
+    (tmp_path / "speedup.json").write_text(json.dumps(rows))
+    (tmp_path / "other.json").write_text("{}")
+    page = visitor.page
+    page.click("#to-reports")
+    page.set_input_files("#report-file", tmp_path / "speedup.json")
+    expect(page.locator("#report-shown figure.chart")).to_have_count(2)
+    expect(page.locator("#report-shown svg").first).to_have_accessible_name(re.compile("speedup by workers"))
+    page.set_input_files("#report-file", tmp_path / "other.json")
+    expect(page.locator("#report-status")).to_contain_text("is not a report")
+
+
+def test_what_is_wrong_is_said(visitor: Visitor) -> None:
+    visitor.page.locator("#game option").first.wait_for(state="attached")
+    visitor.page.select_option("#game", "")
+    visitor.page.fill("#spec", "chess")
+    visitor.page.click("text=New game")
+    expect(visitor.page.locator("#status")).to_contain_text("one of battleship")
+    # The browser itself tells of every answer that is an error.
+    assert visitor.complaints.pop().startswith(
+        "Failed to load resource: the server responded with a status of 422"
+    )
+
+
+def test_a_server_that_is_killed_and_comes_back(browser: Browser, tmp_path: Path) -> None:
+    """The page goes on with the same search, which goes on too, and plays its answer."""
+    with Server(tmp_path, "--checkpoint-every", "0.2") as first:
+        found = Visitor(browser, first.url)
+        found.begin("gomoku:size=9", "person", "search", ENDLESS)
+        found.make("e5")
+        expect(found.page.locator(".merges li").first).to_be_visible()
+        first.kill()
+        expect(found.page.locator("#watch .state")).to_have_text("connecting again")
+        with Server(tmp_path, port=first.port) as second:
+            expect(found.page.locator("#watch .state")).to_have_text("searching")
+            found.page.click("[data-action=cancel]")
+            assert found.my_turn()
+            assert len(found.played) == 2
+            with second.client() as client:
+                ended = client.searches()["searches"]
+            assert len(ended) == 1
+            assert ended[0]["result"]["resumed"] == 1
+        found.leave()
+
+
+def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
+    token = "a-token-of-this-test"
+    (tmp_path / "tokens").write_text(token)
+    with Server(tmp_path / "data", "--token-file", str(tmp_path / "tokens")) as server:
+        found = Visitor(browser, server.url)
+        found.page.fill("#token", token)
+        found.page.keyboard.press("Enter")
+        found.begin("tictactoe", "person", "search")
+        found.make("b2")
+        assert found.my_turn()
+        found.leave()
