@@ -120,7 +120,7 @@ def _curve(panel: Any, result: StrengthResult) -> None:
 def _doublings(axis: Any, values: Sequence[int]) -> None:
     """A logarithmic axis that names the values themselves."""
     axis.axes.set_xscale("log", base=2)
-    axis.set_ticks(values, [f"{value:,}" for value in values])
+    axis.set_ticks(values, [_short(value) for value in values])
     axis.set_ticks([], minor=True)
 
 
@@ -131,3 +131,8 @@ def _errorbar(
         beside, look = style["beside"], {key: value for key, value in style.items() if key != "beside"}
         lanes = [row.cell.lanes * beside for row in rows]
         panel.errorbar(lanes, values, yerr=errors, capsize=3, linewidth=1.6, label=name, **look)
+
+
+def _short(number: float) -> str:
+    """A label with room beside it for the next: 320 k."""
+    return f"{number / 1000:,.0f} k" if number >= 10_000 and number % 1000 == 0 else f"{number:,}"

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cluster.scaling.part import Part, Run
+from cluster.scaling.part import SCALES, Part, Run
 from cluster.scaling.runner import took
 from cluster.scaling.store import Note, Store
 from cluster.scaling.tables import render
@@ -26,7 +26,7 @@ def _lines(parts: Sequence[Part], store: Store, beside: Path, picture_folder: Pa
     machines = list(dict.fromkeys(note.machine for note in notes))
     yield f"# {TITLE}"
     yield ""
-    scale = "" if store.scale == "full" else f" --scale {store.scale}"
+    scale = "" if store.scale == SCALES[0] else f" --scale {store.scale}"
     yield f"Written by `banyan report all{scale} --write SCALING.md`, which measures all of it again."
     yield "Strength does not depend on the machine; throughput does. What was simulated and not run says so."
     yield ""
