@@ -108,7 +108,9 @@ class RayExecutor:
         else:
             _connect(address)
         try:
-            room = resources.workers_in(_machines())
+            # A cluster that has no CPU for workers yet may get some; one without GPUs is refused at once.
+            grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
+            room = resources.room_in(_machines()) if grows else resources.workers_in(_machines())
             if workers.fixed and workers.least > room:
                 accepted = (
                     f"a whole number from 1 to {room} (what the cluster has room for), or a range such as "
