@@ -54,7 +54,7 @@ def test_figures_follow_from_each_other(rows: list[Row]) -> None:
 def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
     for row in rows:
         assert tuple(row.spent) == PARTS
-        # The system counts in ticks of 10 ms for each of some ten processes, and a run takes half a second here.
+        # Ticks of 10 ms are counted for each of some ten processes, and a run takes half a second here.
         assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.25)
         assert row.spent[WORKERS] > row.spent[GCS]
 
