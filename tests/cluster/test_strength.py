@@ -122,7 +122,7 @@ WRONG = [
     (("--lanes", "70000"), "--lanes: 70000", "to 65536"),
     (("--lanes", "1", "--strategies", "root"), "--lanes: 1", "more than one lane"),
     (("--simulations", "0"), "--simulations: 0", "from 1 to"),
-    (("--simulations", "2000000000"), "--simulations: 2000000000", "from 1 to"),
+    (("--simulations", "1000000000000"), "--simulations: 1000000000000", "from 1 to"),
     (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
     (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
     (("--pairs", "0"), "--pairs: 0", "from 1 to"),

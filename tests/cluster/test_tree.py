@@ -42,7 +42,7 @@ def depth(node: dict[str, Any]) -> int:
 
 def test_it_has_all_options_of_search_and_its_own() -> None:
     search, tree = ({each.name for each in COMMANDS[name].params} for name in ("search", "tree"))
-    kept = {"checkpoint", "checkpoint_every"}
+    kept = {"checkpoint", "checkpoint_every", "server", "token_file"}
     assert search - kept == set(signature(read_options).parameters)
     assert tree - search == {"nodes", "depth", "width", "min_visits", "player", "out"}
     assert search - kept < tree
