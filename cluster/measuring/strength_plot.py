@@ -19,18 +19,68 @@ COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
 MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """Where an interval has no end, it is drawn to so many times the largest number of lanes."""
+NO_LOSS = "nothing is lost"
+AGAINST_TOTAL = "score against the sequential search\nwith the same total, %"
 LEAST = 0.25
 """What is slower or weaker than that is not in the picture."""
 BESIDE = 0.06
-"""Strategies on as many lanes stand so many doublings beside each other, so that all intervals are seen."""
+"""What has as many lanes stands so many doublings beside each other, so that all intervals are seen."""
+MANY = 4
+"""More strategies than these, on one number of lanes, are a line each and not a legend."""
+LINE = 0.24
+"""The height of such a line, in inches."""
+LANES_COLOURS = ("#999999", "#1b6e9c", "#2c8c4a", "#c26a1b", "#8a3d8f", "#b0b02a")
 
 
 def plot(result: StrengthResult, title: str, path: Path) -> None:
-    """Strength speedup by lanes, the score at equal totals, and the sequential curve behind them."""
+    """Strength speedup by lanes, the score at equal totals, and the sequential curve behind them.
+
+    Without a curve it is the scores alone: by the option in which strategies differ, if it is a single
+    number; a line for each of many strategies on one number of lanes; by lanes otherwise.
+    """
     speedups = result.fit is not None
+    swept = None if speedups else _swept(result.rows)
+    listed = not speedups and swept is None and _is_list(result.rows)
+    height = 1.4 + LINE * len(result.rows) if listed else 4.4
     figure, panels = plt.subplots(
-        1, 3 if speedups else 1, figsize=(14 if speedups else 8, 4.4), squeeze=False, layout="constrained"
+        1, 3 if speedups else 1, figsize=(14 if speedups else 8, height), squeeze=False, layout="constrained"
     )
+    if swept is not None:
+        _by_option(panels[0][0], result.rows, swept)
+    elif listed:
+        _list(panels[0][0], result.rows)
+    else:
+        _by_lanes(panels[0], result)
+    for panel in panels[0]:
+        panel.grid(color="#eeeeee")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.legend(fontsize=8, frameon=False)
+    figure.suptitle(title, fontsize=11 if speedups else 9)
+    with mpl.rc_context({"svg.hashsalt": "banyan"}):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
+
+
+def _swept(rows: Sequence[Row]) -> str | None:
+    """The option that alone tells the strategies apart, if it is a number in all of them."""
+    specs = {str(row.cell.strategy): row.cell.strategy for row in rows}.values()
+    keys = {key for spec in specs for key in spec.options}
+    if len(specs) < 3 or len({spec.name for spec in specs}) > 1 or len(keys) != 1:
+        return None
+    (key,) = keys
+    try:
+        values = [float(spec.options[key]) for spec in specs if key in spec.options]
+    except ValueError:
+        return None
+    return key if len(values) == len(specs) and min(values) > 0 else None
+
+
+def _is_list(rows: Sequence[Row]) -> bool:
+    return len({row.cell.lanes for row in rows}) == 1 and len(rows) > MANY
+
+
+def _by_lanes(panels: Any, result: StrengthResult) -> None:
+    speedups = result.fit is not None
     groups: dict[str, list[Row]] = {}
     for row in result.rows:
         groups.setdefault(str(row.cell.strategy), []).append(row)
@@ -42,18 +92,10 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         }
         for number, ((name, rows), marker) in enumerate(zip(groups.items(), cycle(MARKERS), strict=False))
     }
-    _scores(panels[0][-2 if speedups else 0], groups, styles)
+    _scores(panels[-2 if speedups else 0], groups, styles)
     if speedups:
-        _speedups(panels[0][0], groups, styles)
-        _curve(panels[0][2], result)
-    for panel in panels[0]:
-        panel.grid(color="#eeeeee")
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.legend(fontsize=8, frameon=False)
-    figure.suptitle(title, fontsize=11 if speedups else 9)
-    with mpl.rc_context({"svg.hashsalt": "banyan"}):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
+        _speedups(panels[0], groups, styles)
+        _curve(panels[2], result)
 
 
 def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
@@ -85,18 +127,61 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
 
 
 def _scores(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
-    panel.axhline(50, linestyle=":", color="#999999", label="nothing is lost")
+    panel.axhline(50, linestyle=":", color="#999999", label=NO_LOSS)
     for name, rows in groups.items():
-        shown = [row for row in rows if row.equal_total is not None]
-        scores = [row.equal_total for row in shown if row.equal_total is not None]
-        values = [100 * score.score for score in scores]
-        below = [100 * (score.score - score.interval[0]) for score in scores]
-        above = [100 * (score.interval[1] - score.score) for score in scores]
-        _errorbar(panel, shown, values, [below, above], name, styles[name])
+        shown, values, errors = _percents(rows)
+        _errorbar(panel, shown, values, errors, name, styles[name])
     _doublings(panel.xaxis, sorted({row.cell.lanes for rows in groups.values() for row in rows}))
     panel.set_xlabel("lanes")
-    panel.set_ylabel("score against the sequential search\nwith the same total, %")
+    panel.set_ylabel(AGAINST_TOTAL)
     panel.set_ylim(0, 100)
+
+
+def _by_option(panel: Any, rows: Sequence[Row], option: str) -> None:
+    """Scores by the value of an option, a line for each number of lanes."""
+    panel.axhline(50, linestyle=":", color="#999999", label=NO_LOSS)
+    lanes = sorted({row.cell.lanes for row in rows})
+    for number, (count, marker, colour) in enumerate(
+        zip(lanes, cycle(MARKERS), cycle(LANES_COLOURS), strict=False)
+    ):
+        shown, values, errors = _percents([row for row in rows if row.cell.lanes == count])
+        beside = 2 ** (BESIDE * (number - (len(lanes) - 1) / 2))
+        panel.errorbar(
+            [float(row.cell.strategy.options[option]) * beside for row in shown],
+            values,
+            yerr=errors,
+            capsize=3,
+            linewidth=1.6,
+            marker=marker,
+            color=colour,
+            label=f"{count:,} lane{'s' * (count > 1)}",
+        )
+    _doublings(panel.xaxis, sorted({float(row.cell.strategy.options[option]) for row in rows}))
+    panel.set_xlabel(f"{rows[0].cell.strategy.name}: {option}")
+    panel.set_ylabel(AGAINST_TOTAL)
+    panel.set_ylim(0, 100)
+
+
+def _list(panel: Any, rows: Sequence[Row]) -> None:
+    """Scores, a line for each strategy, in the order in which they were asked for."""
+    panel.axvline(50, linestyle=":", color="#999999", label=NO_LOSS)
+    shown, values, errors = _percents(rows)
+    for number, (row, value) in enumerate(zip(shown, values, strict=True)):
+        ends = [[errors[0][number]], [errors[1][number]]]
+        colour = COLOURS[row.cell.strategy.name]
+        panel.errorbar([value], [number], xerr=ends, capsize=3, linewidth=1.6, marker="o", color=colour)
+    panel.set_yticks(range(len(shown)), [str(row.cell.strategy) for row in shown], fontsize=8)
+    panel.invert_yaxis()
+    panel.set_xlabel(AGAINST_TOTAL.replace("\n", " "))
+    panel.set_xlim(0, 100)
+
+
+def _percents(rows: Sequence[Row]) -> tuple[list[Row], list[float], list[list[float]]]:
+    """Rows that have a score at equal totals, these scores, and how far their intervals reach down and up."""
+    shown = [(row, row.equal_total) for row in rows if row.equal_total is not None]
+    below = [100 * (score.score - score.interval[0]) for _, score in shown]
+    above = [100 * (score.interval[1] - score.score) for _, score in shown]
+    return [row for row, _ in shown], [100 * score.score for _, score in shown], [below, above]
 
 
 def _curve(panel: Any, result: StrengthResult) -> None:
@@ -117,7 +202,7 @@ def _curve(panel: Any, result: StrengthResult) -> None:
     panel.set_ylabel("Elo above the smallest budget")
 
 
-def _doublings(axis: Any, values: Sequence[int]) -> None:
+def _doublings(axis: Any, values: Sequence[float]) -> None:
     """A logarithmic axis that names the values themselves."""
     axis.axes.set_xscale("log", base=2)
     axis.set_ticks(values, [_short(value) for value in values])
@@ -135,4 +220,4 @@ def _errorbar(
 
 def _short(number: float) -> str:
     """A label with room beside it for the next: 320 k."""
-    return f"{number / 1000:,.0f} k" if number >= 10_000 and number % 1000 == 0 else f"{number:,}"
+    return f"{number / 1000:,.0f} k" if number >= 10_000 and number % 1000 == 0 else f"{number:,g}"

@@ -19,10 +19,12 @@ from cluster.matches.game import GamePlayed
 from cluster.matches.match import Match
 from cluster.matches.record import read_records
 from cluster.matches.session import MatchSession, Stop
+from cluster.matches.standing import Standing
 from cluster.matches.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
 from cluster.measuring.costs import Costs
 from cluster.measuring.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
 from cluster.measuring.strength_launch import context_of, tournament_of
+from cluster.measuring.strength_plot import plot
 from cluster.measuring.strength_result import StrengthResult
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
@@ -216,6 +218,27 @@ def test_the_report_is_written_as_json_csv_and_pictures(measured: tuple[Path, di
     assert float(lines[-1]["equal_total_low"]) == answer["rows"][-1]["equal_total_interval"][0]
     assert (folder / "strength.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (folder / "strength.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("strategies", "lanes", "words"),
+    [
+        ("tree:rounds=1,tree:rounds=2,tree:rounds=4", (1, 4), ("tree: rounds", "4 lanes")),
+        ("root,tree,leaf,tree:rounds=2,leaf:batch=1", (4,), ("tree:rounds=2", "leaf:batch=1")),
+        ("root,tree:rounds=1", (2, 4), ("lanes", "tree:rounds=1")),
+    ],
+)
+def test_scores_are_drawn_by_what_differs(
+    strategies: str, lanes: tuple[int, ...], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    plan = plan_of(strategies, lanes, total=320, scores_only=True)
+    standings = [Standing({k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}) for _ in plan.meetings]
+    path = tmp_path / "scores.svg"
+    plot(StrengthResult(plan, standings), "scores", path)
+    # Letters are drawn as outlines, each text below a comment that holds it.
+    found = path.read_text()
+    for word in words:
+        assert f"<!-- {word} -->" in found
 
 
 def test_people_read_tables_in_80_columns(
