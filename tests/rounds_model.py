@@ -125,7 +125,7 @@ def main() -> None:
     c, (low, high) = fit(many, expected)
     print(f"\nall lanes: c = {c:.2f} ({low:.2f} to {high:.2f})")
     print(
-        f"misfit {misfit(c, many, expected):.0f} (c = 1: {misfit(1.0, many, expected):.0f}) of {len(many)} scores"
+        f"misfit {misfit(c, many, expected):.0f} of {len(many)} scores (c = 1: {misfit(1, many, expected):.0f})"
     )
     for n in numbers:
         of_lanes = [cell for cell in cells if cell.lanes == n]
