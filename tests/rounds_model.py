@@ -124,9 +124,8 @@ def main() -> None:
         print(f"| {rounds} | {unseen(rounds):.3f} | " + " | ".join(columns) + " |")
     c, (low, high) = fit(many, expected)
     print(f"\nall lanes: c = {c:.2f} ({low:.2f} to {high:.2f})")
-    print(
-        f"misfit {misfit(c, many, expected):.0f} of {len(many)} scores (c = 1: {misfit(1, many, expected):.0f})"
-    )
+    misfits = [misfit(value, many, expected) for value in (c, 1.0)]
+    print(f"misfit {misfits[0]:.0f} of {len(many)} scores (c = 1: {misfits[1]:.0f})")
     for n in numbers:
         of_lanes = [cell for cell in cells if cell.lanes == n]
         if n > 1:
