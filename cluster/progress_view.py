@@ -13,7 +13,7 @@ from cluster import report, terminal
 from cluster.figures import comings_and_goings
 from cluster.session import Session
 from games.game import FIRST, Board, Cell
-from search.tree import bytes_per_node, counts_availability
+from search.tree import bytes_per_node, is_hidden
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,7 +127,7 @@ def _budget(session: Session) -> RenderableType:
 def _memory_share(session: Session) -> float:
     """How full the fullest of the trees is."""
     search = session.search
-    node_bytes = bytes_per_node(counts_availability(search.strategy.tree))
+    node_bytes = bytes_per_node(is_hidden(search.strategy.tree))
     shared = session.coordinator.tree_bytes / (len(search.strategy.tree.visits) * node_bytes)
     slots = search.context.tree_slots
     lane = session.coordinator.counters.lane_tree_bytes / (slots * node_bytes) if slots else 0.0
