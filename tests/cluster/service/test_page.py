@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cluster.browser import Visitor, chromium
+from tests.cluster.service.browser import Visitor, chromium
 from tests.cluster.service_process import Server
 
 WIDTH = 360
