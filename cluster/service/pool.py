@@ -197,6 +197,7 @@ class Pool:
             own = JobFailed(job, event.error)
         else:
             outcome = cast("PoolOutcome", event.result)
+            self.queue.ended(number, outcome)
             own = JobDone(outcome.result) if outcome.error is None else JobFailed(job, outcome.error)
         self._failures = 0
         self._guard(run, lambda: self._submit(run, run.session.take(own)))
