@@ -98,8 +98,10 @@ class RayExecutor:
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
         queue: Queue | None = None,
+        patience_s: float | None = None,
     ) -> None:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
+        self._patience_s = math.inf if patience_s is None else patience_s
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
         self._folder: str | None = None
@@ -183,7 +185,7 @@ class RayExecutor:
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        while not self._crew.opened(time.monotonic() - began_s):
+        while not self._crew.opened(waited_s := time.monotonic() - began_s) and waited_s < self._patience_s:
             self._follow()
             self._poll(0.1)
             self._crew.check_deadlines()

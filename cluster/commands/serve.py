@@ -11,6 +11,8 @@ from cluster.commands.options import PLACE, AddressOption, ExecutorOption, Worke
 
 FIRST_JOB_S = 120.0
 """A job may be the first of its game on its machine, and have to wait for kernels to be compiled."""
+OPEN_S = 10.0
+"""How long workers may take to start before the server answers without: `/readyz` says that it waits."""
 ACCESS, LIMITS = "Who may ask", "Limits"
 
 
@@ -120,7 +122,13 @@ def serve(
     )
     timeout_s = FIRST_JOB_S if job_timeout is None else job_timeout
     start = partial(
-        make_executor, executor, parse_workers(workers), address, timeout_s, make_worker=PoolWorker
+        make_executor,
+        executor,
+        parse_workers(workers),
+        address,
+        timeout_s,
+        make_worker=PoolWorker,
+        patience_s=OPEN_S,
     )
 
     return run(settings, lambda queue: start(queue=queue))

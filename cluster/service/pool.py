@@ -95,6 +95,11 @@ class Pool:
         return len(self.queue)
 
     @property
+    def ready(self) -> bool:
+        """Whether there is a worker that takes jobs; until there is one, they wait."""
+        return self.healthy and any(worker.alive for worker in self.workers)
+
+    @property
     def alive(self) -> bool:
         """Whether its thread runs."""
         return self._thread.is_alive()

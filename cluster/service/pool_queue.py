@@ -1,9 +1,10 @@
 """Jobs of many searches that wait for a worker: by priority, then by the worker time that each has used.
 
-This is start-time fair queueing (Goyal, Vin and Cheng 1996), with worker time for what is divided. Of the runs of one
-priority whose jobs wait, the one that has used least goes first. A job is charged as it is handed out, with what it
-should take, and when it ends with what it took instead. Who begins, or comes back with nothing waiting, is put level with
-the one that was served last: so nobody saves up a claim by being idle, and nobody has to wait until others have caught up.
+This is start-time fair queueing (Goyal, Vin and Cheng 1996); what is divided is worker time. Of the runs of
+one priority whose jobs wait, the one that has used least goes first. A job is charged as it is handed out,
+with what it should take, and when it ends with what it took instead. Who begins, or comes back with nothing
+waiting, is put level with the one that was served last: so nobody saves up a claim by being idle, and nobody
+has to wait until others have caught up.
 """
 
 from __future__ import annotations

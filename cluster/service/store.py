@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -23,6 +24,8 @@ QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancell
 OPEN, OVER = (QUEUED, RUNNING), (DONE, CANCELLED, FAILED)
 STATES = OPEN + OVER
 FORMAT = 1
+LAST_S = 1.0
+"""How long a server that was killed may still hold its folder, while its process is taken down."""
 _SCHEMA = """
 CREATE TABLE search (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -88,7 +91,7 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
         except BlockingIOError:
             os.close(self._held)
             raise InvalidInput("data", str(folder), "a folder that no other server uses") from None
@@ -101,6 +104,18 @@ class Store:
         except sqlite3.DatabaseError as error:
             os.close(self._held)
             raise InvalidInput("data", str(folder), f"a folder with sound records ({error})") from None
+
+    def _take(self) -> None:
+        """Raises BlockingIOError if another server has the folder, and keeps it."""
+        until_s = time.monotonic() + LAST_S
+        while True:
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > until_s:
+                    raise
+                time.sleep(0.05)
 
     def _open(self, path: Path) -> None:
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)

@@ -74,17 +74,26 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     assert "banyan_pool_restarts_total 0.0" in metrics
 
 
-def test_ray_itself_is_killed(tmp_path: Path, digests: list[str]) -> None:
-    """Ray ends the process that it was started by; started again, as a supervisor would, it goes on."""
-    options = ("--workers", "2", "--max-running", "4", "--checkpoint-every", "0.5")
-    with Server(tmp_path, *options, executor="ray") as server:
-        ids = begin(server.client())
-        for pid in named(server, "raylet/raylet"):
-            os.kill(pid, signal.SIGKILL)
-        assert server.process.wait(60) != 0
-    print("".join(server.lines))
-    with Server(tmp_path, *options, executor="ray") as server:
-        client = server.client()
-        ended = [client.wait(search_id) for search_id in ids]
+@pytest.mark.parametrize("what", ["raylet/raylet", "gcs_server"])
+def test_ray_itself_is_killed(server: Server, digests: list[str], what: str) -> None:
+    """It takes the server's process with it; another goes on, below the same parent and on the same port."""
+    client = server.client()
+    ids = begin(client)
+    before = restarts(server)
+    for pid in named(server, what):
+        os.kill(pid, signal.SIGKILL)
+    ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 4
     assert [search["result"]["digest"] for search in ended] == digests
+    if what == "raylet/raylet":
+        assert restarts(server) == before + 1
+    assert server.process.poll() is None
+    # Of the Ray that was killed nothing is left.
+    assert len(named(server, "ray::_Actor")) == 2
+    assert len(named(server, "raylet/raylet")) == 1
+
+
+def restarts(server: Server) -> float:
+    """How many servers have died."""
+    lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith("banyan_server_restarts_total")).split()[-1])
