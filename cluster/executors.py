@@ -33,8 +33,8 @@ def make_executor(
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
     that none waits for a busy worker while another has nothing to do. ``resources``: what each reserves.
-    ``queue`` decides which job is next. With ``patience_s`` opening it ends after so long at the latest,
-    workers or not, and jobs wait for those that come.
+    ``queue`` decides which job is next. With ``patience_s`` opening it ends when all that there
+    are have started, and after so long at the latest: jobs wait for those that come.
     Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
     worker_resources).
     """

@@ -185,7 +185,9 @@ class RayExecutor:
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        while not self._crew.opened(waited_s := time.monotonic() - began_s) and waited_s < self._patience_s:
+        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+            if waited_s > self._patience_s or (self._patience_s < math.inf and not self._crew.starting):
+                break
             self._follow()
             self._poll(0.1)
             self._crew.check_deadlines()
@@ -196,6 +198,9 @@ class RayExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         self._follow()
         self._dispatch()
+        for process in self._crew.to_feel():
+            process.bundles[process.actor.pulse.remote()] = Bundle([])
+            self._crew.set_deadline(process)
         events = self._poll(timeout_s)
         events.extend(self._crew.check_deadlines())
         if not events:

@@ -20,6 +20,8 @@ LATECOMER_S = 10.0
 """How long a search that has enough workers waits for more that have been started."""
 ALONE_S = 300.0
 """How long a search waits for machines when it has too few: a cloud takes minutes to bring one."""
+PULSE_S = 2.0
+"""How often an idle worker is asked whether it is there."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot whose workers die this often without finishing a job is given up."""
 
@@ -85,6 +87,7 @@ class Slots:
         self._workers = workers
         self._cpus = cpus
         self._alone_since_s: float | None = None
+        self._feel_due_s = 0.0
         self._crowded = crowded
         self._grow()
         self.retired: list[tuple[Process, float]] = []
@@ -133,6 +136,20 @@ class Slots:
     def at_hand(self) -> list[int]:
         """Those of them that can take jobs."""
         return [slot.status.slot for slot in self.used if slot.process and slot.process.starting is None]
+
+    @property
+    def starting(self) -> bool:
+        """Whether there are some that will before long."""
+        return len(self.at_hand) < len(self.present)
+
+    def to_feel(self) -> list[Process]:
+        """Idle processes that are to be asked whether they are there, now and then: only a call can fail."""
+        now = time.monotonic()
+        if now < self._feel_due_s:
+            return []
+        self._feel_due_s = now + PULSE_S
+        processes = [slot.process for slot in self.used if slot.process is not None]
+        return [process for process in processes if process.starting is None and not process.bundles]
 
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
