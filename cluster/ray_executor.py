@@ -281,6 +281,8 @@ class RayExecutor:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
                     continue
+                if process.bundles and not self._queue.early(process.jobs):
+                    continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
                     self._send(slot, process, jobs)

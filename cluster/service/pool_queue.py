@@ -19,6 +19,12 @@ from cluster.job_queue import JobQueue
 from cluster.lane_homes import LaneHomes
 from cluster.pool_task import WORK_UNIT_S, PoolOutcome, PoolTask
 
+SHARED_BUNDLE_S = 0.1
+"""A bundle's aim where several runs share the workers: one job of the usual length."""
+AHEAD_S = 0.02
+"""There a worker gets its next bundle when the one that it has is done, but for very short ones. It waits for
+some 2 ms then, and a search of short rounds not for whole bundles of others in each of them."""
+
 
 @dataclass
 class _Waiting:
@@ -93,8 +99,15 @@ class PoolQueue:
                 waiting.homes.settle(self._present, ())
         return []
 
+    def early(self, ahead: Sequence[Task]) -> bool:
+        """Whether a worker is to be given more than it has; if not, whoever waits is served sooner."""
+        work_s = sum(task.simulations for task in ahead) * WORK_UNIT_S
+        return len(self._waiting) < 2 or work_s < AHEAD_S
+
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
         """The next bundle for a worker slot, all of one run; empty if nothing is for it."""
+        if len(self._waiting) > 1:
+            simulations = min(simulations, SHARED_BUNDLE_S / WORK_UNIT_S)
         order = sorted(
             self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.run)
         )
