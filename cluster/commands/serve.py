@@ -11,8 +11,6 @@ from cluster.commands.options import PLACE, AddressOption, ExecutorOption, Worke
 
 FIRST_JOB_S = 120.0
 """A job may be the first of its game on its machine, and have to wait for kernels to be compiled."""
-OPEN_S = 10.0
-"""How long workers may take to start before the server answers without: `/readyz` says that it waits."""
 ACCESS, LIMITS = "Who may ask", "Limits"
 
 
@@ -128,7 +126,7 @@ def serve(
         address,
         timeout_s,
         make_worker=PoolWorker,
-        patience_s=OPEN_S,
+        standing=True,
     )
 
     return run(settings, lambda queue: start(queue=queue))
