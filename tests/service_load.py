@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import math
 import os
 import random
 import signal
@@ -234,10 +235,11 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "status_p50_s": round(calm[len(calm) // 2], 4) if calm else None,
         "status_p99_s": round(calm[int(0.99 * len(calm))], 4) if calm else None,
         "status_max_s": round(calm[-1], 4) if calm else None,
-        "workers_busy": busy_share(seen, options),
+        "workers_busy": busy_shares(seen, options),
         "memory_mb": [
             [round(at), server >> 20, everything >> 20] for at, server, everything in seen.memory[::15]
         ],
+        "memory_columns": "seconds, server, everything below its parent",
         "server_growth_mb_per_minute": growth(seen, 1),
         "growth_mb_per_minute": growth(seen, 2),
         "server_restarts": metric(metrics, "server_restarts_total"),
@@ -245,10 +247,10 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
     }
 
 
-def busy_share(seen: Seen, options: argparse.Namespace) -> list[float]:
+def busy_shares(seen: Seen, options: argparse.Namespace) -> list[float]:
     """What share of its time a worker is in jobs, minute by minute, until the last searches are asked for."""
     shares = []
-    for minute in range(int(options.minutes)):
+    for minute in range(math.ceil(options.minutes)):
         took = gained = 0.0
         for (before_s, before), (after_s, after) in pairwise(seen.busy):
             # Those of another server begin at 0.

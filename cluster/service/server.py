@@ -30,6 +30,9 @@ from cluster.service.supervisor import Supervisor
 from cluster.service.tokens import Tokens, check_host
 from games.errors import InvalidInput
 
+SWITCH_S = 0.001
+"""How long a thread may keep Python to itself while others want it: the pool's merges, and a request waits
+for several turns."""
 LEAVE_S = 5
 """How long connections may take to end after everything else has."""
 
@@ -66,6 +69,7 @@ def _serve(
     restarts: int,
 ) -> int:
     """Serve until a signal ends it, in the supervisor's child. Raises InvalidInput (data, ...)."""
+    sys.setswitchinterval(SWITCH_S)
     with ExitStack() as stack:
         store = Store(settings.data)
         stack.callback(store.close)
