@@ -272,6 +272,21 @@ def test_who_begins_late_or_was_idle_waits_for_one_bundle_and_has_nothing_saved_
     assert [taken.count(run) for run in (1, 2, 3)] == [4, 4, 4]
 
 
+def test_several_searches_get_short_bundles_and_no_second_one() -> None:
+    queue = PoolQueue()
+    queue.open(1, "s1", 0)
+    queue.add(task(1, i, work_s=0.06) for i in range(20))
+    assert len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) == 5
+    assert queue.early([task(1, 0, work_s=0.25)])
+    queue.open(2, "s2", 0)
+    queue.add(task(2, i, work_s=0.15) for i in range(20))
+    assert [len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) for _ in range(3)] == [1, 1, 2]
+    assert not queue.early([task(1, 0, work_s=0.06)])
+    # For so short a time the worker would have to wait itself.
+    assert queue.early([task(1, i, work_s=0.005) for i in range(3)])
+    assert queue.early([])
+
+
 def test_higher_priorities_go_first_and_what_is_closed_is_gone() -> None:
     queue = PoolQueue()
     for run, priority in ((1, 0), (2, 5), (3, 0)):
