@@ -63,8 +63,14 @@ class RemoteProgress:
             self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
             answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), ())
-            numbers = (data[name] for name in ("elapsed_s", "simulations", "simulations_per_s", "jobs"))
-            line = line_of(*numbers, data["jobs_retried"], answer)
+            line = line_of(
+                data["elapsed_s"],
+                data["simulations"],
+                data["simulations_per_s"],
+                data["jobs"],
+                data["jobs_retried"],
+                answer,
+            )
             print(line, file=self._console.file, flush=True)
             self._due_s = data["elapsed_s"] + LINE_S
 
