@@ -29,6 +29,8 @@ class Queue(Protocol):
 
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]: ...
 
+    def early(self, ahead: Sequence[Task]) -> bool: ...
+
     def lanes(self) -> set[Hashable]: ...
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]: ...
@@ -89,6 +91,10 @@ class JobQueue:
             work += job.simulations
         self._waiting.extendleft(reversed(passed))
         return jobs
+
+    def early(self, ahead: Sequence[Task]) -> bool:
+        """Whether a worker that still has these jobs is to be given others, so that it never waits."""
+        return True
 
     def lanes(self) -> set[Hashable]:
         """The lanes of the jobs that wait. A job of no lane is one of its own."""

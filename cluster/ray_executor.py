@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.elasticity import Elasticity
+from cluster.elasticity import GIVE_BACK_S, Elasticity
 from cluster.executor import (
     DEFAULT_JOB_TIMEOUT_S,
     Event,
@@ -45,7 +45,7 @@ from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue, lane_of
 from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
-from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
+from cluster.ray_slots import LATECOMER_S, READY_S, Bundle, Process, Slot, Slots
 from cluster.resources import ONE_CPU, Resources
 from cluster.shared_parts import KEPT, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess, pack
@@ -98,8 +98,10 @@ class RayExecutor:
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
         queue: Queue | None = None,
+        standing: bool = False,
     ) -> None:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
+        self._standing = standing
         self._job_timeout_s = job_timeout_s
         self._in_flight = in_flight
         self._folder: str | None = None
@@ -130,7 +132,8 @@ class RayExecutor:
         self._elasticity: Elasticity | None = None
         if address is not None:
             look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
-            self._elasticity = Elasticity(workers, self._crew, look, ask)
+            give_back_s = GIVE_BACK_S if standing else math.inf
+            self._elasticity = Elasticity(workers, self._crew, look, ask, give_back_s)
         self._homes = LaneHomes()
         self._queue: Queue = queue or JobQueue(self._homes)
         self._moving: dict[Any, tuple[int, Process]] = {}
@@ -183,7 +186,9 @@ class RayExecutor:
                 # It answers after what it still has of an older search; or it hangs.
                 slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
-        while not self._crew.opened(time.monotonic() - began_s):
+        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+            if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
+                break
             self._follow()
             self._poll(0.1)
             self._crew.check_deadlines()
@@ -194,6 +199,9 @@ class RayExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         self._follow()
         self._dispatch()
+        for process in self._crew.to_feel():
+            process.bundles[process.actor.pulse.remote()] = Bundle([])
+            self._crew.set_deadline(process)
         events = self._poll(timeout_s)
         events.extend(self._crew.check_deadlines())
         if not events:
@@ -273,6 +281,8 @@ class RayExecutor:
             for slot in self._slots:
                 process = slot.process
                 if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
+                    continue
+                if process.bundles and not self._queue.early(process.jobs):
                     continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:

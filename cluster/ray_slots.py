@@ -20,6 +20,10 @@ LATECOMER_S = 10.0
 """How long a search that has enough workers waits for more that have been started."""
 ALONE_S = 300.0
 """How long a search waits for machines when it has too few: a cloud takes minutes to bring one."""
+GIVEN_BACK = "given back"
+"""The state of a slot whose worker had nothing to do for long."""
+PULSE_S = 2.0
+"""How often an idle worker is asked whether it is there."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot whose workers die this often without finishing a job is given up."""
 
@@ -85,6 +89,7 @@ class Slots:
         self._workers = workers
         self._cpus = cpus
         self._alone_since_s: float | None = None
+        self._feel_due_s = 0.0
         self._crowded = crowded
         self._grow()
         self.retired: list[tuple[Process, float]] = []
@@ -97,8 +102,11 @@ class Slots:
         """Give jobs to the first so many slots only, or to all there are and will be."""
         self.used = self.all if count >= len(self.all) else self.all[:count]
 
-    def follow(self, cpus: int) -> None:
-        """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away."""
+    def follow(self, cpus: int, wanted: int) -> None:
+        """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away.
+
+        Of those whose worker was given back, as many as bring the processes to ``wanted``.
+        """
         if cpus > self._cpus:
             # What could not be kept alive on the machines that there were may be on this one.
             for slot in self.all:
@@ -107,7 +115,8 @@ class Slots:
         self._grow()
         for slot in self.used:
             if slot.process is None:
-                self.fill(slot)
+                if slot.status.state != GIVEN_BACK or self._processes < wanted:
+                    self.fill(slot)
             elif not slot.process.pid and self._processes > cpus:
                 # Meant for a machine that has gone in the meantime.
                 self._kill(slot.process)
@@ -121,8 +130,20 @@ class Slots:
         elif self._processes < self._cpus:
             slot.process = self._start()
             slot.status.state = "starting"
-        else:
+        elif slot.status.state != GIVEN_BACK:
             slot.status.state = "waiting"
+
+    def give_back(self, wanted: int) -> None:
+        """End idle processes, the last slots first, as long as there are more than ``wanted``."""
+        for slot in reversed(self.used):
+            process = slot.process
+            if self._processes <= wanted:
+                return
+            if process is not None and process.starting is None and not process.jobs:
+                self._kill(process)
+                slot.process = None
+                slot.status.alive = False
+                slot.status.state = GIVEN_BACK
 
     @property
     def present(self) -> list[int]:
@@ -133,6 +154,20 @@ class Slots:
     def at_hand(self) -> list[int]:
         """Those of them that can take jobs."""
         return [slot.status.slot for slot in self.used if slot.process and slot.process.starting is None]
+
+    @property
+    def starting(self) -> bool:
+        """Whether there are some that will before long."""
+        return len(self.at_hand) < len(self.present)
+
+    def to_feel(self) -> list[Process]:
+        """Idle processes that are to be asked whether they are there, now and then: only a call can fail."""
+        now = time.monotonic()
+        if now < self._feel_due_s:
+            return []
+        self._feel_due_s = now + PULSE_S
+        processes = [slot.process for slot in self.used if slot.process is not None]
+        return [process for process in processes if process.starting is None and not process.bundles]
 
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
