@@ -25,6 +25,8 @@ LEAST = 0.25
 """What is slower or weaker than that is not in the picture."""
 BESIDE = 0.06
 """What has as many lanes stands so many doublings beside each other, so that all intervals are seen."""
+TITLE = 1000
+"""So many points are as wide as a single panel: the letters of its title times their size."""
 MANY = 4
 """More strategies than these, on one number of lanes, are a line each and not a legend."""
 LINE = 0.24
@@ -55,7 +57,7 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         panel.grid(color="#eeeeee")
         panel.spines[["top", "right"]].set_visible(False)
         panel.legend(fontsize=8, frameon=False)
-    figure.suptitle(title, fontsize=11 if speedups else 9)
+    figure.suptitle(title, fontsize=11 if speedups else min(9, TITLE / len(title)))
     with mpl.rc_context({"svg.hashsalt": "banyan"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
