@@ -73,12 +73,14 @@ class Slots:
         workers: Workers,
         cpus: int,
         job_timeout_s: float,
-        start: Callable[[], Process],
+        start: Callable[[Slot], Process],
         kill: Callable[[Process], None],
         crowded: Callable[[], bool],
     ) -> None:
         """``start`` starts a process; ``kill`` ends one that may be stopped and hear nothing; ``crowded``
         says whether others have all CPUs, so that a process waits for one."""
+        self.changed = True
+        """Whether `present` or `at_hand` may say something else than when this was last set to False."""
         self.all: list[Slot] = []
         self.used = self.all
         """Those that get jobs: all, or the first few."""
@@ -96,6 +98,7 @@ class Slots:
     def use(self, count: int) -> None:
         """Give jobs to the first so many slots only, or to all there are and will be."""
         self.used = self.all if count >= len(self.all) else self.all[:count]
+        self.changed = True
 
     def follow(self, cpus: int) -> None:
         """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away."""
@@ -113,16 +116,18 @@ class Slots:
                 self._kill(slot.process)
                 slot.process = None
                 slot.status.state = "waiting"
+                self.changed = True
 
     def fill(self, slot: Slot) -> None:
         """Start a process in an empty slot, if there is a CPU for one."""
         if slot.failures > MAX_RESTARTS_IN_A_ROW:
             slot.status.state = "given up"
         elif self._processes < self._cpus:
-            slot.process = self._start()
+            slot.process = self._start(slot)
             slot.status.state = "starting"
         else:
             slot.status.state = "waiting"
+        self.changed = True
 
     @property
     def present(self) -> list[int]:
@@ -133,6 +138,11 @@ class Slots:
     def at_hand(self) -> list[int]:
         """Those of them that can take jobs."""
         return [slot.status.slot for slot in self.used if slot.process and slot.process.starting is None]
+
+    @property
+    def jobs(self) -> list[Task]:
+        """All that they have been given."""
+        return [job for slot in self.used if slot.process is not None for job in slot.process.jobs]
 
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
@@ -148,6 +158,7 @@ class Slots:
         """Its process can take jobs."""
         slot.status.alive = True
         slot.status.state = "idle"
+        self.changed = True
 
     def set_deadline(self, process: Process) -> None:
         """Start the clock of the bundle at the head of the queue."""

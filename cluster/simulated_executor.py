@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from cluster.executor import Event, JobDone, JobLost, Task, TaskWorker, WorkerStatus
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
 from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.worker_time import MAKING, MERGING, RECEIVING, SENDING, SNAPSHOTS, WorkerTime
 from search.job import GrowJob, RoundJob
 
 TOGETHER = 1.2
@@ -51,6 +53,7 @@ class _Arrival:
     generation: int = field(compare=False)
     jobs: list[Task] = field(compare=False)
     busy_s: float = field(compare=False)
+    call_s: float = field(compare=False)
     lost: bool = field(compare=False)
 
 
@@ -104,10 +107,25 @@ class SimulatedExecutor:
         crowded = shared_cores is None or demand > shared_cores - 0.5
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """What one simulation costs a worker."""
-        self.coordinator_s = 0.0
-        """How long the coordinator's thread was busy."""
+        self.time = WorkerTime()
+        """Where the time went, but for how the coordinator slowed workers down by taking a core from them."""
+        self._taken: deque[tuple[Event, float]] = deque()
+        """Events of the last look, and when they came. The session gets one at a time."""
+        self._arrived: dict[int, float] = {}
+        """When the results came whose turn it is not, by their index..."""
+        self._absorbed = 0
+        """...the index of the first that has not come..."""
+        self._needed_s = 0.0
+        """...and when the last of those before it came."""
+        self._needs: dict[int, float] = {}
+        """By job: when it could be made."""
         self.calls = 0
         """Bundles sent since the beginning."""
+
+    @property
+    def coordinator_s(self) -> float:
+        """How long the coordinator's thread was busy."""
+        return sum(self.time.coordinator.values())
 
     @property
     def num_workers(self) -> int:
@@ -132,38 +150,59 @@ class SimulatedExecutor:
     def submit(self, jobs: Iterable[Task]) -> None:
         jobs = list(jobs)
         self._queue.add(jobs)
-        self._charge(self._costs.make_s * len(jobs))
+        for job in jobs:
+            self._needs[job.index] = self._needed_s
+        self._charge(MAKING, self._costs.make_s * len(jobs))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        self._dispatch()
-        until_s = self._now_s + timeout_s
-        if not self._arrivals or self._due_s() > until_s:
-            self._now_s = until_s
-            return []
-        self._now_s = max(self._now_s, self._due_s())
-        events: list[Event] = []
-        # What arrives while this is looked at waits for the next call, as it does with ray.wait.
-        seen_s = self._now_s
-        while self._arrivals and self._due_s() <= seen_s:
-            events.extend(self._receive(heapq.heappop(self._arrivals)))
-        self._dispatch()
-        return events
+        if not self._taken:
+            self._dispatch()
+            self._look(timeout_s)
+        return [self._take()] if self._taken else []
 
     def drop(self) -> None:
         self._queue.clear()
         self._running = 0
         self._arrivals.clear()
+        self._taken.clear()
 
     def close(self) -> None:
         self.drop()
 
+    def _look(self, timeout_s: float) -> None:
+        """Take in what has come, or wait for something to come."""
+        until_s = self._now_s + timeout_s
+        if not self._arrivals or self._due_s() > until_s:
+            self._now_s = until_s
+            return
+        if self._due_s() > self._now_s:
+            self._now_s = self._due_s()
+            self._charge(RECEIVING, self._costs.turn_s)
+        # What arrives while this is looked at waits for the next look.
+        seen_s = self._now_s
+        while self._arrivals and self._due_s() <= seen_s:
+            arrival = heapq.heappop(self._arrivals)
+            self._taken.extend((event, arrival.at_s) for event in self._receive(arrival))
+
+    def _take(self) -> Event:
+        """The next event, with what the coordinator will do with it."""
+        event, at_s = self._taken.popleft()
+        if isinstance(event, JobDone):
+            self._charge(MERGING, self._costs.absorb_s)
+            if event.result.index >= self._absorbed:
+                self._arrived[event.result.index] = at_s
+            while self._absorbed in self._arrived:
+                self._needed_s = max(self._needed_s, self._arrived.pop(self._absorbed))
+                self._absorbed += 1
+        return event
+
     def _due_s(self) -> float:
         return self._arrivals[0].at_s + self._slip_s
 
-    def _charge(self, seconds: float, beside_s: float = 0.0) -> None:
+    def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """The coordinator's thread is busy for ``seconds``, and other threads of it for ``beside_s``."""
+        self.time.step(part, self._now_s - self._slip_s, seconds)
         self._now_s += seconds
-        self.coordinator_s += seconds
         self._slip_s += (seconds + beside_s) * self._robbed
         self._use(seconds + beside_s)
 
@@ -195,18 +234,17 @@ class SimulatedExecutor:
             key = first.snapshot.key
             if key not in self._published:
                 self._published.add(key)
-                if key:
-                    self._charge(costs.round_s)
-                self._charge(costs.publish_s)
+                self._charge(SNAPSHOTS, (costs.round_s if key else 0.0) + costs.publish_s)
             if slot.snapshot != key:
                 slot.snapshot = key
                 busy_s += costs.fetch_s
-        self._charge(costs.call_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
+        self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
         self.calls += 1
         in_jobs_s = sum(self._duration_s(slot, job) for job in jobs)
         busy_s += in_jobs_s
         now_s = self._now_s - self._slip_s
         begin_s = max(slot.free_s, now_s + costs.latency_s / 2)
+        self.time.idle(slot.free_s, begin_s, self._needs.get(first.index, 0.0), costs.latency_s / 2)
         slot.free_s = begin_s + busy_s
         slot.bundles += 1
         self._running += len(jobs)
@@ -216,7 +254,8 @@ class SimulatedExecutor:
         at_s = slot.free_s + costs.latency_s / 2
         if lost:
             at_s = begin_s + busy_s * self._random.random()
-        arrival = _Arrival(at_s, self._number, slot, slot.generation, jobs, in_jobs_s, lost)
+        call_s = busy_s - in_jobs_s
+        arrival = _Arrival(at_s, self._number, slot, slot.generation, jobs, in_jobs_s, call_s, lost)
         heapq.heappush(self._arrivals, arrival)
 
     def _duration_s(self, slot: _Slot, job: Task) -> float:
@@ -246,13 +285,14 @@ class SimulatedExecutor:
         slot.status.jobs_done += len(arrival.jobs)
         slot.status.busy_s += arrival.busy_s
         self._use(arrival.busy_s * self._costs.job_cpu_share + self._costs.worker_call_cpu_s)
+        self.time.worked(arrival.busy_s, arrival.call_s)
         simulations = sum(job.simulations for job in arrival.jobs)
         slot.status.simulations += simulations
         if arrival.busy_s > 0:
             slot.rate = simulations / arrival.busy_s
         if not slot.bundles:
             slot.status.state = "idle"
-        self._charge(self._costs.absorb_s * len(arrival.jobs))
+        self._charge(RECEIVING, self._costs.receive_s)
         return [JobDone(self._worker.run(self._context, job)) for job in arrival.jobs]
 
     def _lose(self, arrival: _Arrival) -> list[Event]:
