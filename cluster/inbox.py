@@ -18,9 +18,6 @@ class Inbox(Generic[Owner]):
         self._owners: dict[Hashable, Owner] = {}
         self._come: SimpleQueue[tuple[Hashable, Future[Any]]] = SimpleQueue()
 
-    def __len__(self) -> int:
-        return len(self._owners)
-
     def expect(self, call: Hashable, answer: Future[Any], owner: Owner) -> None:
         """``answer`` will be set when the call has one."""
         self._owners[call] = owner

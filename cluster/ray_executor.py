@@ -130,8 +130,8 @@ class RayExecutor:
         )
         self._elasticity: Elasticity | None = None
         if address is not None:
-            look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
-            self._elasticity = Elasticity(workers, self._crew, look, ask)
+            ask = partial(_ask_autoscaler, resources)
+            self._elasticity = Elasticity(workers, self._crew, lambda: resources.room_in(_machines()), ask)
         self._homes = LaneHomes()
         self._queue: Queue = queue or JobQueue(self._homes)
         self._inbox: Inbox[tuple[Slot, Process]] = Inbox()
@@ -398,11 +398,6 @@ class RayExecutor:
 def _machines() -> list[dict[str, float]]:
     """What each machine of the cluster has, by Ray's names."""
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
-
-
-def _room(resources: Resources) -> int:
-    """How many workers the cluster has room for."""
-    return resources.room_in(_machines())
 
 
 def _crowded(resources: Resources) -> bool:

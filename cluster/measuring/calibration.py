@@ -2,9 +2,10 @@
 
 Without Ray the search runs as a fold in this thread, and each step is timed. With Ray a search
 by root runs with one worker: what the coordinator's thread does beside making and merging jobs is
-the cost of calls, and what the worker does beside its jobs is what a call costs it. A search that
-sends one tiny job at a time gives the latency, one with many in flight what a job in a bundle
-costs; and a search by tree, what is left for its snapshots.
+the cost of calls, and what the worker does beside its jobs is what a call costs it. A coordinator
+that is woken for each call finds its caches cold; of one that has many calls at hand a call takes a part of
+that, which is measured in a burst. A search that sends one tiny job at a time gives the latency, one with
+many in flight what a job in a bundle costs; and a search by tree, what is left for its snapshots.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import fmean, median, pstdev
+from statistics import fmean, median, variance
 from typing import TYPE_CHECKING
 
 import games
 from cluster.coordinator import Coordinator
+from cluster.executor import JobDone
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
 from cluster.measuring.waiting import STREAM, cpu_seconds, waiting_costs, waits
@@ -35,15 +37,22 @@ from search.worker import Worker
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
 
+CALL_GAME = "tictactoe"
 CALIBRATION_S = 4.0
 """About how long each of the searches that costs are taken from runs."""
 PINGS = 200
 """Calls that the latency is taken from."""
 CROWD = 64
 """Tiny jobs in flight, that travel together: what a further job in a bundle costs is taken from them."""
+BURST = 64
+"""Calls that are sent one after the other..."""
+BURST_S = 0.25
+"""...and how long it takes until all have been answered, at the most: 0.5 ms each on an idle core."""
+_BURST = SearchRequest(
+    game=CALL_GAME, strategy="leaf", lanes=BURST, simulations=8 * BURST, batch=1, playouts_per_leaf=1
+)
 REPEATS = 3
 """Of what one process and several do side by side."""
-CALL_GAME = "tictactoe"
 _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
 )
@@ -97,7 +106,7 @@ def measure_costs(
             longer = _size(replace(request, strategy=strategy)) / _size(small)
             costs = replace(
                 costs,
-                call_s=max(costs.call_s, per_call),
+                turn_s=max(costs.turn_s, per_call - costs.send_s - costs.receive_s),
                 make_s=costs.make_s * longer,
                 absorb_s=costs.absorb_s * longer,
             )
@@ -139,7 +148,9 @@ def _size(request: SearchRequest) -> int:
 class _Calls:
     """The fields of `Costs` that tell of calls."""
 
-    call_s: float
+    turn_s: float
+    send_s: float
+    receive_s: float
     beside_call_s: float
     call_job_s: float
     worker_call_s: float
@@ -166,6 +177,7 @@ def _time_steps(request: SearchRequest) -> Costs:
     absorb_s: list[float] = []
     round_s: list[float] = []
     jobs: list[tuple[int, float, float]] = []
+    rounds: list[list[float]] = []
     snapshot_bytes = 0
     waiting: deque[Job] = deque()
     strategy, plan = search.strategy, search.plan
@@ -181,6 +193,9 @@ def _time_steps(request: SearchRequest) -> Costs:
         done = worker.run(search.context, job)
         took_s, took_cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
         jobs.append((done.simulations, took_s, took_cpu_s))
+        if job.index % strategy.lanes == 0:
+            rounds.append([])
+        rounds[-1].append(took_s / max(1, done.simulations))
         began = time.perf_counter()
         strategy.absorb(job, done)
         took_s = time.perf_counter() - began
@@ -191,7 +206,6 @@ def _time_steps(request: SearchRequest) -> Costs:
         if strategy.proven != UNPROVEN:
             break
     simulations, seconds, _ = (sum(column) for column in zip(*jobs, strict=True))
-    rates = [took / max(1, n) for n, took, _ in jobs]
     # All leaves cost alike; of games that are not compiled, the first ones wait for what they call to be.
     mean = median if request.strategy == "leaf" else fmean
     merged = mean(absorb_s) if absorb_s else 0.0
@@ -200,12 +214,19 @@ def _time_steps(request: SearchRequest) -> Costs:
         crowded_simulation_s=seconds / simulations,
         job_cpu_share=_cpu_share(jobs),
         job_s=0.0,
-        job_spread=pstdev(rates) / fmean(rates),
+        job_spread=_spread(rounds),
         make_s=mean(make_s),
         absorb_s=merged,
         round_s=max(0.0, fmean(round_s) - merged) if round_s else 0.0,
         snapshot_bytes=snapshot_bytes,
     )
+
+
+def _spread(rounds: Sequence[Sequence[float]]) -> float:
+    """Standard deviation / mean of what takes equally long but for chance: the jobs of a round. In the course
+    of a search all jobs become longer or shorter, and nobody waits for anybody because of that."""
+    pairs = [(fmean(one), variance(one)) for one in rounds if len(one) > 1]
+    return fmean(each / mean**2 for mean, each in pairs) ** 0.5 if pairs else 0.0
 
 
 def _cpu_share(jobs: Sequence[tuple[int, float, float]]) -> float:
@@ -225,27 +246,59 @@ def _time_calls(executor: RayExecutor) -> _Calls:
     crowd = _run(replace(_PING, lanes=CROWD, simulations=CROWD * PINGS), executor)
     own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
     call_s = max(0.0, own_s) / ran.calls
+    send_s, receive_s = _time_burst(executor)
     there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
     further = crowd.jobs - crowd.calls
     return _Calls(
-        call_s=call_s,
+        turn_s=max(0.0, call_s - send_s - receive_s),
+        send_s=send_s,
+        receive_s=receive_s,
         beside_call_s=max(0.0, ran.process_s - ran.thread_s) / ran.calls,
-        call_job_s=max(0.0, crowd.thread_s - crowd.calls * call_s) / further if further else 0.0,
+        call_job_s=max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s)) / further
+        if further
+        else 0.0,
         worker_call_s=max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
         latency_s=max(0.0, there_and_back_s - call_s),
     )
 
 
+def _time_burst(executor: RayExecutor) -> tuple[float, float]:
+    """Of each of many calls that are sent one after the other, and whose answers have all come: what the
+    coordinator's thread does to send one, and to receive one."""
+    search = open_search(_BURST)
+    executor.use(1)
+    executor.open(search.context)
+    coordinator = Coordinator(search, 1)
+    executor.submit(coordinator.start())
+    in_flight, executor.in_flight = executor.in_flight, BURST
+    sending_s, receiving_s = [], []
+    try:
+        while not coordinator.finished:
+            began_s = time.thread_time()
+            events = executor.wait(0.0)
+            sending_s.append((time.thread_time() - began_s) / BURST)
+            time.sleep(BURST_S)
+            began_s = time.thread_time()
+            events += executor.wait(0.0)
+            receiving_s.append((time.thread_time() - began_s) / BURST)
+            for event in events:
+                assert isinstance(event, JobDone)
+                executor.submit(coordinator.job_done(event.result))
+    finally:
+        executor.in_flight = in_flight
+        executor.drop()
+    return median(sending_s), median(receiving_s)
+
+
 def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
     """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker."""
     ran = _run(request, executor)
-    known_s = (
-        ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * costs.call_s
-    )
+    call_s = costs.turn_s + costs.send_s + costs.receive_s
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s
     # At the end of a round its worker waits: for the last result to come, what is done with it, and a call.
     publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
-    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + costs.call_s
+    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + call_s
     return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
 
 

@@ -39,6 +39,8 @@ class Predicted:
     job_s: float
     """What a job takes a worker."""
     jobs_retried: int
+    spent: dict[str, float]
+    """The share of the workers' time that each part took (measuring/worker_time.py)."""
 
 
 def predict(
@@ -88,6 +90,7 @@ def _predict(
         coordinator_busy=round(executor.coordinator_s / result.elapsed_s, 4),
         job_s=round(search.plan.size(0) / one, 5),
         jobs_retried=result.jobs_retried,
+        spent=executor.time.shares(workers * result.elapsed_s),
     )
 
 

@@ -45,11 +45,12 @@ def waiting_costs(costs: Costs, ran: Ran, run: Callable[[SearchRequest], Ran], s
     stream, crowd = run(STREAM), run(CROWD)
     own_s = steps.make_s + steps.absorb_s
     call_s = max(0.0, stream.thread_s - stream.jobs * own_s) / stream.calls
+    turn_s = max(0.0, call_s - costs.send_s - costs.receive_s)
     further_s = max(0.0, crowd.thread_s - crowd.jobs * own_s - crowd.calls * call_s)
     job_cpu_s = costs.job_cpu_share * ran.busy_s
     return replace(
         costs,
-        call_s=call_s,
+        turn_s=turn_s,
         beside_call_s=max(0.0, stream.process_s - stream.thread_s) / stream.calls,
         call_job_s=further_s / max(1, crowd.jobs - crowd.calls),
         worker_call_cpu_s=max(0.0, ran.worker_cpu_s - job_cpu_s) / ran.calls,

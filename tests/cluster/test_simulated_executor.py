@@ -142,7 +142,7 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
 
 def test_costs_are_read_as_they_were_written() -> None:
     assert Costs.from_json(FREE.to_json()) == FREE
-    with pytest.raises(InvalidInput, match="call_s"):
-        Costs.from_json({**FREE.to_json(), "call_s": -1.0})
+    with pytest.raises(InvalidInput, match="send_s"):
+        Costs.from_json({**FREE.to_json(), "send_s": -1.0})
     with pytest.raises(InvalidInput, match="costs"):
-        Costs.from_json({"call_s": 1.0})
+        Costs.from_json({"send_s": 1.0})
