@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import fmean, median, variance
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import games
@@ -51,6 +51,8 @@ BURST_S = 0.25
 _BURST = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=BURST, simulations=8 * BURST, batch=1, playouts_per_leaf=1
 )
+MEDIAN_TO_DEVIATION = 1.4826
+"""Standard deviation / median of the absolute deviations, of a normal distribution."""
 REPEATS = 3
 """Of what one process and several do side by side."""
 _PING = SearchRequest(
@@ -161,10 +163,12 @@ def _crowding(request: SearchRequest, cores: int) -> float:
     """How much longer a simulation takes while all cores are at work."""
     ceiling = Ceiling(request, cores)
     try:
-        shares = [cores * ceiling.measure(1) / ceiling.measure(cores) for _ in range(REPEATS)]
+        rates = [(ceiling.measure(1), ceiling.measure(cores)) for _ in range(REPEATS)]
     finally:
         ceiling.close()
-    return max(1.0, median(shares))
+    # The best of each: whoever else uses the machine now and then only takes from them.
+    alone, together = (max(column) for column in zip(*rates, strict=True))
+    return max(1.0, cores * alone / together)
 
 
 def _time_steps(request: SearchRequest) -> Costs:
@@ -224,9 +228,15 @@ def _time_steps(request: SearchRequest) -> Costs:
 
 def _spread(rounds: Sequence[Sequence[float]]) -> float:
     """Standard deviation / mean of what takes equally long but for chance: the jobs of a round. In the course
-    of a search all jobs become longer or shorter, and nobody waits for anybody because of that."""
-    pairs = [(fmean(one), variance(one)) for one in rounds if len(one) > 1]
-    return fmean(each / mean**2 for mean, each in pairs) ** 0.5 if pairs else 0.0
+    of a search all jobs become longer or shorter, and nobody waits for anybody because of that. From the
+    median, which does not know of the few jobs that were disturbed; see `Mishaps` for those."""
+    deviations = [
+        abs(each / fmean(one) - 1) * (len(one) / (len(one) - 1)) ** 0.5
+        for one in rounds
+        if len(one) > 1
+        for each in one
+    ]
+    return MEDIAN_TO_DEVIATION * median(deviations) if deviations else 0.0
 
 
 def _cpu_share(jobs: Sequence[tuple[int, float, float]]) -> float:

@@ -15,7 +15,7 @@ from cluster.session import Session
 from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search
 from search.plan import make_plan, playouts_per_leaf
-from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 
 SATURATED = 0.9
 """A coordinator that is busy for this share of the time is what a search waits for."""
@@ -208,12 +208,15 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
         )
     if request.strategy == "leaf":
         playouts = playouts_per_leaf(request, games.load(request.game))
-        batch = max(1, plan.size(0) // playouts)
-        changes.append((f"--batch {4 * batch} (jobs 4 times as long)", replace(request, batch=4 * batch)))
-        changes.append(
-            (
-                f"--playouts-per-leaf {4 * playouts}",
-                replace(request, playouts_per_leaf=4 * playouts, batch=batch // 4 or 1),
-            )
-        )
+        batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
+        longer = min(MAX_BATCH, 4 * batch)
+        if longer > batch:
+            what = f"--batch {longer} (jobs {longer / batch:.1f} times as long)"
+            changes.append((what, replace(request, batch=longer)))
+        for more in (4 * playouts, 32 * playouts):
+            if more <= MAX_PLAYOUTS_PER_LEAF:
+                # Of the same size: as many times fewer leaves in a job.
+                fewer = max(1, batch * playouts // more)
+                changed = replace(request, playouts_per_leaf=more, batch=fewer)
+                changes.append((f"--playouts-per-leaf {more}", changed))
     return changes
