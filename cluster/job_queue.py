@@ -17,6 +17,9 @@ BUNDLE_S = 0.25
 """A bundle's aim in seconds: the 3 ms that a call costs are little more than 1 % of it."""
 IN_FLIGHT = 2
 """Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
+ROUND_SHARE = 1.2
+"""Of a round a bundle gets so many times its share of what waits. More, and workers end a round one by one,
+with many results to merge at its end; less, and it takes more calls."""
 
 
 class Queue(Protocol):
@@ -74,14 +77,17 @@ class JobQueue:
         self._size = 0
 
     def share(self, bundles: int, running: int) -> int:
-        """How many jobs a bundle may have, if all are to be divided among so many.
+        """How many jobs a bundle may have, if all are to be divided among so many; 0 if there are none.
 
         A round ends when all its jobs have ended: what is left of it, without the jobs that are
-        ``running``, is divided finely. Where there are no rounds, those count as well: a worker
+        ``running``, is divided ever more finely. Where there are no rounds, those count as well: a worker
         that comes back with four jobs is given the four that follow from them.
         """
-        in_rounds = self._waiting and isinstance(self._waiting[0], RoundJob)
-        return -(-(self._size + (0 if in_rounds or not self._size else running)) // bundles)
+        if not self._size:
+            return 0
+        if self._waiting and isinstance(self._waiting[0], RoundJob):
+            return max(1, round(self._size * ROUND_SHARE / bundles))
+        return -(-(self._size + running) // bundles)
 
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
         """The next bundle for a worker slot; empty if nothing is for it.

@@ -71,6 +71,8 @@ import ray.exceptions
 from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+FEW = 2
+"""So many workers get what jobs share with their calls: a millisecond sooner than by the object store."""
 CHECK_S = 0.05
 """How often deadlines are looked at: all workers are looked at for it."""
 START_S = 10.0
@@ -311,12 +313,12 @@ class RayExecutor:
                     self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
-        key, part_ref = part_key(jobs[0]), None
+        key, part = part_key(jobs[0]), None
         if key is not None and process.part_key != key:
-            part_ref = self._publish(key, jobs[0])
+            part = part_of(jobs[0]) if self._hands <= FEW else self._publish(key, jobs[0])
             process.part_key = key
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]
-        call = self._call(slot, process, process.actor.run, part_ref, pack(sent))
+        call = self._call(slot, process, process.actor.run, part, pack(sent))
         self.calls += 1
         self._running += len(jobs)
         process.bundles[call] = Bundle(jobs)
