@@ -17,9 +17,12 @@ BUNDLE_S = 0.25
 """A bundle's aim in seconds: the 3 ms that a call costs are little more than 1 % of it."""
 IN_FLIGHT = 2
 """Bundles in flight for each worker: the second bridges the time that the driver takes to see the first."""
-ROUND_SHARE = 1.2
+ROUND_SHARE, SHORT_ROUND_SHARE = 1.2, 1.5
 """Of a round a bundle gets so many times its share of what waits. More, and workers end a round one by one,
-with many results to merge at its end; less, and it takes more calls."""
+with many results to merge at its end; less, and it takes more calls: which is worse where few workers..."""
+SHORT_ROUND, FEW_BUNDLES = 4, 16
+"""...have at most so many jobs for each of at most so many bundles. By the simulated executor: 1.7 % for 16
+lanes on two workers, 1.2 % on four, and nothing lost with more lanes or workers."""
 
 
 class Queue(Protocol):
@@ -55,6 +58,8 @@ class JobQueue:
         self._divided = 0
         """How lanes were divided when that was last looked at."""
         self._size = 0
+        self._short = False
+        """Whether the round that waits has few jobs for each of few workers."""
 
     def __len__(self) -> int:
         return self._size
@@ -86,7 +91,9 @@ class JobQueue:
         if not self._size:
             return 0
         if self._waiting and isinstance(self._waiting[0], RoundJob):
-            return max(1, round(self._size * ROUND_SHARE / bundles))
+            if not running:
+                self._short = self._size <= SHORT_ROUND * bundles and bundles <= FEW_BUNDLES
+            return max(1, round(self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles))
         return -(-(self._size + running) // bundles)
 
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:

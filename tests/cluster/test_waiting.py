@@ -20,7 +20,7 @@ from cluster.measuring.prediction import check
 from cluster.measuring.speedup import default_lanes, default_simulations
 from cluster.measuring.waiting import cpu_seconds, waits
 from cluster.session import Session
-from cluster.simulated_executor import TOGETHER, SimulatedExecutor
+from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search
 from search.request import SearchRequest
 from tests.games.own_game import write_waiting
@@ -113,8 +113,8 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
     assert rates[1] == pytest.approx(100, rel=0.02)
     assert rates[4] == pytest.approx(400, rel=0.02)
     # Each takes 1 ms of CPU, and its share of a call, of the 2 s that there are in a second.
-    assert rates[32] > 0.98 * 2 / (0.0015 * TOGETHER)
-    assert rates[32] <= 2 / (0.001 * TOGETHER)
+    assert rates[32] > 0.98 * 2 / 0.0015
+    assert rates[32] <= 2 / 0.001
 
 
 def test_many_workers_get_more_to_do() -> None:
