@@ -162,6 +162,11 @@ class SimulatedExecutor:
         return [self._take()] if self._taken else []
 
     def drop(self) -> None:
+        for slot in self._slots:
+            if not slot.bundles and slot.free_s < self._now_s - self._slip_s:
+                # No more came; whatever the coordinator did since then was not for it.
+                self.time.idle(slot.free_s, self._now_s - self._slip_s, slot.free_s, 0.0)
+                slot.free_s = self._now_s - self._slip_s
         self._queue.clear()
         self._running = 0
         self._arrivals.clear()

@@ -73,15 +73,15 @@ def _spent(rows: list[Predicted]) -> Table:
     table = Table(
         box=SIMPLE_HEAD,
         pad_edge=False,
-        title=f"Where the time of {most:,} workers goes, in per cent: what they do, and whom they wait for",
+        title=f"{most:,} workers' time, in per cent",
         title_justify="left",
     )
-    table.add_column("strategy", no_wrap=True)
+    shown = [row for row in rows if row.workers == most]
+    table.add_column("", no_wrap=True)
+    for row in shown:
+        table.add_column(row.strategy, justify="right", no_wrap=True)
     for part in PARTS:
-        table.add_column(part, justify="right")
-    for row in rows:
-        if row.workers == most:
-            table.add_row(row.strategy, *(f"{100 * row.spent[part]:.1f}" for part in PARTS))
+        table.add_row(part, *(f"{100 * row.spent[part]:.1f}" for row in shown))
     return table
 
 

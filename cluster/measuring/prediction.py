@@ -182,11 +182,25 @@ def try_changes(
     found = []
     for what, changed in _changes(request):
         cores = costs.cores if _is_local(costs, row.workers) else None
-        rate = _predict(changed, costs, row.workers, mishaps, cores).simulations_per_s
+        changed_costs = _scaled(costs, _leaves(changed) / _leaves(request))
+        rate = _predict(changed, changed_costs, row.workers, mishaps, cores).simulations_per_s
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
         )
     return sorted(found, key=lambda change: -change.factor)
+
+
+def _leaves(request: SearchRequest) -> float:
+    """Of a job by leaf; of others 1."""
+    if request.strategy != "leaf":
+        return 1.0
+    game = games.load(request.game)
+    return max(1.0, make_plan(request, game).size(0) / playouts_per_leaf(request, game))
+
+
+def _scaled(costs: Costs, leaves: float) -> Costs:
+    """The same with so many times as many leaves for the coordinator to select in a job, and to absorb."""
+    return replace(costs, make_s=costs.make_s * leaves, absorb_s=costs.absorb_s * leaves)
 
 
 def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:

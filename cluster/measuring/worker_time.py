@@ -10,7 +10,7 @@ SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "mergin
 COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
 """What the coordinator's thread does."""
 REST = "rest"
-"""The end of the search, what was lost with a worker, and cores taken by somebody else."""
+"""What was lost with a worker, and the time for which the coordinator took a worker's core."""
 PARTS = (WORKING, CALLS, OTHERS, *COORDINATOR, TRAVEL, REST)
 
 
