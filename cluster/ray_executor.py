@@ -107,7 +107,6 @@ class RayExecutor:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._job_timeout_s = job_timeout_s
         self.in_flight = in_flight
-        """Bundles for each worker."""
         self._folder: str | None = None
         if address is None:
             self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
@@ -297,7 +296,7 @@ class RayExecutor:
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
-        for _ in range(self.in_flight):
+        for have in range(self.in_flight):
             if not len(self._queue) or not self._roomy:
                 return
             # One size for all, so that workers that start together end together.
@@ -308,9 +307,11 @@ class RayExecutor:
                 if process is None or not ready or len(process.bundles) >= self.in_flight:
                     del self._roomy[slot.status.slot]
                     continue
-                jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
-                if jobs:
-                    self._send(slot, process, jobs)
+                # First those that have nothing to do.
+                if len(process.bundles) <= have:
+                    jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
+                    if jobs:
+                        self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         key, part = part_key(jobs[0]), None

@@ -237,12 +237,12 @@ class SimulatedExecutor:
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
-        for _ in range(self._in_flight):
+        for have in range(self._in_flight):
             share = self._queue.share(self._in_flight * len(self._slots), self._running)
             for slot in self._slots:
                 if not len(self._queue):
                     return
-                if slot.bundles >= self._in_flight:
+                if slot.bundles > have:
                     continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
