@@ -80,7 +80,7 @@ class WorkerStatus:
     slot: int
     alive: bool = False
     state: str = "starting"
-    """starting, idle, busy, waiting (for a machine), or given up."""
+    """starting, idle, busy, waiting (for a machine), given back (nothing to do), or given up."""
     jobs_done: int = 0
     simulations: int = 0
     busy_s: float = 0.0

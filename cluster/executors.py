@@ -26,13 +26,15 @@ def make_executor(
     in_flight: int = 2,
     resources: Resources = ONE_CPU,
     queue: Queue | None = None,
+    standing: bool = False,
 ) -> Executor:
     """An executor, started. ``workers`` None takes one for each CPU; ``address`` None embeds a local Ray.
 
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` makes what runs the jobs, in each process; of long jobs ``in_flight`` should be 1, so
     that none waits for a busy worker while another has nothing to do. ``resources``: what each reserves.
-    ``queue`` decides which job is next.
+    ``queue`` decides which job is next. ``standing``: it is opened once, for whatever will come:
+    that ends with or without workers, for which jobs wait then, and idle workers are given back.
     Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
     worker_resources).
     """
@@ -56,4 +58,4 @@ def make_executor(
     # Ray takes more than a second to import: only those who use it wait for it.
     from cluster.ray_executor import RayExecutor
 
-    return RayExecutor(wanted, address, job_timeout_s, make_worker, in_flight, resources, queue)
+    return RayExecutor(wanted, address, job_timeout_s, make_worker, in_flight, resources, queue, standing)

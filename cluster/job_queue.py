@@ -36,6 +36,8 @@ class Queue(Protocol):
 
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]: ...
 
+    def early(self, ahead: Sequence[Task]) -> bool: ...
+
     def lanes(self) -> set[Hashable]: ...
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]: ...
@@ -126,6 +128,10 @@ class JobQueue:
             home = lane % num_slots if self._homes is None else self._homes.of(lane)
             self._at_home.setdefault(home, deque()).append(job)
         self._new.clear()
+
+    def early(self, ahead: Sequence[Task]) -> bool:
+        """Whether a worker that still has these jobs is to be given others, so that it never waits."""
+        return True
 
     def lanes(self) -> set[Hashable]:
         """The lanes of the jobs that wait. A job of no lane is one of its own."""

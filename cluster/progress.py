@@ -73,8 +73,9 @@ class Progress:
             started = self._clock()
             self._figures.update(session)
             from cluster.progress_view import view
+            from cluster.sight import sight_of
 
-            self._live.update(view(session, self._figures, self._console), refresh=True)
+            self._live.update(view(sight_of(session, self._figures), self._console), refresh=True)
             cost_s = self._clock() - started
             self._due_s = session.elapsed_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
         elif self._lines_wanted:

@@ -10,15 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster import report, terminal
-from cluster.figures import comings_and_goings
-from cluster.session import Session
+from cluster.sight import Sight
 from games.game import FIRST, Board, Cell
-from search.tree import bytes_per_node, counts_availability
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from cluster.figures import Figures
 
 CHILDREN_SHOWN = 5
 WORKERS_SHOWN = 8
@@ -36,16 +32,15 @@ _STATES = {
 }
 
 
-def view(session: Session, figures: Figures, console: Console) -> RenderableType:
+def view(sight: Sight, console: Console) -> RenderableType:
     """The whole view, as wide and as high as the terminal has room for."""
-    position = session.search
-    board = position.game.board(position.root_state)
-    facts = Group(*_facts(session, figures))
+    board = sight.game.board(sight.root_state)
+    facts = Group(*_facts(sight))
     width = 2 * len(board.column_labels) + max(map(len, board.row_labels)) + 1
     if width + 3 + FACTS_WIDTH > console.width or len(board.rows) + 2 > console.height:
         return facts
     side_by_side = Table.grid(padding=(0, 3, 0, 0))
-    shares = report.visit_shares(figures.answer)
+    shares = report.visit_shares(sight.answer)
     side_by_side.add_row(heat_map(board, shares, colour=terminal.has_colour(console)), facts)
     return side_by_side
 
@@ -76,80 +71,51 @@ def _append_cell(text: Text, cell: Cell, heat: float, colour: bool) -> None:
         text.append(f"{max(1, min(9, int(10 * heat)))} ")
 
 
-def _facts(session: Session, figures: Figures) -> list[RenderableType]:
-    coordinator, answer = session.coordinator, figures.answer
-    counters = coordinator.counters
-    strategy = session.search.strategy
-    request = session.search.request
-    # Results that wait for an earlier one: what the merge is behind the workers.
-    lag = max(0, strategy.issued - strategy.absorbed - coordinator.jobs_in_flight)
+def _facts(sight: Sight) -> list[RenderableType]:
+    answer = sight.answer
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
-    grid.add_row("search", f"{session.search.game.spec}")
-    grid.add_row("", f"{request.strategy}, {strategy.lanes} lanes, {session.executor.name}")
-    grid.add_row("simulations", f"{terminal.count(counters.simulations)}   {terminal.rate(figures.rate)}")
-    jobs = f"{terminal.count(counters.jobs_done)} done   {coordinator.jobs_in_flight} in flight"
-    grid.add_row("jobs", f"{jobs}   {counters.jobs_retried} retried")
-    grid.add_row("merge", f"{lag} waiting   {_merge_text(session)}")
-    grid.add_row("workers", _workers(session, figures))
+    grid.add_row("search", f"{sight.game.spec}")
+    grid.add_row("", f"{sight.strategy}, {sight.lanes} lanes, {sight.place}")
+    grid.add_row("simulations", f"{terminal.count(sight.simulations)}   {terminal.rate(sight.rate)}")
+    jobs = f"{terminal.count(sight.jobs)} done   {sight.jobs_in_flight} in flight"
+    grid.add_row("jobs", f"{jobs}   {sight.jobs_retried} retried")
+    merge = f"{1000 * sight.merge_s / sight.merges:.1f} ms each" if sight.merges else ""
+    grid.add_row("merge", f"{sight.results_waiting} waiting   {merge}")
+    grid.add_row("workers", _workers(sight))
     grid.add_row("best move", Text(answer.best_move or "-", style="bold"))
     grid.add_row("value", terminal.value(answer.value) if answer.best_move else "-")
     grid.add_row("line", " ".join(answer.pv[:10]) or "-")
-    return [_budget(session), grid, Text(), report.children_table(answer, CHILDREN_SHOWN)]
+    return [_budget(sight), grid, Text(), report.children_table(answer, CHILDREN_SHOWN)]
 
 
-def _merge_text(session: Session) -> str:
-    durations = session.coordinator.counters.merge_durations
-    merges = sum(durations.counts)
-    return f"{1000 * durations.sum_s / merges:.1f} ms each" if merges else ""
-
-
-def _budget(session: Session) -> RenderableType:
+def _budget(sight: Sight) -> RenderableType:
     """How much of the budget is used up."""
-    request, counters = session.search.request, session.coordinator.counters
-    if request.simulations is not None:
-        used = counters.simulations / request.simulations
-        text = f"of {terminal.count(request.simulations)} simulations"
-    elif request.seconds is not None:
-        used = session.elapsed_s / request.seconds
-        text = f"of {terminal.duration(request.seconds)}"
-    else:
-        used = _memory_share(session)
-        text = f"of {terminal.count(request.memory_mb)} MB"
-    used = min(1.0, used)
     row = Table.grid(padding=(0, 1, 0, 0))
-    bar = Bar(size=1.0, begin=0.0, end=used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black")
-    row.add_row(bar, f"{100 * used:.0f} % {text}")
+    bar = Bar(
+        size=1.0, begin=0.0, end=sight.budget_used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black"
+    )
+    row.add_row(bar, f"{100 * sight.budget_used:.0f} % {sight.budget}")
     return row
 
 
-def _memory_share(session: Session) -> float:
-    """How full the fullest of the trees is."""
-    search = session.search
-    node_bytes = bytes_per_node(counts_availability(search.strategy.tree))
-    shared = session.coordinator.tree_bytes / (len(search.strategy.tree.visits) * node_bytes)
-    slots = search.context.tree_slots
-    lane = session.coordinator.counters.lane_tree_bytes / (slots * node_bytes) if slots else 0.0
-    return max(shared, lane)
-
-
-def _workers(session: Session, figures: Figures) -> Text:
+def _workers(sight: Sight) -> Text:
     """Slot, state and busy share of each worker; many workers are summed up."""
-    workers = session.executor.workers
+    workers = sight.workers
     text = Text(no_wrap=True)
     if len(workers) > WORKERS_SHOWN:
         alive = sum(worker.alive for worker in workers)
-        share = sum(figures.busy) / max(1, len(figures.busy))
+        share = sum(worker.busy for worker in workers) / len(workers)
         text.append(f"{alive} of {len(workers)} alive, busy {100 * share:.0f} %")
-        if figures.joined or figures.left:
-            text.append(f" ({comings_and_goings(figures)})")
+        if sight.comings is not None:
+            text.append(f" ({sight.comings})")
         return text
-    for i, (worker, share) in enumerate(zip(workers, figures.busy, strict=False)):
+    for i, worker in enumerate(workers):
         text.append("   " if i % 2 else "\n" if i else "")
         text.append(f"{worker.slot} ", "dim")
         text.append(worker.state, _STATES.get(worker.state, ""))
-        text.append(f" {100 * share:3.0f} %")
+        text.append(f" {100 * worker.busy:3.0f} %")
         if worker.restarts:
             text.append(f" ({worker.restarts} restarted)", "yellow")
     return text

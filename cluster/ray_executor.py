@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.elasticity import Elasticity
+from cluster.elasticity import GIVE_BACK_S, Elasticity
 from cluster.executor import (
     DEFAULT_JOB_TIMEOUT_S,
     Event,
@@ -47,7 +47,7 @@ from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue, lane_of
 from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
 from cluster.ray_address import check_address
-from cluster.ray_slots import READY_S, Bundle, Process, Slot, Slots
+from cluster.ray_slots import LATECOMER_S, READY_S, Bundle, Process, Slot, Slots
 from cluster.resources import ONE_CPU, Resources
 from cluster.shared_parts import KEPT, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess, pack
@@ -103,8 +103,10 @@ class RayExecutor:
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
         queue: Queue | None = None,
+        standing: bool = False,
     ) -> None:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
+        self._standing = standing
         self._job_timeout_s = job_timeout_s
         self.in_flight = in_flight
         self._folder: str | None = None
@@ -132,7 +134,10 @@ class RayExecutor:
         self._elasticity: Elasticity | None = None
         if address is not None:
             ask = partial(_ask_autoscaler, resources)
-            self._elasticity = Elasticity(workers, self._crew, lambda: resources.room_in(_machines()), ask)
+            give_back_s = GIVE_BACK_S if standing else math.inf
+            self._elasticity = Elasticity(
+                workers, self._crew, lambda: resources.room_in(_machines()), ask, give_back_s
+            )
         self._homes = LaneHomes()
         self._queue: Queue = queue or JobQueue(self._homes)
         self._inbox: Inbox[tuple[Slot, Process]] = Inbox()
@@ -140,10 +145,6 @@ class RayExecutor:
         """By number, the slots that can take a bundle; and perhaps some that no longer can."""
         self._hands = 1
         """Workers that can take jobs; at least 1."""
-        self._running = 0
-        """Jobs that they have."""
-        self._check_s = 0.0
-        """When to look at deadlines again."""
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
         self._published: dict[Hashable, Any] = {}
@@ -176,7 +177,7 @@ class RayExecutor:
     def poll_retired(self) -> int:
         """How many workers that were given up are still to be ended; looks after them."""
         self._poll(0.0)
-        self._check_deadlines()
+        self._crew.check_deadlines()
         return len(self._crew.retired)
 
     def open(self, context: Any) -> None:
@@ -197,10 +198,12 @@ class RayExecutor:
                 process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
         self._crew.changed = True
-        while not self._crew.opened(time.monotonic() - began_s):
+        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+            if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
+                break
             self._follow()
             self._poll(0.1)
-            self._check_deadlines()
+            self._crew.check_deadlines()
 
     def submit(self, jobs: Iterable[Task]) -> None:
         self._queue.add(jobs)
@@ -208,9 +211,11 @@ class RayExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         self._follow()
         self._dispatch()
+        for slot, process in self._crew.to_feel():
+            process.bundles[self._call(slot, process, process.actor.pulse)] = Bundle([])
+            self._crew.set_deadline(process)
         events = self._poll(timeout_s)
-        if time.monotonic() >= self._check_s:
-            events.extend(self._check_deadlines())
+        events.extend(self._crew.check_deadlines(CHECK_S))
         if not events:
             self._crew.check_alive()
         self._dispatch()
@@ -224,7 +229,7 @@ class RayExecutor:
             self._inbox.forget(call)
         self._moving.clear()
         self._published.clear()
-        self._running = 0
+        self._crew.running = 0
         if self._elasticity is not None:
             self._elasticity.withdraw()
         for slot in self._slots:
@@ -300,7 +305,7 @@ class RayExecutor:
             if not len(self._queue) or not self._roomy:
                 return
             # One size for all, so that workers that start together end together.
-            share = self._queue.share(self.in_flight * self._hands, self._running)
+            share = self._queue.share(self.in_flight * self._hands, self._crew.running)
             for slot in list(self._roomy.values()):
                 process, used = slot.process, slot.status.slot < len(self._slots)
                 ready = process is not None and process.starting is None and used
@@ -308,10 +313,11 @@ class RayExecutor:
                     del self._roomy[slot.status.slot]
                     continue
                 # First those that have nothing to do.
-                if len(process.bundles) <= have:
-                    jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
-                    if jobs:
-                        self._send(slot, process, jobs)
+                if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
+                    continue
+                jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
+                if jobs:
+                    self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         key, part = part_key(jobs[0]), None
@@ -321,7 +327,7 @@ class RayExecutor:
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]
         call = self._call(slot, process, process.actor.run, part, pack(sent))
         self.calls += 1
-        self._running += len(jobs)
+        self._crew.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
@@ -342,12 +348,6 @@ class RayExecutor:
             events.extend(self._receive(slot, process, call, answer))
         return events
 
-    def _check_deadlines(self) -> list[Event]:
-        self._check_s = time.monotonic() + CHECK_S
-        events = self._crew.check_deadlines()
-        self._running -= len(events)
-        return events
-
     def _receive(self, slot: Slot, process: Process, call: Any, answer: Future[Any]) -> list[Event]:
         """The answer to one call."""
         # Of a worker that has been given up.
@@ -364,12 +364,10 @@ class RayExecutor:
             if call == process.starting:
                 raise error from None
             jobs = process.bundles.pop(call).jobs
-            self._running -= 0 if late else len(jobs)
+            self._crew.running -= 0 if late else len(jobs)
             return [JobFailed(jobs[0].index, f"{type(error.cause).__name__}: {error.cause}")]
         except ray.exceptions.RayError as error:
-            lost = self._crew.lost(None if late else slot, process, type(error).__name__)
-            self._running -= len(lost)
-            return lost
+            return self._crew.lost(None if late else slot, process, type(error).__name__)
         if call == process.starting:
             process.starting = None
             process.pid, process.node_id = value
@@ -379,7 +377,6 @@ class RayExecutor:
         del process.bundles[call]
         results: list[Outcome] = pickle.loads(value)
         if not late:
-            self._running -= len(results)
             self._roomy[slot.status.slot] = slot
             self._crew.set_deadline(process)
             self._crew.done(slot, results)

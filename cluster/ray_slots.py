@@ -20,6 +20,10 @@ LATECOMER_S = 10.0
 """How long a search that has enough workers waits for more that have been started."""
 ALONE_S = 300.0
 """How long a search waits for machines when it has too few: a cloud takes minutes to bring one."""
+GIVEN_BACK = "given back"
+"""The state of a slot whose worker had nothing to do for long."""
+PULSE_S = 2.0
+"""How often an idle worker is asked whether it is there."""
 MAX_RESTARTS_IN_A_ROW = 5
 """A slot whose workers die this often without finishing a job is given up."""
 
@@ -87,6 +91,10 @@ class Slots:
         self._workers = workers
         self._cpus = cpus
         self._alone_since_s: float | None = None
+        self._feel_due_s = 0.0
+        self._check_due_s = 0.0
+        self.running = 0
+        """Jobs that workers have, but for those that were given up."""
         self._crowded = crowded
         self._grow()
         self.retired: list[tuple[Process, float]] = []
@@ -100,8 +108,11 @@ class Slots:
         self.used = self.all if count >= len(self.all) else self.all[:count]
         self.changed = True
 
-    def follow(self, cpus: int) -> None:
-        """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away."""
+    def follow(self, cpus: int, wanted: int) -> None:
+        """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away.
+
+        Of those whose worker was given back, as many as bring the processes to ``wanted``.
+        """
         if cpus > self._cpus:
             # What could not be kept alive on the machines that there were may be on this one.
             for slot in self.all:
@@ -110,7 +121,8 @@ class Slots:
         self._grow()
         for slot in self.used:
             if slot.process is None:
-                self.fill(slot)
+                if slot.status.state != GIVEN_BACK or self._processes < wanted:
+                    self.fill(slot)
             elif not slot.process.pid and self._processes > cpus:
                 # Meant for a machine that has gone in the meantime.
                 self._kill(slot.process)
@@ -125,9 +137,22 @@ class Slots:
         elif self._processes < self._cpus:
             slot.process = self._start(slot)
             slot.status.state = "starting"
-        else:
+        elif slot.status.state != GIVEN_BACK:
             slot.status.state = "waiting"
         self.changed = True
+
+    def give_back(self, wanted: int) -> None:
+        """End idle processes, the last slots first, as long as there are more than ``wanted``."""
+        for slot in reversed(self.used):
+            process = slot.process
+            if self._processes <= wanted:
+                return
+            if process is not None and process.starting is None and not process.jobs:
+                self._kill(process)
+                slot.process = None
+                slot.status.alive = False
+                slot.status.state = GIVEN_BACK
+                self.changed = True
 
     @property
     def present(self) -> list[int]:
@@ -143,6 +168,20 @@ class Slots:
     def jobs(self) -> list[Task]:
         """All that they have been given."""
         return [job for slot in self.used if slot.process is not None for job in slot.process.jobs]
+
+    @property
+    def starting(self) -> bool:
+        """Whether there are some that will before long."""
+        return len(self.at_hand) < len(self.present)
+
+    def to_feel(self) -> list[tuple[Slot, Process]]:
+        """Idle processes that are to be asked whether they are there, now and then: only a call can fail."""
+        now = time.monotonic()
+        if now < self._feel_due_s:
+            return []
+        self._feel_due_s = now + PULSE_S
+        processes = [(slot, slot.process) for slot in self.used if slot.process is not None]
+        return [(slot, each) for slot, each in processes if each.starting is None and not each.bundles]
 
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
@@ -171,6 +210,7 @@ class Slots:
     def done(self, slot: Slot, results: list[Outcome]) -> None:
         """Note what a bundle brought."""
         slot.failures = 0
+        self.running -= len(results)
         busy_s = sum(result.duration_s for result in results)
         simulations = sum(result.simulations for result in results)
         slot.status.jobs_done += len(results)
@@ -189,11 +229,18 @@ class Slots:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
             return []
         self._replace(slot)
+        self.running -= len(jobs)
         return [JobLost(job.index, reason) for job in jobs]
 
-    def check_deadlines(self) -> list[Event]:
-        """Replace what hangs, and end what was given up long enough ago; the jobs that are lost by it."""
+    def check_deadlines(self, every_s: float = 0.0) -> list[Event]:
+        """Replace what hangs, and end what was given up long enough ago; the jobs that are lost by it.
+
+        Looks at all workers, and so at most once in ``every_s``.
+        """
         now = time.monotonic()
+        if now < self._check_due_s and every_s > 0:
+            return []
+        self._check_due_s = now + every_s
         events: list[Event] = []
         for slot in self.used:
             process = slot.process
@@ -212,6 +259,7 @@ class Slots:
                 jobs = process.jobs
                 self.retired.append((process, now + self._job_timeout_s))
                 self._replace(slot)
+                self.running -= len(jobs)
                 events.extend(JobLost(job.index, "its deadline passed") for job in jobs)
         for process, until_s in list(self.retired):
             if now > until_s or not process.bundles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import games
@@ -14,24 +14,15 @@ from cluster.client import Client
 from cluster.coordinator import SearchFailed
 from cluster.interruption import INTERRUPTED, Interruption
 from cluster.launch import BEFORE_THE_SEARCH, Output, print_result
-from cluster.progress import LINE_S, line_of
+from cluster.remote_progress import RemoteProgress, Searched, answer_there
 from games.errors import InvalidInput
 from games.game import Game, State
 from search.opening import root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
-from search.result import Answer, ChildResult, SearchResult
+from search.result import SearchResult
 
 OF_EVALUATORS = frozenset({"evaluator", "exploration_base", "urgency_reduction", "policy_temperature"})
 """Fields of a request that the API has not: an evaluator is a file, and would be run."""
-
-
-@dataclass(frozen=True)
-class Searched:
-    """What was searched, as far as it takes to show the answer."""
-
-    request: SearchRequest
-    game: Game
-    root_state: State
 
 
 class _Remote:
@@ -54,13 +45,15 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
         with Client(url, token) as client:
             search_id = client.submit(body_of(request))["id"]
             interruption.watch(_Remote(client, search_id))
-            final = _follow(client, search_id, output)
+            # What the server has accepted is right; programs may ask for games that only the server has.
+            searched = None if output.json else _searched(request)
+            final = _follow(client, search_id, searched, output)
         if final["state"] == "failed":
             raise SearchFailed(final["error"]["detail"])
         if final["result"] is None:
             errors.print(BEFORE_THE_SEARCH)
             return INTERRUPTED
-        _show(request, final["result"], output)
+        _show(searched, final["result"], output)
         return INTERRUPTED if final["state"] == "cancelled" else 0
     except KeyboardInterrupt:
         errors.print(BEFORE_THE_SEARCH)
@@ -89,46 +82,31 @@ def body_of(request: SearchRequest) -> dict[str, Any]:
 
 def result_of(values: Mapping[str, Any], game: Game, root_state: State) -> SearchResult:
     """The result as an object, from the fields of `--json`."""
-    children = tuple(
-        ChildResult(
-            child["move"],
-            child["visits"],
-            child["value"],
-            game.cells_of(game.parse_move(root_state, child["move"])),
-        )
-        for child in values["children"]
-    )
-    answer = Answer(values["best_move"], values["value"], tuple(values["pv"]), children)
+    answer = answer_there(values, game, root_state)
     names = {field.name for field in fields(SearchResult)} - {"answer", "moves"}
     plain = {name: values[name] for name in names}
     return SearchResult(answer=answer, moves=tuple(values["moves"]), **plain)
 
 
-def _follow(client: Client, search_id: str, output: Output) -> dict[str, Any]:
-    """The data of the final event; lines of progress until then."""
-    due_s = LINE_S
-    for event in client.events(search_id):
-        if event.final:
-            return event.data
-        if event.name == "progress" and output.progress and event.data["elapsed_s"] >= due_s:
-            data = event.data
-            line = line_of(
-                data["elapsed_s"],
-                data["simulations"],
-                data["simulations_per_s"],
-                data["jobs"],
-                data["jobs_retried"],
-                Answer(data["best_move"], data["value"], tuple(data["pv"]), ()),
-            )
-            print(line, file=terminal.stderr_console(output.colour).file, flush=True)
-            due_s = data["elapsed_s"] + LINE_S
+def _searched(request: SearchRequest) -> Searched:
+    game = games.load(request.game)
+    return Searched(request, game, root_position(request, game))
+
+
+def _follow(client: Client, search_id: str, searched: Searched | None, output: Output) -> dict[str, Any]:
+    """The data of the final event; progress until then."""
+    console = terminal.stderr_console(output.colour)
+    with RemoteProgress(console, searched, enabled=output.progress) as progress:
+        for event in client.events(search_id):
+            if event.final:
+                return event.data
+            if event.name == "progress":
+                progress(event.data)
     raise AssertionError("events end with the final one")
 
 
-def _show(request: SearchRequest, values: dict[str, Any], output: Output) -> None:
-    if output.json:
+def _show(searched: Searched | None, values: dict[str, Any], output: Output) -> None:
+    if searched is None:
         terminal.print_json(values)
         return
-    game = games.load(request.game)
-    root_state = root_position(request, game)
-    print_result(Searched(request, game, root_state), result_of(values, game, root_state), output)
+    print_result(searched, result_of(values, searched.game, searched.root_state), output)

@@ -33,6 +33,10 @@ class WorkerProcess:
         """root: see `Worker.hand_over`."""
         return self._worker.hand_over(self._context, lane) if isinstance(self._worker, Worker) else None
 
+    def pulse(self) -> bytes:
+        """Nothing, as `run` says it: whoever can be asked is there."""
+        return pack([])
+
     def run(self, part: Any, packed: bytes) -> bytes:
         """Run the jobs in their order; ``part`` is what they share, if the call before did not bring it."""
         jobs: list[Task] = pickle.loads(packed)

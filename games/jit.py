@@ -12,11 +12,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 Int: TypeAlias = int | np.signedinteger[Any] | np.unsignedinteger[Any]
 """A whole number in compiled code: of one machine type there, of several in plain Python."""
 
-JIT_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+JIT_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "forceinline": True,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 """``numpy`` errors leave out Python's division-by-zero checks. Without Numba's runtime (``_nrt``) no
 function counts references to the arrays it is given: each count is a call and an atomic instruction,
 half of a simulation's time in tic-tac-toe. The price: such a function cannot make an array. Inlining
-is forced for the same reason where a game's own functions still count."""
+is forced for the same reason where a game's own functions still count. Nobody calls them from C, and
+wrappers for it are a twentieth of the time of compiling."""
 
 
 def njit(function: F) -> F:

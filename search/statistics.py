@@ -30,6 +30,7 @@ from search.tree import (
     clear,
     count_type,
     counts_availability,
+    is_hidden,
     is_wide,
     num_children,
     proof,
@@ -193,7 +194,7 @@ def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, in
 
     ``min_visits`` is doubled until it does.
     """
-    base = lone_root(counts_availability(tree), is_wide(tree.visits))
+    base = lone_root(is_hidden(tree), is_wide(tree.visits))
     return _pruned(tree, base, False, min_visits, max_rows)
 
 
@@ -210,7 +211,7 @@ def _pruned(
     tree: Tree, base: Statistics, difference: bool, min_visits: int, max_rows: int
 ) -> tuple[Statistics, int]:
     rows = int(min(tree.counts[NODES], max_rows))
-    out = empty_statistics(rows, counts_availability(tree), is_wide(tree.visits))
+    out = empty_statistics(rows, is_hidden(tree), is_wide(tree.visits))
     places = np.empty(rows, dtype=np.int32)
     base_rows = np.empty(rows, dtype=np.int32)
     first_children = first_children_of(base.num_children)

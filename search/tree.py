@@ -145,6 +145,11 @@ def counts_availability(tree: Tree) -> bool:
     return len(tree.available) > 1
 
 
+def is_hidden(tree: Tree) -> bool:
+    """`counts_availability` for Python: a compiled one is compiled for that, and unpacks every array."""
+    return len(tree.available) > 1
+
+
 def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PER_NODE) -> int:
     """Slots of ``node_bytes`` for a tree that ``simulations`` can fill, within ``memory_bytes``.
 
@@ -156,7 +161,7 @@ def capacity_for(memory_bytes: int, simulations: int, node_bytes: int = BYTES_PE
 
 def tree_bytes(tree: Tree) -> int:
     """Bytes of the arena that have been handed out to nodes."""
-    hidden, evaluated, priors = counts_availability(tree), keeps_heuristics(tree), has_priors(tree)
+    hidden, evaluated, priors = is_hidden(tree), len(tree.heuristic) > 1, len(tree.prior) > 1
     return int(tree.counts[USED]) * bytes_per_node(hidden, evaluated, priors, is_wide(tree.visits))
 
 

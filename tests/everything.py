@@ -1,9 +1,11 @@
 """Every test, on two cores: what `make test` runs.
 
-Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start or
-for a worker to be missed. In the time that they leave, those of games and of search run, at a lower priority;
-and at the lowest, games and search uncompiled, where an index out of bounds raises. The exit status is 0 when
-every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing running.
+Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start
+or for a worker to be missed. Those of the service and of deployment run beside them, for they wait for
+servers and browsers. In the time that they leave, those of games and of search run, at a lower priority, in
+one process, which compiles what both use once; and at the lowest, the same uncompiled, where an index out of
+bounds raises. The exit status is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves
+nothing running.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import sys
 import tempfile
 from typing import IO, Any
 
+SERVERS = ("tests/cluster/service", "tests/deploy")
+"""The folders whose tests start servers."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run twice."""
 BESIDE, BEHIND = 5, 12
@@ -75,15 +79,13 @@ def main() -> int:
         return runs[-1]
 
     with contextlib.ExitStack() as stack:
-        *beside, last = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(len(KERNELS) + 1))
+        waiting, beside, last = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
         try:
-            cluster = start("tests", *(f"--ignore={folder}" for folder in KERNELS))
-            kernels = [
-                start(folder, later=later, niceness=BESIDE)
-                for folder, later in zip(KERNELS, beside, strict=True)
-            ]
+            cluster = start("tests", *(f"--ignore={folder}" for folder in (*SERVERS, *KERNELS)))
+            servers = start(*SERVERS, later=waiting)
+            kernels = start(*KERNELS, later=beside, niceness=BESIDE)
             uncompiled = start(*KERNELS, later=last, niceness=BEHIND, NUMBA_DISABLE_JIT="1")
-            results = [run.passed() for run in (cluster, *kernels)]
+            results = [run.passed() for run in (cluster, servers, kernels)]
             print("\nand uncompiled, where an index out of bounds raises", flush=True)
             results.append(uncompiled.passed())
         finally:

@@ -3,25 +3,31 @@
     python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --kill worker,server,ray
 
 Each client asks for a search, asks how it stands until it is over, and looks at its digest. Searches are
-spread evenly over the time. The exit status is 0 if every search that was accepted ended once with the
-digest that it has alone, and the 99th percentile of a status request, while nothing was killed, is below
---p99.
-What is measured is printed as JSON.
+spread evenly over the time, and together they are about as much as two cores can do in it: so the workers
+search all the time, and the server has to answer beside them. Whoever is killed comes back by itself.
+
+What is measured is printed as JSON. The exit status is 0 if every search that was accepted ended once with
+the digest that it has alone, and, where nothing was killed, the 99th percentile of a status request is below
+--p99 and the server's memory grew by less than --growth a minute after the first one.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
+import math
 import os
 import random
 import signal
+import statistics
 import sys
 import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,24 +41,27 @@ from tests.cluster.service_process import Server
 
 POLL_S = 0.25
 """How often a client asks how its search stands."""
-WORDS = {"worker": "ray::_Actor", "ray": "raylet/raylet"}
+SAMPLE_S = 2.0
+"""How often memory is looked at."""
+WORDS = {"worker": "ray::_Actor", "ray": "raylet/raylet", "gcs": "gcs_server"}
 BODIES: list[dict[str, Any]] = [
     {"game": game, "strategy": strategy, "simulations": simulations, "lanes": lanes, "seed": seed}
     for seed, (game, strategy, simulations, lanes) in enumerate(
         [
-            ("tictactoe", "tree", 200_000, 8),
-            ("tictactoe", "root", 400_000, 4),
-            ("gomoku:size=9", "tree", 40_000, 8),
-            ("gomoku:size=9", "leaf", 20_000, 8),
-            ("gomoku", "tree", 20_000, 16),
-            ("gomoku", "root", 20_000, 4),
-            ("morris", "tree", 8_000, 8),
-            ("morris", "leaf", 4_000, 4),
-            ("thud", "tree", 2_000, 4),
-            ("battleship", "tree", 4_000, 8),
+            ("tictactoe", "tree", 100_000, 8),
+            ("tictactoe", "root", 300_000, 4),
+            ("gomoku:size=9", "tree", 100_000, 8),
+            ("gomoku:size=9", "leaf", 140_000, 8),
+            ("gomoku", "tree", 120_000, 16),
+            ("gomoku", "root", 1_000_000, 4),
+            ("morris", "tree", 12_000, 8),
+            ("morris", "leaf", 50_000, 4),
+            ("thud", "tree", 60_000, 4),
+            ("battleship", "tree", 46_000, 8),
         ]
     )
 ]
+"""From 0.2 to 2.5 seconds of one core each, 1.1 s on average: 500 keep two cores busy for five minutes."""
 
 
 @dataclass
@@ -65,17 +74,25 @@ class Seen:
     wrong: list[str] = field(default_factory=list)
     statuses: list[tuple[float, float]] = field(default_factory=list)
     """When a status was asked for, and how long that took."""
-    memory: list[tuple[float, int]] = field(default_factory=list)
-    """Bytes of the server and all processes below it, by time."""
+    memory: list[tuple[float, int, int]] = field(default_factory=list)
+    """By time: bytes of the server, and of it and all processes below it."""
+    busy: list[tuple[float, float]] = field(default_factory=list)
+    """By time: seconds that the workers have been in jobs, as the metrics say; from 0 where they are new."""
 
 
-def digests() -> list[str]:
-    """What each of BODIES comes to alone."""
-    return [session_of(fresh(SearchRequest(**body))).run().digest for body in BODIES]
+def bodies(scale: float) -> list[dict[str, Any]]:
+    """BODIES, with so many times their simulations."""
+    return [body | {"simulations": int(scale * body["simulations"])} for body in BODIES]
+
+
+def digests(asked: list[dict[str, Any]]) -> list[str]:
+    """What each of them comes to alone."""
+    return [session_of(fresh(SearchRequest(**body))).run().digest for body in asked]
 
 
 async def client(url: str, number: int, options: argparse.Namespace, expected: list[str], seen: Seen) -> None:
     """One client, with its share of the searches, at even distances."""
+    asked = bodies(options.scale)
     rng = random.Random(number)
     mine = range(number, options.searches, options.clients)
     started_s = time.monotonic()
@@ -85,9 +102,7 @@ async def client(url: str, number: int, options: argparse.Namespace, expected: l
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
             which = rng.randrange(len(BODIES))
             search_id = (
-                await patiently(
-                    lambda which=which, search=search: api.submit(BODIES[which], f"load-{search}")
-                )
+                await patiently(lambda which=which, search=search: api.submit(asked[which], f"load-{search}"))
             )["id"]  # type: ignore[misc]
             seen.accepted[search_id] = which
             while True:
@@ -118,66 +133,83 @@ async def patiently(ask: Any) -> dict[str, Any]:
             await asyncio.sleep(0.5)
 
 
-def memory_of(pid: int) -> int:
-    """Bytes that a process and all below it have in memory, shared ones once for each."""
+def memory_of(pids: set[int]) -> int:
+    """Bytes that processes have in memory: of what several share, each has its part."""
     total = 0
-    for each in {pid, *descendants(pid)}:
+    for each in pids:
         try:
-            pages = int(Path(f"/proc/{each}/statm").read_text().split()[1])
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
         except OSError:
             continue
-        total += pages * os.sysconf("SC_PAGESIZE")
+        total += 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total
 
 
 class Place:
-    """The server, which is started again when it ends."""
+    """The server, which its parent starts again when it ends."""
 
     def __init__(self, folder: Path, workers: int) -> None:
-        self._options = ("--workers", str(workers), "--checkpoint-every", "2", "--max-waiting", "1000")
-        self._folder = folder
-        self.server = Server(folder, *self._options, executor="ray")
-        self.starts = 1
+        options = ("--workers", str(workers), "--checkpoint-every", "2", "--max-waiting", "1000")
+        self.server = Server(folder, *options, executor="ray")
 
-    def look(self) -> None:
-        """Start it again if it has ended."""
-        if self.server.process.poll() is not None:
-            print("".join(self.server.lines[-3:]), file=sys.stderr)
-            port = self.server.port
-            self.server = Server(self._folder, *self._options, executor="ray", port=port)
-            self.starts += 1
+    @property
+    def parent(self) -> int:
+        return self.server.process.pid
+
+    def pid(self) -> int:
+        """The server itself; 0 where there is none just now."""
+        for child in Path(f"/proc/{self.parent}/task/{self.parent}/children").read_text().split():
+            # What Ray left behind may be a child for a moment too.
+            if command_of(int(child)) == command_of(self.parent):
+                return int(child)
+        return 0
 
     def kill(self, what: str) -> None:
         """SIGKILL to the server, to one of its workers, or to Ray."""
         if what == "server":
-            os.kill(self.server.process.pid, signal.SIGKILL)
-            self.server.process.wait()
+            os.kill(self.pid(), signal.SIGKILL)
             return
-        for pid in sorted(descendants(self.server.process.pid)):
-            try:
-                command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if WORDS[what] in command:
+        for pid in sorted(descendants(self.parent)):
+            if WORDS[what].encode() in command_of(pid):
                 os.kill(pid, signal.SIGKILL)
                 return
 
 
+def command_of(pid: int) -> bytes:
+    """The command line of a process; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 async def watch(place: Place, options: argparse.Namespace, seen: Seen, killed: list[float]) -> None:
-    """Kill what is to be killed, at even distances; take samples of memory."""
+    """Kill what is to be killed, at even distances; take samples of memory and of the workers' time."""
     started_s = time.monotonic()
     kills = [what for what in options.kill.split(",") if what]
     due = [60 * options.minutes * (i + 1) / (len(kills) + 1) for i in range(len(kills))]
-    while True:
-        await asyncio.sleep(1.0)
-        elapsed_s = time.monotonic() - started_s
-        if due and elapsed_s > due[0]:
-            due.pop(0)
-            killed.append(time.monotonic())
-            print(f"{elapsed_s:.0f} s: kill -9 of {kills[0]}", file=sys.stderr)
-            place.kill(kills.pop(0))
-        await asyncio.to_thread(place.look)
-        seen.memory.append((elapsed_s, memory_of(place.server.process.pid)))
+    async with httpx.AsyncClient(timeout=60.0) as asking:
+        while True:
+            await asyncio.sleep(SAMPLE_S)
+            elapsed_s = time.monotonic() - started_s
+            if due and elapsed_s > due[0]:
+                due.pop(0)
+                killed.append(time.monotonic())
+                print(f"{elapsed_s:.0f} s: kill -9 of {kills[0]}", file=sys.stderr)
+                place.kill(kills.pop(0))
+            server, everything = await asyncio.to_thread(
+                lambda: (memory_of({place.pid()}), memory_of({place.parent, *descendants(place.parent)}))
+            )
+            seen.memory.append((elapsed_s, server, everything))
+            with contextlib.suppress(httpx.HTTPError):
+                metrics = (await asking.get(f"{place.server.url}/metrics")).text
+                seen.busy.append((time.monotonic() - started_s, metric(metrics, "worker_busy_seconds_total")))
+
+
+def metric(text: str, name: str) -> float:
+    """The sum of a metric's samples."""
+    lines = [line for line in text.splitlines() if line.startswith(f"banyan_{name}")]
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
 
 
 async def load(options: argparse.Namespace, place: Place, expected: list[str]) -> tuple[Seen, list[float]]:
@@ -194,10 +226,7 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
     """What was measured."""
     # Requests that met a server that was starting again waited for it, as clients do.
     calm = sorted(took for at, took in seen.statuses if not any(-5 < at - kill < 30 for kill in killed))
-    early = [used for at, used in seen.memory if at <= 60]
-    late = [used for at, used in seen.memory if at > 60]
-    metrics = httpx.get(f"{place.server.url}/metrics").text
-    again = [line for line in metrics.splitlines() if line.startswith("banyan_pool_restarts_total")]
+    metrics = httpx.get(f"{place.server.url}/metrics", timeout=60.0).text
     return {
         "searches": len(seen.accepted),
         "ended": sum(seen.ended.values()),
@@ -206,13 +235,38 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
         "status_p50_s": round(calm[len(calm) // 2], 4) if calm else None,
         "status_p99_s": round(calm[int(0.99 * len(calm))], 4) if calm else None,
         "status_max_s": round(calm[-1], 4) if calm else None,
-        "memory_first_minute_mb": max(early, default=0) // 2**20,
-        "memory_later_mb": max(late, default=0) // 2**20,
-        "memory_end_mb": seen.memory[-1][1] // 2**20,
-        "server_starts": place.starts,
-        "pool_restarts": again[0].split()[-1] if again else None,
+        "workers_busy": busy_shares(seen, options),
+        "memory_mb": [
+            [round(at), server >> 20, everything >> 20] for at, server, everything in seen.memory[::15]
+        ],
+        "memory_columns": "seconds, server, everything below its parent",
+        "server_growth_mb_per_minute": growth(seen, 1),
+        "growth_mb_per_minute": growth(seen, 2),
+        "server_restarts": metric(metrics, "server_restarts_total"),
         "killed": options.kill,
     }
+
+
+def busy_shares(seen: Seen, options: argparse.Namespace) -> list[float]:
+    """What share of its time a worker is in jobs, minute by minute, until the last searches are asked for."""
+    shares = []
+    for minute in range(math.ceil(options.minutes)):
+        took = gained = 0.0
+        for (before_s, before), (after_s, after) in pairwise(seen.busy):
+            # Those of another server begin at 0.
+            if minute <= before_s / 60 < minute + 1 and after >= before:
+                took += after_s - before_s
+                gained += after - before
+        shares.append(round(gained / took / options.workers, 3) if took else 0.0)
+    return shares
+
+
+def growth(seen: Seen, column: int) -> float | None:
+    """Megabytes a minute after the first minute, by least squares."""
+    later = [(row[0] / 60, row[column] / 2**20) for row in seen.memory if row[0] > 60]
+    if len(later) < 10:
+        return None
+    return round(statistics.linear_regression(*zip(*later, strict=True)).slope, 2)
 
 
 def main() -> int:
@@ -223,9 +277,11 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=500)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kill", default="", help="worker, server, ray, in this order")
+    parser.add_argument("--scale", type=float, default=1.0, help="so many times the simulations")
     parser.add_argument("--p99", type=float, default=0.1, help="seconds that a status request may take")
+    parser.add_argument("--growth", type=float, default=4.0, help="megabytes a minute that a server may grow")
     options = parser.parse_args()
-    expected = digests()
+    expected = digests(bodies(options.scale))
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), options.workers)
         try:
@@ -235,7 +291,10 @@ def main() -> int:
             place.server.end()
     print(json.dumps(found, indent=1))
     sound = not seen.wrong and set(seen.ended.values()) == {1} and len(seen.ended) == options.searches
-    return 0 if sound and (found["status_p99_s"] or 0.0) < options.p99 else 1
+    if not options.kill:
+        sound &= (found["status_p99_s"] or 0.0) < options.p99
+        sound &= (found["server_growth_mb_per_minute"] or 0.0) < options.growth
+    return 0 if sound else 1
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def serve(
     from functools import partial
 
     from cluster.executors import make_executor
-    from cluster.pool_task import PoolWorker
+    from cluster.pool_task import PoolWorker, humble_pool_worker
     from cluster.service.limits import Limits
     from cluster.service.server import Settings
     from cluster.service.server import serve as run
@@ -120,7 +120,14 @@ def serve(
     )
     timeout_s = FIRST_JOB_S if job_timeout is None else job_timeout
     start = partial(
-        make_executor, executor, parse_workers(workers), address, timeout_s, make_worker=PoolWorker
+        make_executor,
+        executor,
+        parse_workers(workers),
+        address,
+        timeout_s,
+        # A worker of one process with the server is as important as the server.
+        make_worker=humble_pool_worker if executor == "ray" else PoolWorker,
+        standing=True,
     )
 
     return run(settings, lambda queue: start(queue=queue))

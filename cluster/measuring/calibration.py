@@ -167,7 +167,7 @@ def _crowding(request: SearchRequest, cores: int) -> float:
     finally:
         ceiling.close()
     # The best of each: whoever else uses the machine now and then only takes from them.
-    alone, together = (max(column) for column in zip(*rates, strict=True))
+    alone, together = max(one for one, _ in rates), max(all_at_once for _, all_at_once in rates)
     return max(1.0, cores * alone / together)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 
 WORKING, CALLS, OTHERS, TRAVEL = "simulations", "calls on workers", "others' jobs", "travel"
 SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
@@ -56,7 +55,7 @@ class WorkerTime:
             self.spent[part] += seconds * min(1.0, waited_s / known_s)
         self.spent[OTHERS] += max(0.0, waited_s - known_s)
 
-    def shares(self, total_s: float) -> Mapping[str, float]:
+    def shares(self, total_s: float) -> dict[str, float]:
         """What share of ``total_s``, the time of all workers together, each part took."""
         spent = dict(self.spent)
         spent[REST] = max(0.0, total_s - sum(spent.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from cluster.figures import Figures
@@ -37,6 +38,10 @@ class Live:
     def __init__(
         self, record: Record, feed: Feed, owner: Owner, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self.record = replace(
+            record, state=QUEUED, result=None, error=None, final_event=None, finished_s=None, to_cancel=False
+        )
+        """What the store has of it, for those who ask: replaced as a whole, and read without a lock."""
         self.id = record.id
         self.number = record.number
         self.priority = record.priority

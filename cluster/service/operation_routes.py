@@ -29,11 +29,13 @@ def operation_routes(searches: Searches, metrics: Metrics) -> APIRouter:
 
     @router.get("/readyz", response_model=Health, summary="Does it take searches?", responses=problems(503))
     def readyz() -> dict[str, Any]:
-        """No, while it has no workers, or is about to stop. Searches that are there wait for workers."""
+        """No, while it has no worker, or is about to stop. Searches that are there wait for one."""
         if searches.draining:
             raise Problem(503, "the server is about to stop")
         if not searches.pool.healthy:
             raise Problem(503, "there are no workers; others are being started")
+        if not searches.pool.ready:
+            raise Problem(503, "there is no worker yet; searches wait for the first")
         return {"status": "ready"}
 
     @router.get("/version", response_model=Version, summary="What is it?")

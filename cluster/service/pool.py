@@ -95,6 +95,11 @@ class Pool:
         return len(self.queue)
 
     @property
+    def ready(self) -> bool:
+        """Whether there is a worker that takes jobs; until there is one, they wait."""
+        return self.healthy and any(worker.alive for worker in self.workers)
+
+    @property
     def alive(self) -> bool:
         """Whether its thread runs."""
         return self._thread.is_alive()
@@ -197,6 +202,7 @@ class Pool:
             own = JobFailed(job, event.error)
         else:
             outcome = cast("PoolOutcome", event.result)
+            self.queue.ended(number, outcome)
             own = JobDone(outcome.result) if outcome.error is None else JobFailed(job, outcome.error)
         self._failures = 0
         self._guard(run, lambda: self._submit(run, run.session.take(own)))

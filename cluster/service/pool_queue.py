@@ -1,7 +1,15 @@
-"""Jobs of many searches that wait for a worker: by priority, then round robin."""
+"""Jobs of many searches that wait for a worker: by priority, then by the worker time that each has used.
+
+This is start-time fair queueing (Goyal, Vin and Cheng 1996); what is divided is worker time. Of the runs of
+one priority whose jobs wait, the one that has used least goes first. A job is charged as it is handed out,
+with what it should take, and when it ends with what it took instead. Who begins, or comes back with nothing
+waiting, is put level with the one that was served last: so nobody saves up a claim by being idle, and nobody
+has to wait until others have caught up.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -9,17 +17,24 @@ from typing import cast
 from cluster.executor import Task
 from cluster.job_queue import JobQueue
 from cluster.lane_homes import LaneHomes
-from cluster.pool_task import PoolTask
+from cluster.pool_task import WORK_UNIT_S, PoolOutcome, PoolTask
+
+SHARED_BUNDLE_S = 0.1
+"""A bundle's aim where several runs share the workers: one job of the usual length."""
+AHEAD_S = 0.02
+"""There a worker gets its next bundle when the one that it has is done, but for very short ones. It waits for
+some 2 ms then, and a search of short rounds not for whole bundles of others in each of them."""
 
 
 @dataclass
 class _Waiting:
     """What waits of one run."""
 
+    run: int
     search_id: str
     priority: int
-    turn: int
-    """Runs of one priority take their turns in this order."""
+    used_s: float
+    """Worker time: of those of one priority, who has used least is served first."""
     homes: LaneHomes = field(default_factory=LaneHomes)
     jobs: JobQueue = field(init=False)
 
@@ -28,16 +43,17 @@ class _Waiting:
 
 
 class PoolQueue:
-    """A queue for each run of a search. Whoever was served goes to the end of those of its priority."""
+    """A queue for each run of a search."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, _Waiting] = {}
         self._present: tuple[int, ...] = (0,)
-        self._turns = 0
+        self._reached_s: defaultdict[int, float] = defaultdict(float)
+        """By priority: what those had used, at most, who were served so far, before they were."""
 
     def open(self, run: int, search_id: str, priority: int) -> None:
         """Take tasks of this run from now on."""
-        waiting = self._waiting[run] = _Waiting(search_id, priority, self._next_turn())
+        waiting = self._waiting[run] = _Waiting(run, search_id, priority, self._reached_s[priority])
         waiting.homes.settle(self._present, ())
 
     def close(self, run: int) -> None:
@@ -52,7 +68,15 @@ class PoolQueue:
         for task in jobs:
             waiting = self._waiting.get(cast("PoolTask", task).run)
             if waiting is not None:
+                if not len(waiting.jobs):
+                    waiting.used_s = max(waiting.used_s, self._reached_s[waiting.priority])
                 waiting.jobs.add([task])
+
+    def ended(self, run: int, outcome: PoolOutcome) -> None:
+        """Charge a run with what a task of it took, instead of what it should have taken."""
+        waiting = self._waiting.get(run)
+        if waiting is not None:
+            waiting.used_s += outcome.duration_s - outcome.simulations * WORK_UNIT_S
 
     def clear(self) -> None:
         """Forget all tasks."""
@@ -75,18 +99,28 @@ class PoolQueue:
                 waiting.homes.settle(self._present, ())
         return []
 
+    def early(self, ahead: Sequence[Task]) -> bool:
+        """Whether a worker is to be given more than it has; if not, whoever waits is served sooner."""
+        work_s = sum(task.simulations for task in ahead) * WORK_UNIT_S
+        return len(self._waiting) < 2 or work_s < AHEAD_S
+
     def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
         """The next bundle for a worker slot, all of one run; empty if nothing is for it."""
-        order = sorted(self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.turn))
+        if len(self._waiting) > 1:
+            simulations = min(simulations, SHARED_BUNDLE_S / WORK_UNIT_S)
+        order = sorted(
+            self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.run)
+        )
         for waiting in order:
             own = min(share, waiting.jobs.share(num_slots, 0))
             tasks = waiting.jobs.take(slot, num_slots, own, simulations)
             if tasks:
-                waiting.turn = self._next_turn()
+                self._charge(waiting, sum(task.simulations for task in tasks) * WORK_UNIT_S)
                 running = tuple(each.search_id for each in self._waiting.values())
                 return [replace(cast("PoolTask", task), running=running) for task in tasks]
         return []
 
-    def _next_turn(self) -> int:
-        self._turns += 1
-        return self._turns
+    def _charge(self, waiting: _Waiting, work_s: float) -> None:
+        reached_s = self._reached_s[waiting.priority]
+        self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)
+        waiting.used_s += work_s

@@ -73,9 +73,11 @@ def search_routes(searches: Searches) -> APIRouter:
         return {"searches": [view(searches, record) for record in records[:limit]], "next": following}
 
     @router.get("/{id}", response_model=SearchView, summary="One search", responses=problems(404))
-    def get(id: SearchId) -> dict[str, Any]:  # noqa: A002
+    async def get(id: SearchId) -> dict[str, Any]:  # noqa: A002
         """State, progress while it runs, and the result when it is over."""
-        return view(searches, searches.get(id))
+        if searches.live(id) is not None:
+            return view(searches, searches.get(id))
+        return view(searches, await asyncio.to_thread(searches.get, id))
 
     @router.delete(
         "/{id}", response_model=SearchView, summary="End a search", responses=problems(404), status_code=202

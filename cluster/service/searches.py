@@ -115,8 +115,9 @@ class Searches:
         return record, False
 
     def get(self, search_id: str) -> Record:
-        """Raises Problem (404)."""
-        record = self.store.get(search_id)
+        """Of one that is open at once; of others from the store. Raises Problem (404)."""
+        live = self._live.get(search_id)
+        record = self.store.get(search_id) if live is None else live.record
         if record is None:
             raise Problem(404, "there is no such search", field="id", value=search_id[:64])
         return record
@@ -127,8 +128,8 @@ class Searches:
 
     def searches_before(self, search_id: str) -> int | None:
         """How many are to begin before a search that waits."""
-        with self._lock:
-            return next((i for i, live in enumerate(self._waiting) if live.id == search_id), None)
+        # A copy, and no lock: that may be held while something is written to the disk.
+        return next((i for i, live in enumerate(list(self._waiting)) if live.id == search_id), None)
 
     def cancel(self, search_id: str) -> Record:
         """End it with its best answer; one that is over stays as it is. Raises Problem (404)."""
@@ -176,7 +177,9 @@ class Searches:
     # What a live search tells, in the thread of the pool.
 
     def search_begun(self, live: Live, session: Session) -> None:
-        self.store.begin(live.id, self._clock())
+        now_s = self._clock()
+        self.store.begin(live.id, now_s)
+        live.record = replace(live.record, started_s=live.record.started_s or now_s)
         if self.metrics is not None:
             self.metrics.watch(session)
 

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,9 +26,13 @@ from cluster.service.pool_queue import PoolQueue
 from cluster.service.searches import Searches
 from cluster.service.service_metrics import families
 from cluster.service.store import Store
+from cluster.service.supervisor import Supervisor
 from cluster.service.tokens import Tokens, check_host
 from games.errors import InvalidInput
 
+SWITCH_S = 0.001
+"""How long a thread may keep Python to itself while others want it: the pool's merges, and a request waits
+for several turns."""
 LEAVE_S = 5
 """How long connections may take to end after everything else has."""
 
@@ -47,17 +51,32 @@ class Settings:
 
 
 def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor]) -> int:
-    """Serve until a signal ends it; the exit status. Raises InvalidInput (host, port, data, ...)."""
+    """Serve until a signal ends it, whatever dies meanwhile; the exit status.
+
+    Forks: the server is a child of this process. Raises InvalidInput (host, port, data, ...).
+    """
     check_host(settings.host, settings.tokens)
     _log_lines()
+    with _listen(settings.host, settings.port) as listener:
+        return Supervisor(partial(_serve, settings, make_executor, listener)).run()
+
+
+def _serve(
+    settings: Settings,
+    make_executor: Callable[[PoolQueue], Executor],
+    listener: socket.socket,
+    ready: Callable[[], None],
+    restarts: int,
+) -> int:
+    """Serve until a signal ends it, in the supervisor's child. Raises InvalidInput (data, ...)."""
+    sys.setswitchinterval(SWITCH_S)
     with ExitStack() as stack:
-        listener = _listen(settings.host, settings.port)
-        stack.callback(listener.close)
         store = Store(settings.data)
         stack.callback(store.close)
         pool = Pool(make_executor)
         stack.callback(pool.close)
         searches = Searches(store, pool, settings.limits, settings.checkpoint_every_s)
+        searches.figures.restarts = restarts
         metrics = Metrics(sources=(partial(families, searches),))
         metrics.watch_executor(pool.executor)
         searches.metrics = metrics
@@ -70,7 +89,11 @@ def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor]) ->
         print(
             f"banyan: serving at http://{shown}:{port}, data in {settings.data}", file=sys.stderr, flush=True
         )
-        server.run(sockets=[listener])
+        ready()
+        server.run(sockets=[listener.dup()])
+        # The supervisor has it too: nobody is to wait for a server that will not be.
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
         searches.close()
     return 0
 

@@ -48,6 +48,8 @@ class ServiceFigures:
         """By method, route and status."""
         self.request_durations: defaultdict[str, Durations] = defaultdict(Durations)
         """By route, until the answer begins."""
+        self.restarts = 0
+        """Servers that have died before this one, below the same supervisor."""
         self.streams = 0
         """Event streams that are read."""
 

@@ -37,9 +37,14 @@ def families(searches: Searches) -> Iterator[Family]:
         yield Family("banyan_http_request_duration_seconds", "histogram", text, list(routes))
         yield _gauges("banyan_event_streams", "Event streams that are read.", [({}, figures.streams)])
     yield _gauges("banyan_waiting_jobs", "Jobs that wait for a worker.", [({}, pool.jobs_waiting)])
-    yield _gauges("banyan_ready_pools", "1 while there is an executor.", [({}, float(pool.healthy))])
+    yield _gauges("banyan_ready_pools", "1 while there is a worker.", [({}, float(pool.ready))])
+    given_back = sum(worker.state == "given back" for worker in pool.workers)
+    text = "Workers ended because they had nothing to do."
+    yield _gauges("banyan_given_back_workers", text, [({}, given_back)])
     renewals: list[tuple[dict[str, str], float]] = [({}, pool.renewals)]
     yield _counters("banyan_pool_restarts_total", "Executors made again.", renewals)
+    restarts: list[tuple[dict[str, str], float]] = [({}, figures.restarts)]
+    yield _counters("banyan_server_restarts_total", "Servers that died and were started again.", restarts)
 
 
 GAME = ("game", "strategy")

@@ -1,7 +1,8 @@
 """The records of searches, in SQLite: what was asked, how it stands, what came of it.
 
 Nothing is acknowledged before it is on the disk (WAL, synchronous=FULL). One process has the folder at a
-time, by a lock on a file in it; its threads share one connection.
+time, by a lock on a file in it; its threads share one connection to write and one to read, so that nobody who
+reads waits for the disk.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -23,6 +25,8 @@ QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancell
 OPEN, OVER = (QUEUED, RUNNING), (DONE, CANCELLED, FAILED)
 STATES = OPEN + OVER
 FORMAT = 1
+LAST_S = 1.0
+"""How long a server that was killed may still hold its folder, while its process is taken down."""
 _SCHEMA = """
 CREATE TABLE search (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -84,11 +88,11 @@ class Store:
     def __init__(self, folder: Path) -> None:
         """Takes the folder, and makes it if there is none. Raises InvalidInput (data)."""
         self.folder = folder
-        self._lock = threading.Lock()
+        self._lock, self._reading = threading.Lock(), threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
         except BlockingIOError:
             os.close(self._held)
             raise InvalidInput("data", str(folder), "a folder that no other server uses") from None
@@ -102,6 +106,18 @@ class Store:
             os.close(self._held)
             raise InvalidInput("data", str(folder), f"a folder with sound records ({error})") from None
 
+    def _take(self) -> None:
+        """Raises BlockingIOError if another server has the folder, and keeps it."""
+        until_s = time.monotonic() + LAST_S
+        while True:
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > until_s:
+                    raise
+                time.sleep(0.05)
+
     def _open(self, path: Path) -> None:
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
@@ -114,10 +130,12 @@ class Store:
             os.close(self._held)
             accepted = f"a folder of a server with records of format {FORMAT} (these are of format {found})"
             raise InvalidInput("data", str(self.folder), accepted)
+        self._reader = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
 
     def close(self) -> None:
         """Give the folder back; a second time does nothing."""
-        with self._lock:
+        with self._lock, self._reading:
+            self._reader.close()
             self._db.close()
             if self._held >= 0:
                 os.close(self._held)
@@ -201,8 +219,8 @@ class Store:
 
     def page(self, state: str | None, before: int | None, limit: int) -> list[Record]:
         """The latest searches, or those before a number; the latest first."""
-        with self._lock:
-            rows = self._db.execute(
+        with self._reading:
+            rows = self._reader.execute(
                 f"{_SELECT} WHERE (?1 IS NULL OR state = ?1)"
                 " AND (?2 IS NULL OR number < ?2) ORDER BY number DESC LIMIT ?3",
                 (state, before, limit),
@@ -220,8 +238,8 @@ class Store:
         return [row[0] for row in rows]
 
     def _get(self, where: str, value: str) -> Record | None:
-        with self._lock:
-            row = _row(self._db, where, value)
+        with self._reading:
+            row = _row(self._reader, where, value)
         return None if row is None else _record(row)
 
     @contextmanager

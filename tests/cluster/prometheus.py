@@ -29,6 +29,7 @@ OF_THE_SERVICE = (
     *("banyan_game_simulations_total", "banyan_game_playouts_total", "banyan_search_duration_seconds"),
     *("banyan_refused_requests_total", "banyan_http_requests_total", "banyan_http_request_duration_seconds"),
     *("banyan_event_streams", "banyan_waiting_jobs", "banyan_ready_pools", "banyan_pool_restarts_total"),
+    *("banyan_server_restarts_total", "banyan_given_back_workers"),
 )
 """The metrics that only `banyan serve` has."""
 

@@ -21,12 +21,24 @@ START_S, END_S = 60, 30
 class Server:
     """A server that runs, on a port of its own."""
 
-    def __init__(self, data: Path, *options: str, executor: str = "inline", port: int = 0) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *options: str,
+        executor: str = "inline",
+        port: int = 0,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self.data = data
         self._clients: list[Client] = []
         arguments = ["serve", "--data", str(data), "--port", str(port), "--executor", executor, *options]
         self.process = subprocess.Popen(
-            [*BANYAN, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            [*BANYAN, *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.lines: list[str] = []
         assert self.process.stderr is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from search.job import GrowJob, LaneTree
 class Machines:
     """A cluster of so many CPUs, where processes start when they are asked to."""
 
-    def __init__(self, workers: Workers, cpus: int) -> None:
+    def __init__(self, workers: Workers, cpus: int, give_back_s: float = math.inf) -> None:
         self.cpus = cpus
         self.now_s = 0.0
         self.started = 0
@@ -35,7 +36,7 @@ class Machines:
         self.asked: list[int] = []
         self.slots = Slots(workers, cpus, 30.0, self.start, self.killed.append, lambda: False)
         self.elasticity = Elasticity(
-            workers, self.slots, lambda: self.cpus, self.asked.append, lambda: self.now_s
+            workers, self.slots, lambda: self.cpus, self.asked.append, give_back_s, lambda: self.now_s
         )
 
     def start(self, slot: Slot) -> Process:
@@ -65,8 +66,8 @@ class Machines:
         return self.slots.lost(slot, slot.process, "ActorDiedError")
 
 
-def opened(workers: Workers, cpus: int) -> Machines:
-    machines = Machines(workers, cpus)
+def opened(workers: Workers, cpus: int, give_back_s: float = math.inf) -> Machines:
+    machines = Machines(workers, cpus, give_back_s)
     machines.look()
     machines.ready()
     return machines
@@ -165,6 +166,44 @@ def test_the_autoscaler_is_asked_for_the_lanes_that_wait_and_no_more_at_the_end(
     machines.elasticity.withdraw()
     machines.elasticity.withdraw()
     assert machines.asked == [5, 8, 0]
+
+
+def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wait() -> None:
+    machines = opened(Workers(1, 4), 2, give_back_s=10.0)
+    machines.look(lanes=8)
+    machines.cpus = 4
+    machines.look(lanes=8)
+    machines.ready()
+    assert (machines.states, machines.asked) == (["idle"] * 4, [4])
+    busy = machines.slots.all[3].process
+    assert busy is not None
+    busy.bundles["call"] = Bundle([GrowJob(0, lane=0, sizes=(10,))])
+    for _ in range(10):
+        machines.look(lanes=2)
+    # One search after the other, with a short break, keeps them.
+    machines.look(lanes=8)
+    for _ in range(11):
+        assert machines.killed == []
+        machines.look(lanes=2)
+    # The last first, but for one that has a job; and the autoscaler hears of it.
+    assert machines.states == ["idle", "given back", "given back", "idle"]
+    assert len(machines.killed) == 2
+    assert machines.asked == [4, 2]
+    busy.bundles.clear()
+    for _ in range(12):
+        machines.look()
+    assert machines.states == ["idle"] + ["given back"] * 3
+    assert machines.asked == [4, 2, 0]
+    # Its machine has gone, which is nobody's loss; what comes is not used before it is needed.
+    machines.cpus = 1
+    machines.look()
+    machines.cpus = 2
+    machines.look(lanes=1)
+    assert machines.states == ["idle"] + ["given back"] * 3
+    machines.look(lanes=3)
+    machines.look(lanes=3)
+    assert machines.states == ["idle", "starting", "given back", "given back"]
+    assert machines.asked == [4, 2, 0, 3]
 
 
 def test_looking_costs_nothing_between_two_looks() -> None:

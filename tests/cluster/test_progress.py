@@ -18,6 +18,7 @@ from cluster.inline_executor import InlineExecutor
 from cluster.progress import Progress
 from cluster.progress_view import heat_map, view
 from cluster.session import Session
+from cluster.sight import sight_of
 from games.game import Board, Cell
 from search.opening import open_search
 from search.request import SearchRequest
@@ -107,7 +108,7 @@ def test_the_view_says_how_the_search_goes() -> None:
         figures.update(watched)
         if watched.coordinator.counters.simulations > 2000 and not seen:
             console = Console(file=io.StringIO(), width=100, height=40)
-            console.print(view(watched, figures, console))
+            console.print(view(sight_of(watched, figures), console))
             assert isinstance(console.file, io.StringIO)
             seen.append(console.file.getvalue())
             watched.cancel()
@@ -132,7 +133,7 @@ def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
     session.run()
     figures.update(session)
     console = Console(file=io.StringIO(), width=50, height=40)
-    console.print(view(session, figures, console))
+    console.print(view(sight_of(session, figures), console))
     assert isinstance(console.file, io.StringIO)
     assert "a b c" not in console.file.getvalue()
     assert "simulations" in console.file.getvalue()
@@ -176,6 +177,6 @@ def test_workers_that_come_and_go_are_told_of() -> None:
     figures.update(session)
     assert "9 workers (9 joined, 1 left)" in progress.line(session, figures)
     console = Console(file=io.StringIO(), width=100, height=40)
-    console.print(view(session, figures, console))
+    console.print(view(sight_of(session, figures), console))
     assert isinstance(console.file, io.StringIO)
     assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()

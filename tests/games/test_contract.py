@@ -30,7 +30,7 @@ HIDDEN = pytest.mark.parametrize("game", [games.load(spec) for spec in HIDDEN_SP
 # Where something is hidden a move may be the answer to the one before it: they cannot change places.
 OPEN_SPECS = [spec for spec in SPECS if spec not in HIDDEN_SPECS]
 OPEN = pytest.mark.parametrize("game", [games.load(spec) for spec in OPEN_SPECS], ids=OPEN_SPECS)
-SEEDS = range(4 if JIT else 1)
+SEEDS = range(2 if JIT else 1)
 
 
 @GAMES
@@ -259,7 +259,7 @@ def test_compiled_playouts_equal_their_plain_twins(game: Game, plies: int) -> No
 @pytest.mark.parametrize("plies", [0, 7])
 def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> None:
     begin = random_position(game, 23, plies)
-    number = 20_000 if JIT else 40
+    number = 5_000 if JIT else 12
     lengths, results = sample(game, begin, number, 29, own=True)
     twin = game.playout_game
     twin_begin = begin if twin is game else twin.parse_position(game.format_position(begin))

@@ -63,7 +63,7 @@ def test_greedy_moves_are_uniform_over_those_of_the_highest_priority(spec: str) 
         before, best = state.copy(), best_looking(game, state)
         # Uncompiled, a list for each draw takes minutes.
         for draw in (own, listed) if JIT else (own,):
-            drawn = np.zeros(len(best) * (1000 if JIT else 20), dtype=np.uint16)
+            drawn = np.zeros(len(best) * (200 if JIT else 20), dtype=np.uint16)
             draw(state, moves, new_stream(43, plies), drawn)
             assert np.array_equal(state, before)
             found, counts = np.unique(drawn, return_counts=True)

@@ -23,7 +23,7 @@ DEPTHS = {
     "thud:ruleset=seed": 1,
 }
 GAMES = pytest.mark.parametrize("spec", DEPTHS)
-EVERY = 4 if JIT else 16
+EVERY = 8 if JIT else 32
 """Positions of a random game to the next one that is searched: the twin is slow."""
 
 

@@ -143,7 +143,7 @@ def test_no_search_knows_what_is_hidden(strategy: str, treatment: str) -> None:
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_placement_does_not_change_a_search(strategy: str, options: dict[str, int], seed: int) -> None:
-    simulations = 2111 if JIT else 411
+    simulations = 2111 if JIT else 151
     request: dict[str, Any] = {
         "game": "hidden-nim",
         "strategy": strategy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import pstdev
 from typing import Any
@@ -190,10 +191,14 @@ def test_widened_nodes_begin_with_the_best_looking_moves(widening: int, urgency:
 @pytest.mark.parametrize("solver", [False, True])
 def test_evaluations_steer_as_published(implicit: float, bias: float, solver: bool) -> None:
     knobs = KNOBS._replace(implicit=implicit, bias=bias, solver=solver)
-    root = same_trees(knobs, Features(evaluated=True), 500 if JIT else 80, seed=7)
+    root = same_trees(knobs, Features(evaluated=True), 250 if JIT else 60, seed=7)
     if not solver:
-        plain_root = same_trees(KNOBS, Features(), 500 if JIT else 80, seed=7)
-        assert (root == plain_root) == (implicit == bias == 0.0)
+        assert (root == unsteered()) == (implicit == bias == 0.0)
+
+
+@functools.cache
+def unsteered() -> Node:
+    return same_trees(KNOBS, Features(), 250 if JIT else 60, seed=7)
 
 
 @pytest.mark.parametrize("solver", [False, True])
@@ -240,7 +245,7 @@ REQUESTS = [
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_placement_changes_nothing(strategy: str, asked: dict[str, object]) -> None:
-    simulations = 4000 if JIT else 200
+    simulations = 4000 if JIT else 60
     request = {"game": "gomoku:size=5", "strategy": strategy, "lanes": 3, "simulations": simulations}
     assert digest_of_search(**request, **asked) == digest_of_search(ChaosExecutor(4), 3, **request, **asked)
 

@@ -25,7 +25,7 @@ from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of,
 from tests.search.goldens import FILE, KINDS, golden_digest
 from tests.search.naive import Node
 
-SIMULATIONS = 2001 if JIT else 401
+SIMULATIONS = 2001 if JIT else 201
 
 GAMES: list[dict[str, Any]] = [
     {"game": "tictactoe"},

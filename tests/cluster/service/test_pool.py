@@ -12,7 +12,7 @@ import pytest
 from cluster.checkpoint import Keeper, read_checkpoint
 from cluster.executor import Event, JobLost, Task, WorkerStatus
 from cluster.inline_executor import InlineExecutor
-from cluster.pool_task import PoolTask, PoolWorker
+from cluster.pool_task import WORK_UNIT_S, PoolOutcome, PoolTask, PoolWorker
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import PoolQueue
 from cluster.session import Session
@@ -213,8 +213,8 @@ def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path) -> None:
     assert unchanged(again.result) == alone(request)
 
 
-def task(run: int, index: int, context: Any = None) -> PoolTask:
-    return PoolTask(run, _job(index), context, 1)
+def task(run: int, index: int, context: Any = None, work_s: float = 1e-6) -> PoolTask:
+    return PoolTask(run, _job(index), context, round(work_s / WORK_UNIT_S))
 
 
 def _job(index: int) -> Job:
@@ -233,6 +233,58 @@ def test_searches_of_one_priority_take_turns() -> None:
         queue.open(run, f"s{run}", 0)
         queue.add(task(run, i) for i in range(3))
     assert runs_taken(queue, 10) == [1, 2, 3] * 3
+
+
+def test_turns_are_of_worker_time_and_not_of_jobs() -> None:
+    queue = PoolQueue()
+    for run, work_s in ((1, 3.0), (2, 0.5)):
+        queue.open(run, f"s{run}", 0)
+        queue.add(task(run, i, work_s=work_s) for i in range(20))
+    taken = runs_taken(queue, 16)
+    assert taken[:8] == [1, 2, 2, 2, 2, 2, 2, 1]
+    assert taken.count(1) * 3.0 == pytest.approx(taken.count(2) * 0.5, abs=3.0)
+
+
+def test_a_search_is_charged_with_what_its_jobs_took() -> None:
+    queue = PoolQueue()
+    for run in (1, 2):
+        queue.open(run, f"s{run}", 0)
+        queue.add(task(run, i, work_s=1.0) for i in range(20))
+    assert runs_taken(queue, 2) == [1, 2]
+    for run, took_s in ((1, 3.5), (2, 0.5), (3, 9.0)):
+        queue.ended(run, PoolOutcome(0, round(1.0 / WORK_UNIT_S), took_s, None))
+    assert runs_taken(queue, 5) == [2, 2, 2, 1, 2]
+
+
+def test_who_begins_late_or_was_idle_waits_for_one_bundle_and_has_nothing_saved_up() -> None:
+    queue = PoolQueue()
+    for run in (1, 2):
+        queue.open(run, f"s{run}", 0)
+    queue.add([task(1, 0, work_s=0.01)])
+    queue.add(task(2, i, work_s=1.0) for i in range(50))
+    assert runs_taken(queue, 21) == [1] + [2] * 20
+    # All that while the first had nothing to do, and the third was not there.
+    queue.open(3, "s3", 0)
+    for run in (1, 3):
+        queue.add(task(run, i, work_s=1.0) for i in range(1, 9))
+    assert runs_taken(queue, 2) == [1, 3]
+    taken = runs_taken(queue, 12)
+    assert [taken.count(run) for run in (1, 2, 3)] == [4, 4, 4]
+
+
+def test_several_searches_get_short_bundles_and_no_second_one() -> None:
+    queue = PoolQueue()
+    queue.open(1, "s1", 0)
+    queue.add(task(1, i, work_s=0.06) for i in range(20))
+    assert len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) == 5
+    assert queue.early([task(1, 0, work_s=0.25)])
+    queue.open(2, "s2", 0)
+    queue.add(task(2, i, work_s=0.15) for i in range(20))
+    assert [len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) for _ in range(3)] == [1, 1, 2]
+    assert not queue.early([task(1, 0, work_s=0.06)])
+    # For so short a time the worker would have to wait itself.
+    assert queue.early([task(1, i, work_s=0.005) for i in range(3)])
+    assert queue.early([])
 
 
 def test_higher_priorities_go_first_and_what_is_closed_is_gone() -> None:

@@ -15,9 +15,9 @@ import typer.main
 import yaml
 
 from cluster.cli import app
-from tests.cluster.kustomize import Resource, build
-from tests.cluster.operator_kinds import KINDS
 from tests.cluster.prometheus import DEPLOY, need
+from tests.deploy.kustomize import Resource, build
+from tests.deploy.operator_kinds import KINDS
 
 FOLDER = DEPLOY / "kubernetes"
 TARGETS = [FOLDER / "overlays" / "small", FOLDER / "overlays" / "large", FOLDER / "job"]

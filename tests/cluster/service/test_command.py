@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
+import subprocess
+import termios
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import banyan, start
+from tests.cluster.command import BANYAN, ROOT, banyan, start
 from tests.cluster.service_process import Server
 
 TOKEN = "a-token-of-sixteen-letters"
@@ -68,6 +73,40 @@ def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path
     assert status == 1 and "a token is needed" in err
     status, _, err = banyan(*SEARCH, "--server", "nonsense://x")
     assert status == 2 and err.startswith("banyan: error: --server: 'nonsense://x' is not accepted")
+
+
+def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str, ...]) -> None:
+    """With a terminal for standard error there is a view, drawn again as the search goes on."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 110))
+    command = ("search", "gomoku:size=9", "--moves", "e5", "--seconds", "3", *place)
+    environment = os.environ | {"TERM": "xterm-256color"}
+    with subprocess.Popen(
+        [*BANYAN, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=slave, env=environment, text=True
+    ) as process:
+        os.close(slave)
+        drawn = b""
+        # The terminal ends when nobody has it any more.
+        with suppress(OSError):
+            while more := os.read(master, 65536):
+                drawn += more
+        assert process.stdout is not None
+        assert "best move" in process.stdout.read()
+    os.close(master)
+    assert process.returncode == 0
+    text = drawn.decode()
+    for words in (
+        "gomoku:size=9",
+        "tree, 16 lanes, on the server",
+        "% of 3",
+        "in flight",
+        "best move",
+        "busy",
+    ):
+        assert words in text
+    assert text.count("in flight") > 2
+    # The heat of the visits, in colours of its own.
+    assert "\x1b[37;48;5;" in text
 
 
 def test_ctrl_c_ends_the_search_and_prints_its_best_answer(place: tuple[str, ...]) -> None:

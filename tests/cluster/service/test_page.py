@@ -11,8 +11,10 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cluster.browser import Visitor, chromium
+from tests.cluster.command import here
+from tests.cluster.service.browser import Visitor, chromium
 from tests.cluster.service_process import Server
+from tests.cluster.test_strength import INLINE, SMALL, costs_file
 
 WIDTH = 360
 ENDLESS = 50_000_000
@@ -76,13 +78,36 @@ def test_moves_of_two_clicks(visitor: Visitor, game: str) -> None:
     assert any("-" in move for move in visitor.played)
 
 
-def test_nine_mens_morris_takes_a_stone(visitor: Visitor) -> None:
+# The shortest of some random games in which the first player takes what he can; the second is shut in.
+MORRIS = "c4 b2 f6 a1 g4 d7 d1 c3 b6 g7 g1 f4 d2 a4 d6 xf4 a7 xg4 d3 xc3 b4 g1-g4"
+# The last nine pieces of a game of Thud, and what both sides take of each other until the dwarfs are gone.
+THUD = "5/7/9/11/7d5/15/4d10/5d1*T6/6d8/4d3T6/13/11/9/7/5 d 0 0 0"
+THUD_MOVES = "dJ11-F14 TJ6-H6xG7 dF8-H6xH6 TJ8-H7xH6 dF14-F6 TH7-G7xF6 dE6-E8 TG7-F8xE8xE9"
+
+
+def test_a_whole_game_of_nine_mens_morris(visitor: Visitor) -> None:
     visitor.begin("morris", "person", "person")
-    for move in ["a7", "b6", "d7", "d6", "g7", "xb6"]:
-        visitor.my_turn()
+    for move in MORRIS.split():
+        assert visitor.my_turn()
         visitor.make(move)
-    assert visitor.played == ["a7", "b6", "d7", "d6", "g7", "xb6"]
-    assert visitor.page.locator('[data-cell="b6"]').get_attribute("aria-label") == "b6, empty, last move"
+        if move.startswith("x"):
+            label = visitor.page.locator(f'[data-cell="{move[1:]}"]').get_attribute("aria-label")
+            assert label == f"{move[1:]}, empty, last move"
+    expect(visitor.page.locator("#status")).to_contain_text("white wins")
+    assert visitor.played == MORRIS.split()
+
+
+def test_a_game_of_thud_to_its_end(visitor: Visitor, server: Server) -> None:
+    with server.client() as client:
+        body = {"game": "thud", "position": THUD, "simulations": 100, "lanes": 2}
+        search_id = client.wait(client.submit(body)["id"])["id"]
+    # A search in the list leads to its position, which can be played on.
+    visitor.page.goto(f"{server.url}/#/searches/{search_id}")
+    for move in THUD_MOVES.split():
+        assert visitor.my_turn()
+        visitor.make(move)
+    expect(visitor.page.locator("#status")).to_contain_text("trolls win by 4 points to 0")
+    assert visitor.played == THUD_MOVES.split()
 
 
 def test_battleship_by_its_chances(visitor: Visitor) -> None:
@@ -219,6 +244,28 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
     expect(page.locator("#report-shown svg").first).to_have_accessible_name(re.compile("speedup by workers"))
     page.set_input_files("#report-file", tmp_path / "other.json")
     expect(page.locator("#report-status")).to_contain_text("is not a report")
+
+
+def test_reports_that_commands_wrote_are_drawn(
+    visitor: Visitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The very files of `banyan predict` and `banyan strength`."""
+    costs = ("--costs", costs_file(tmp_path, "root", "tree"), "--strategies", "root,tree")
+    predict = ("predict", "tictactoe", "--workers", "1,4,16", "--simulations", "100000", *costs)
+    page = visitor.page
+    page.click("#to-reports")
+    names = {"predict": ["speedup, predicted", "How busy the coordinator is"]}
+    names["strength"] = ["what lanes are worth", "Score against one lane", "Strength of one lane"]
+    for command in (predict, (*SMALL, "--pairs", "4", *INLINE)):
+        assert here(capsys, *command, "--out", str(tmp_path))[0] == 0
+        name = command[0]
+        page.set_input_files("#report-file", tmp_path / f"{name}.json")
+        expect(page.locator("#report-status")).to_have_text(f"{name}.json is shown.")
+        charts = page.locator("#report-shown .report").first.locator("figure.chart")
+        expect(charts).to_have_count(len(names[name]))
+        for i, words in enumerate(names[name]):
+            expect(charts.nth(i)).to_contain_text(words)
+            assert charts.nth(i).locator("svg path, svg polyline").count() > 0
 
 
 def test_what_is_wrong_is_said(visitor: Visitor) -> None:

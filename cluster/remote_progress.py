@@ -1,0 +1,118 @@
+"""Live progress of a search on a server: what `Progress` shows of one here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from cluster.progress import LINE_S, line_of
+from cluster.sight import Sight, WorkerSight, budget_text
+from games.game import Game, State
+from search.request import SearchRequest
+from search.result import Answer, ChildResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What is searched, as far as it takes to show how it goes, and the answer."""
+
+    request: SearchRequest
+    game: Game
+    root_state: State
+
+
+class RemoteProgress:
+    """A context manager around the events of one search."""
+
+    def __init__(self, console: Console, searched: Searched | None, *, enabled: bool) -> None:
+        """Of a search without its game there is no view, but lines."""
+        self._console = console
+        self._searched = searched
+        on_terminal = console.is_terminal and not console.is_dumb_terminal
+        self._live_wanted = enabled and on_terminal and searched is not None
+        self._lines_wanted = enabled and not self._live_wanted
+        self._due_s = LINE_S
+        self._live: Live | None = None
+
+    def __enter__(self) -> RemoteProgress:
+        if self._live_wanted:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __call__(self, data: Mapping[str, Any]) -> None:
+        """Draw the data of a progress event; it is the server that says how often."""
+        if self._live is not None and self._searched is not None:
+            from cluster.progress_view import view
+
+            self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
+        elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
+            answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), ())
+            line = line_of(
+                data["elapsed_s"],
+                data["simulations"],
+                data["simulations_per_s"],
+                data["jobs"],
+                data["jobs_retried"],
+                answer,
+            )
+            print(line, file=self._console.file, flush=True)
+            self._due_s = data["elapsed_s"] + LINE_S
+
+
+def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> Answer:
+    """The answer as an object, from the fields of `--json` or of a progress event."""
+    children = tuple(
+        ChildResult(
+            child["move"],
+            child["visits"],
+            child["value"],
+            game.cells_of(game.parse_move(root_state, child["move"])),
+        )
+        for child in values["children"]
+    )
+    return Answer(values["best_move"], values["value"], tuple(values["pv"]), children)
+
+
+def sight_there(searched: Searched, data: Mapping[str, Any]) -> Sight:
+    """What is seen of a search on a server, from the data of a progress event."""
+    request, game, root_state = searched.request, searched.game, searched.root_state
+    return Sight(
+        game=game,
+        root_state=root_state,
+        strategy=request.strategy,
+        lanes=request.lanes,
+        place="on the server",
+        answer=answer_there(data, game, root_state),
+        budget=budget_text(request),
+        budget_used=data["budget_used"],
+        simulations=data["simulations"],
+        rate=data["simulations_per_s"],
+        jobs=data["jobs"],
+        jobs_in_flight=data["jobs_in_flight"],
+        jobs_retried=data["jobs_retried"],
+        results_waiting=data["results_waiting"],
+        merges=data["merges"],
+        merge_s=data["merge_s"],
+        workers=[
+            WorkerSight(
+                each["slot"], each["state"], each["state"] in ("busy", "idle"), each["busy"], each["restarts"]
+            )
+            for each in data["workers"]
+        ],
+    )
