@@ -218,8 +218,8 @@ class SimulatedExecutor:
         while self._cores.next_s <= self._now_s:
             self._step()
         now_s = self._now_s
-        self._now_s = self._cores.use(now_s, seconds)
-        self._cores.use(now_s, beside_s)
+        self._now_s = self._cores.use(now_s, self._costs.together * seconds)
+        self._cores.use(now_s, self._costs.together * beside_s)
 
     def _work(self, until_s: float) -> None:
         """Let workers that share cores go on until the next answer comes, or until then."""
@@ -274,6 +274,7 @@ class SimulatedExecutor:
             return
         cpu_s, share = min(call_s, costs.worker_call_cpu_s), costs.job_cpu_share
         parts = [(cpu_s, call_s - cpu_s), *((share * each, (1 - share) * each) for each in durations)]
+        parts = [(costs.together * each, wait_s) for each, wait_s in parts]
         self._cores.give(slot.status.slot, begin_s, parts, arrival)
 
     def _arrive(self, arrival: _Arrival, began_s: float, ended_s: float) -> None:

@@ -25,12 +25,12 @@ from cluster.coordinator import Coordinator
 from cluster.executor import JobDone
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
-from cluster.measuring.waiting import STREAM, cpu_seconds, waiting_costs, waits
+from cluster.measuring.waiting import STREAM, cpu_seconds, crowd_request, together, waiting_costs, waits
 from cluster.session import Session
 from search.job import Job, RoundJob
 from search.opening import open_search
 from search.plan import JOB_S, make_plan, playouts_per_leaf
-from search.request import SearchRequest
+from search.request import MAX_LANES, SearchRequest
 from search.tree import UNPROVEN
 from search.worker import Worker
 
@@ -115,6 +115,11 @@ def measure_costs(
             if waits(costs):
                 report(f"{strategy}: calls of many that wait")
                 costs = waiting_costs(costs, ran, partial(_run, executor=executor), _time_steps(STREAM))
+                executor.use(MAX_LANES)
+                if (workers := executor.num_workers) > 2 * cores:
+                    report(f"{strategy}: {workers} workers on {cores} cores")
+                    crowd = _run(crowd_request(small, costs, workers), executor, workers)
+                    costs = replace(costs, together=together(costs, crowd))
         by_strategy[strategy] = costs
     return by_strategy
 
@@ -314,27 +319,28 @@ def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs)
 
 @dataclass(frozen=True)
 class Ran:
-    """What a search on one worker took: of the coordinator's thread, its process, and the worker."""
+    """What a search took: of the coordinator's thread, its process, and the workers."""
 
     elapsed_s: float
     thread_s: float
     process_s: float
     busy_s: float
+    """Of the first worker."""
     worker_cpu_s: float
     jobs: int
     rounds: int
     calls: int
 
 
-def _run(request: SearchRequest, executor: RayExecutor) -> Ran:
-    """A search on one worker, with what the coordinator's process and the worker spent on it."""
+def _run(request: SearchRequest, executor: RayExecutor, workers: int = 1) -> Ran:
+    """A search, with what the coordinator's process and the workers spent on it."""
     search = open_search(request)
-    executor.use(1)
+    executor.use(workers)
     executor.open(search.context)
     calls, busy_s = executor.calls, executor.workers[0].busy_s
-    coordinator = Coordinator(search, 1)
+    coordinator = Coordinator(search, workers)
     thread_s, process_s = time.thread_time(), _process_s()
-    worker_cpu_s = cpu_seconds(executor.worker_pids()[:1])
+    worker_cpu_s = cpu_seconds(executor.worker_pids())
     result = Session(coordinator, executor).run()
     jobs = coordinator.counters.jobs_done
     return Ran(
@@ -342,7 +348,7 @@ def _run(request: SearchRequest, executor: RayExecutor) -> Ran:
         thread_s=time.thread_time() - thread_s,
         process_s=_process_s() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
-        worker_cpu_s=cpu_seconds(executor.worker_pids()[:1]) - worker_cpu_s,
+        worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
         jobs=jobs,
         rounds=jobs // search.strategy.lanes if request.strategy == "tree" else 0,
         calls=executor.calls - calls,

@@ -44,6 +44,9 @@ class Costs:
     """The worker: what a call keeps it busy with beside its jobs."""
     worker_call_cpu_s: float = 0.0
     """CPU time of one call in the worker's process beside its jobs, where those wait for something."""
+    together: float = 1.0
+    """CPU time of calls and jobs where many workers that wait take turns on the cores / that of one such
+    worker; 1 if there was only one to measure."""
     latency_s: float = 0.0
     """There and back, of a call that finds nobody busy."""
     publish_s: float = 0.0
