@@ -23,12 +23,18 @@ class LaneHomes:
         self._homes: dict[int, int] = {}
         self._on_the_way: set[int] = set()
         self._trees: dict[int, LaneTree] = {}
+        self._burden: dict[int, int] = {}
+        """Lanes of each slot that is present."""
+        self.divided = 0
+        """Another number whenever the home of a lane that had been asked for may have changed."""
 
     def clear(self) -> None:
         """Forget all lanes: another search begins."""
         self._homes.clear()
         self._on_the_way.clear()
         self._trees.clear()
+        self._burden = dict.fromkeys(self._present, 0)
+        self.divided += 1
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
         """Divide the lanes among the slots that are ``ready``, if these have changed; one that is only
@@ -41,8 +47,11 @@ class LaneHomes:
         self._present, self._ready = tuple(present), tuple(ready)
         # What was at a slot that has gone is lost: its lanes go where there is room when they are asked for.
         self._homes = {lane: slot for lane, slot in self._homes.items() if slot in self._present}
+        self.divided += 1
         moves = []
-        burden = self._burden()
+        burden = self._burden = dict.fromkeys(self._present, 0)
+        for slot in self._homes.values():
+            burden[slot] += 1
         while len(burden) > 1:
             most = max(burden, key=lambda slot: burden[slot])
             least = min(ready, key=lambda slot: burden[slot], default=most)
@@ -64,14 +73,15 @@ class LaneHomes:
             return None
         home = self._homes.get(lane)
         if home is None:
-            burden = self._burden()
-            home = self._homes[lane] = min(self._present, key=lambda slot: burden[slot])
+            home = self._homes[lane] = min(self._present, key=lambda slot: self._burden[slot])
+            self._burden[home] += 1
         return home
 
     def arrived(self, lane: int, tree: LaneTree | None) -> None:
         """A lane's tree has come; or it will not."""
         if lane in self._on_the_way:
             self._on_the_way.discard(lane)
+            self.divided += 1
             if tree is not None:
                 self._trees[lane] = tree
 
@@ -81,10 +91,3 @@ class LaneHomes:
         if isinstance(job, GrowJob) and tree is not None and tree.pieces < len(job.sizes):
             return replace(job, begin=tree)
         return job
-
-    def _burden(self) -> dict[int, int]:
-        """Lanes of each slot that is present."""
-        burden = dict.fromkeys(self._present, 0)
-        for slot in self._homes.values():
-            burden[slot] += 1
-        return burden

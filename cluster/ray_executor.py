@@ -26,6 +26,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ from cluster.executor import (
     TaskWorker,
     WorkerStatus,
 )
+from cluster.inbox import Inbox
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue, Queue, lane_of
 from cluster.lane_homes import LaneHomes
 from cluster.processes import kill
@@ -51,7 +53,6 @@ from cluster.shared_parts import KEPT, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess, pack
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
-from search.job import LaneTree
 from search.worker import Worker
 
 # Ray reads these when it is imported. A user's own settings win.
@@ -70,6 +71,10 @@ import ray.exceptions
 from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+FEW = 2
+"""So many workers get what jobs share with their calls: a millisecond sooner than by the object store."""
+CHECK_S = 0.05
+"""How often deadlines are looked at: all workers are looked at for it."""
 START_S = 10.0
 """How long a worker that has served a search may take to get ready for another, beyond a job's time."""
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -103,7 +108,7 @@ class RayExecutor:
         """See `make_executor`. Raises InvalidInput (address, workers, or what workers reserve)."""
         self._standing = standing
         self._job_timeout_s = job_timeout_s
-        self._in_flight = in_flight
+        self.in_flight = in_flight
         self._folder: str | None = None
         if address is None:
             self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
@@ -114,11 +119,8 @@ class RayExecutor:
             grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
             room = resources.room_in(_machines()) if grows else resources.workers_in(_machines())
             if workers.fixed and workers.least > room:
-                accepted = (
-                    f"a whole number from 1 to {room} (what the cluster has room for), or a range such as "
-                    f"1..{workers}"
-                )
-                raise InvalidInput("workers", workers.said, accepted)
+                accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
+                raise InvalidInput("workers", workers.said, f"{accepted} such as 1..{workers}")
         except InvalidInput:
             ray.shutdown()
             raise
@@ -131,11 +133,18 @@ class RayExecutor:
         )
         self._elasticity: Elasticity | None = None
         if address is not None:
-            look, ask = partial(_room, resources), partial(_ask_autoscaler, resources)
+            ask = partial(_ask_autoscaler, resources)
             give_back_s = GIVE_BACK_S if standing else math.inf
-            self._elasticity = Elasticity(workers, self._crew, look, ask, give_back_s)
+            self._elasticity = Elasticity(
+                workers, self._crew, lambda: resources.room_in(_machines()), ask, give_back_s
+            )
         self._homes = LaneHomes()
         self._queue: Queue = queue or JobQueue(self._homes)
+        self._inbox: Inbox[tuple[Slot, Process]] = Inbox()
+        self._roomy: dict[int, Slot] = {}
+        """By number, the slots that can take a bundle; and perhaps some that no longer can."""
+        self._hands = 1
+        """Workers that can take jobs; at least 1."""
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
         self._published: dict[Hashable, Any] = {}
@@ -175,17 +184,20 @@ class RayExecutor:
         """Start the workers that are missing and wait until all can take jobs, or enough of them."""
         began_s = time.monotonic()
         self._context_ref = ray.put(context)
+        self._roomy.clear()
         for slot in self._slots:
             slot.rate = 0.0
             slot.failures = 0
             if slot.process is None:
                 self._crew.fill(slot)
             else:
-                slot.process.starting = slot.process.actor.where.remote(self._context_ref)
-                slot.process.part_key = None
+                process = slot.process
+                process.starting = self._call(slot, process, process.actor.where, self._context_ref)
+                process.part_key = None
                 # It answers after what it still has of an older search; or it hangs.
-                slot.process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
+                process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
                 slot.status.state = "starting"
+        self._crew.changed = True
         while not self._crew.opened(waited_s := time.monotonic() - began_s):
             if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
                 break
@@ -199,11 +211,11 @@ class RayExecutor:
     def wait(self, timeout_s: float) -> list[Event]:
         self._follow()
         self._dispatch()
-        for process in self._crew.to_feel():
-            process.bundles[process.actor.pulse.remote()] = Bundle([])
+        for slot, process in self._crew.to_feel():
+            process.bundles[self._call(slot, process, process.actor.pulse)] = Bundle([])
             self._crew.set_deadline(process)
         events = self._poll(timeout_s)
-        events.extend(self._crew.check_deadlines())
+        events.extend(self._crew.check_deadlines(CHECK_S))
         if not events:
             self._crew.check_alive()
         self._dispatch()
@@ -213,14 +225,26 @@ class RayExecutor:
         """Forget all jobs. What runs is not interrupted: it lasts a fraction of a second, and is ignored."""
         self._queue.clear()
         self._homes.clear()
+        for call in self._moving:
+            self._inbox.forget(call)
         self._moving.clear()
         self._published.clear()
+        self._crew.running = 0
         if self._elasticity is not None:
             self._elasticity.withdraw()
         for slot in self._slots:
             if slot.process is not None:
-                slot.process.bundles.clear()
+                self._forget(slot.process)
                 slot.status.state = "idle" if slot.process.starting is None else "starting"
+                self._roomy[slot.status.slot] = slot
+        for process, _ in self._crew.retired:
+            self._forget(process)
+
+    def _forget(self, process: Process) -> None:
+        """What its bundles bring is nobody's: another search has jobs of the same numbers."""
+        for call in process.bundles:
+            self._inbox.forget(call)
+        process.bundles.clear()
 
     def close(self) -> None:
         """End all workers, and the embedded Ray if it is ours."""
@@ -244,59 +268,67 @@ class RayExecutor:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _start(self) -> Process:
-        actor = self._make_actor()
-        return Process(actor, actor.where.remote(self._context_ref), time.monotonic() + READY_S)
+    def _start(self, slot: Slot) -> Process:
+        process = Process(self._make_actor(), None, time.monotonic() + READY_S)
+        process.starting = self._call(slot, process, process.actor.where, self._context_ref)
+        return process
+
+    def _call(self, slot: Slot, process: Process, method: Any, *arguments: Any) -> Any:
+        """Call a process, and expect its answer; what names the call."""
+        ref = method.remote(*arguments)
+        self._inbox.expect(ref, ref.future(), (slot, process))
+        return ref
 
     def _follow(self) -> None:
         """Keep up with the machines that there are: workers, and the lanes that are theirs."""
         if self._elasticity is not None:
-            self._elasticity.follow(self._count_lanes)
-        for lane, number in self._queue.settle(self._crew.present, self._crew.at_hand):
-            process = self._crew.all[number].process
-            assert process is not None
-            self._moving[process.actor.hand_over.remote(lane)] = (lane, process)
-        for ref, (lane, process) in list(self._moving.items()):
-            if all(slot.process is not process for slot in self._slots):
-                # Whoever had the tree has been given up.
-                self._homes.arrived(lane, None)
-                del self._moving[ref]
-
-    def _count_lanes(self) -> int:
-        """How many workers would have something to do."""
-        lanes = set(self._queue.lanes())
-        for slot in self._slots:
-            if slot.process is not None:
-                lanes.update(map(lane_of, slot.process.jobs))
-        return len(lanes)
+            # As many workers would have something to do.
+            self._elasticity.follow(lambda: len(self._queue.lanes().union(map(lane_of, self._crew.jobs))))
+        if self._crew.changed:
+            self._crew.changed = False
+            self._hands = max(1, len(self._crew.at_hand))
+            for lane, number in self._queue.settle(self._crew.present, self._crew.at_hand):
+                slot = self._crew.all[number]
+                assert slot.process is not None
+                call = self._call(slot, slot.process, slot.process.actor.hand_over, lane)
+                self._moving[call] = (lane, slot.process)
+            for call, (lane, process) in list(self._moving.items()):
+                if all(slot.process is not process for slot in self._slots):
+                    # Whoever had the tree has been given up.
+                    self._inbox.forget(call)
+                    self._homes.arrived(lane, None)
+                    del self._moving[call]
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
-        for _ in range(self._in_flight):
-            if not len(self._queue):
+        for have in range(self.in_flight):
+            if not len(self._queue) or not self._roomy:
                 return
             # One size for all, so that workers that start together end together.
-            running = sum(len(slot.process.jobs) for slot in self._slots if slot.process is not None)
-            share = self._queue.share(self._in_flight * max(1, len(self._crew.at_hand)), running)
-            for slot in self._slots:
-                process = slot.process
-                if process is None or process.starting is not None or len(process.bundles) >= self._in_flight:
+            share = self._queue.share(self.in_flight * self._hands, self._crew.running)
+            for slot in list(self._roomy.values()):
+                process, used = slot.process, slot.status.slot < len(self._slots)
+                ready = process is not None and process.starting is None and used
+                if process is None or not ready or len(process.bundles) >= self.in_flight:
+                    del self._roomy[slot.status.slot]
                     continue
-                if process.bundles and not self._queue.early(process.jobs):
+                # First those that have nothing to do.
+                if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
                     continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
                     self._send(slot, process, jobs)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
-        key, part_ref = part_key(jobs[0]), None
+        key, part = part_key(jobs[0]), None
         if key is not None and process.part_key != key:
-            part_ref = self._publish(key, jobs[0])
+            part = part_of(jobs[0]) if self._hands <= FEW else self._publish(key, jobs[0])
             process.part_key = key
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]
-        ref = process.actor.run.remote(part_ref, pack(sent))
+        call = self._call(slot, process, process.actor.run, part, pack(sent))
         self.calls += 1
-        process.bundles[ref] = Bundle(jobs)
+        self._crew.running += len(jobs)
+        process.bundles[call] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
 
@@ -311,60 +343,41 @@ class RayExecutor:
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""
-        owners: dict[Any, tuple[Slot | None, Process]] = {}
-        for slot in self._slots:
-            if slot.process is not None:
-                for ref in self._refs(slot.process):
-                    owners[ref] = (slot, slot.process)
-        for process, _ in self._crew.retired:
-            for ref in process.bundles:
-                owners[ref] = (None, process)
-        for ref, (_, process) in self._moving.items():
-            owners[ref] = (None, process)
-        if not owners:
-            time.sleep(min(timeout_s, 0.05))
-            return []
-        refs = list(owners)
-        ready, rest = ray.wait(refs, num_returns=1, timeout=timeout_s, fetch_local=False)
-        if ready and rest:
-            ready += ray.wait(rest, num_returns=len(rest), timeout=0, fetch_local=False)[0]
         events: list[Event] = []
-        for ref in sorted(ready, key=refs.index):
-            owner, process = owners[ref]
-            # The answer of a worker that was given up a moment ago, with its other calls.
-            if owner is not None and owner.process is not process:
-                continue
-            events.extend(self._receive(owner, process, ref))
+        for (slot, process), call, answer in self._inbox.take(timeout_s):
+            events.extend(self._receive(slot, process, call, answer))
         return events
 
-    @staticmethod
-    def _refs(process: Process) -> list[Any]:
-        return [process.starting] if process.starting is not None else list(process.bundles)
-
-    def _receive(self, slot: Slot | None, process: Process, ref: Any) -> list[Event]:
+    def _receive(self, slot: Slot, process: Process, call: Any, answer: Future[Any]) -> list[Event]:
         """The answer to one call."""
-        if ref in self._moving:
-            self._homes.arrived(self._moving.pop(ref)[0], _tree_or_none(ref))
+        # Of a worker that has been given up.
+        late = slot.process is not process
+        if call in self._moving:
+            # Without its tree the lane is grown again.
+            self._homes.arrived(self._moving.pop(call)[0], None if answer.exception() else answer.result())
+            return []
+        if call not in process.bundles and (late or call != process.starting):
             return []
         try:
-            answer = ray.get(ref)
+            value = answer.result()
         except ray.exceptions.RayTaskError as error:
-            if slot is not None and ref == process.starting:
-                raise error.as_instanceof_cause() from None
-            bundle = process.bundles.pop(ref, None)
-            cause = f"{type(error.cause).__name__}: {error.cause}"
-            return [] if bundle is None else [JobFailed(bundle.jobs[0].index, cause)]
+            if call == process.starting:
+                raise error from None
+            jobs = process.bundles.pop(call).jobs
+            self._crew.running -= 0 if late else len(jobs)
+            return [JobFailed(jobs[0].index, f"{type(error.cause).__name__}: {error.cause}")]
         except ray.exceptions.RayError as error:
-            return self._crew.lost(slot, process, type(error).__name__)
-        if ref == process.starting:
+            return self._crew.lost(None if late else slot, process, type(error).__name__)
+        if call == process.starting:
             process.starting = None
-            process.pid, process.node_id = answer
-            if slot is not None:
-                self._crew.ready(slot)
+            process.pid, process.node_id = value
+            self._roomy[slot.status.slot] = slot
+            self._crew.ready(slot)
             return []
-        process.bundles.pop(ref, None)
-        results: list[Outcome] = pickle.loads(answer)
-        if slot is not None:
+        del process.bundles[call]
+        results: list[Outcome] = pickle.loads(value)
+        if not late:
+            self._roomy[slot.status.slot] = slot
             self._crew.set_deadline(process)
             self._crew.done(slot, results)
         return [JobDone(result) for result in results]
@@ -382,22 +395,9 @@ class RayExecutor:
                 end.remote({process.pid})
 
 
-def _tree_or_none(ref: Any) -> LaneTree | None:
-    """The tree of a lane that was sent for; without it the lane is grown again."""
-    try:
-        return ray.get(ref)  # type: ignore[no-any-return]
-    except ray.exceptions.RayError:
-        return None
-
-
 def _machines() -> list[dict[str, float]]:
     """What each machine of the cluster has, by Ray's names."""
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
-
-
-def _room(resources: Resources) -> int:
-    """How many workers the cluster has room for."""
-    return resources.room_in(_machines())
 
 
 def _crowded(resources: Resources) -> bool:

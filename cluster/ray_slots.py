@@ -77,12 +77,14 @@ class Slots:
         workers: Workers,
         cpus: int,
         job_timeout_s: float,
-        start: Callable[[], Process],
+        start: Callable[[Slot], Process],
         kill: Callable[[Process], None],
         crowded: Callable[[], bool],
     ) -> None:
         """``start`` starts a process; ``kill`` ends one that may be stopped and hear nothing; ``crowded``
         says whether others have all CPUs, so that a process waits for one."""
+        self.changed = True
+        """Whether `present` or `at_hand` may say something else than when this was last set to False."""
         self.all: list[Slot] = []
         self.used = self.all
         """Those that get jobs: all, or the first few."""
@@ -90,6 +92,9 @@ class Slots:
         self._cpus = cpus
         self._alone_since_s: float | None = None
         self._feel_due_s = 0.0
+        self._check_due_s = 0.0
+        self.running = 0
+        """Jobs that workers have, but for those that were given up."""
         self._crowded = crowded
         self._grow()
         self.retired: list[tuple[Process, float]] = []
@@ -101,6 +106,7 @@ class Slots:
     def use(self, count: int) -> None:
         """Give jobs to the first so many slots only, or to all there are and will be."""
         self.used = self.all if count >= len(self.all) else self.all[:count]
+        self.changed = True
 
     def follow(self, cpus: int, wanted: int) -> None:
         """Fill the slots that so many CPUs have room for; new ones are made, none is ever taken away.
@@ -122,16 +128,18 @@ class Slots:
                 self._kill(slot.process)
                 slot.process = None
                 slot.status.state = "waiting"
+                self.changed = True
 
     def fill(self, slot: Slot) -> None:
         """Start a process in an empty slot, if there is a CPU for one."""
         if slot.failures > MAX_RESTARTS_IN_A_ROW:
             slot.status.state = "given up"
         elif self._processes < self._cpus:
-            slot.process = self._start()
+            slot.process = self._start(slot)
             slot.status.state = "starting"
         elif slot.status.state != GIVEN_BACK:
             slot.status.state = "waiting"
+        self.changed = True
 
     def give_back(self, wanted: int) -> None:
         """End idle processes, the last slots first, as long as there are more than ``wanted``."""
@@ -144,6 +152,7 @@ class Slots:
                 slot.process = None
                 slot.status.alive = False
                 slot.status.state = GIVEN_BACK
+                self.changed = True
 
     @property
     def present(self) -> list[int]:
@@ -156,18 +165,23 @@ class Slots:
         return [slot.status.slot for slot in self.used if slot.process and slot.process.starting is None]
 
     @property
+    def jobs(self) -> list[Task]:
+        """All that they have been given."""
+        return [job for slot in self.used if slot.process is not None for job in slot.process.jobs]
+
+    @property
     def starting(self) -> bool:
         """Whether there are some that will before long."""
         return len(self.at_hand) < len(self.present)
 
-    def to_feel(self) -> list[Process]:
+    def to_feel(self) -> list[tuple[Slot, Process]]:
         """Idle processes that are to be asked whether they are there, now and then: only a call can fail."""
         now = time.monotonic()
         if now < self._feel_due_s:
             return []
         self._feel_due_s = now + PULSE_S
-        processes = [slot.process for slot in self.used if slot.process is not None]
-        return [process for process in processes if process.starting is None and not process.bundles]
+        processes = [(slot, slot.process) for slot in self.used if slot.process is not None]
+        return [(slot, each) for slot, each in processes if each.starting is None and not each.bundles]
 
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent, after so long. Raises ConnectionError if it never will be."""
@@ -183,6 +197,7 @@ class Slots:
         """Its process can take jobs."""
         slot.status.alive = True
         slot.status.state = "idle"
+        self.changed = True
 
     def set_deadline(self, process: Process) -> None:
         """Start the clock of the bundle at the head of the queue."""
@@ -195,6 +210,7 @@ class Slots:
     def done(self, slot: Slot, results: list[Outcome]) -> None:
         """Note what a bundle brought."""
         slot.failures = 0
+        self.running -= len(results)
         busy_s = sum(result.duration_s for result in results)
         simulations = sum(result.simulations for result in results)
         slot.status.jobs_done += len(results)
@@ -213,11 +229,18 @@ class Slots:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
             return []
         self._replace(slot)
+        self.running -= len(jobs)
         return [JobLost(job.index, reason) for job in jobs]
 
-    def check_deadlines(self) -> list[Event]:
-        """Replace what hangs, and end what was given up long enough ago; the jobs that are lost by it."""
+    def check_deadlines(self, every_s: float = 0.0) -> list[Event]:
+        """Replace what hangs, and end what was given up long enough ago; the jobs that are lost by it.
+
+        Looks at all workers, and so at most once in ``every_s``.
+        """
         now = time.monotonic()
+        if now < self._check_due_s and every_s > 0:
+            return []
+        self._check_due_s = now + every_s
         events: list[Event] = []
         for slot in self.used:
             process = slot.process
@@ -236,6 +259,7 @@ class Slots:
                 jobs = process.jobs
                 self.retired.append((process, now + self._job_timeout_s))
                 self._replace(slot)
+                self.running -= len(jobs)
                 events.extend(JobLost(job.index, "its deadline passed") for job in jobs)
         for process, until_s in list(self.retired):
             if now > until_s or not process.bundles:

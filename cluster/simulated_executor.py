@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +20,9 @@ from typing import Any
 from cluster.executor import Event, JobDone, JobLost, Task, TaskWorker, WorkerStatus
 from cluster.job_queue import BUNDLE_S, IN_FLIGHT, JobQueue
 from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.shared_cores import SharedCores
+from cluster.measuring.worker_time import MAKING, MERGING, RECEIVING, SENDING, SNAPSHOTS, WorkerTime
 from search.job import GrowJob, RoundJob
-
-TOGETHER = 1.2
-"""How much dearer CPU time is where many more processes than cores take turns than where it was measured:
-from Connect Four waiting 5 ms, on 16 and 32 workers and two cores."""
 
 
 @dataclass
@@ -51,7 +50,12 @@ class _Arrival:
     generation: int = field(compare=False)
     jobs: list[Task] = field(compare=False)
     busy_s: float = field(compare=False)
-    lost: bool = field(compare=False)
+    """What the jobs take; where cores are shared that is known when they have been done."""
+    call_s: float = field(compare=False)
+    """What the worker does for the call."""
+    needed_s: float = field(compare=False)
+    """When the first of the jobs could be made."""
+    lost: bool = field(compare=False, default=False)
 
 
 class SimulatedExecutor:
@@ -91,10 +95,10 @@ class SimulatedExecutor:
         self._slip_s = 0.0
         """How much later all workers end because the coordinator took a core from them."""
         demand = workers * costs.job_cpu_share
-        # More workers than cores, because they wait: what all of them use together is what cores have.
-        self._cores = shared_cores if shared_cores is not None and workers > shared_cores else None
-        self._used_s = 0.0
-        """CPU time of everything so far, if it is of interest."""
+        # More workers than cores, because they wait for something else than a core most of the time.
+        self._cores = None
+        if shared_cores is not None and workers > shared_cores:
+            self._cores = SharedCores(shared_cores)
         self._robbed = (
             0.0
             if shared_cores is None or self._cores is not None
@@ -104,10 +108,25 @@ class SimulatedExecutor:
         crowded = shared_cores is None or demand > shared_cores - 0.5
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """What one simulation costs a worker."""
-        self.coordinator_s = 0.0
-        """How long the coordinator's thread was busy."""
+        self.time = WorkerTime()
+        """Where the time went, but for how the coordinator slowed workers down by taking a core from them."""
+        self._taken: deque[tuple[Event, float]] = deque()
+        """Events of the last look, and when they came. The session gets one at a time."""
+        self._arrived: dict[int, float] = {}
+        """When the results came whose turn it is not, by their index..."""
+        self._absorbed = 0
+        """...the index of the first that has not come..."""
+        self._needed_s = 0.0
+        """...and when the last of those before it came."""
+        self._needs: dict[int, float] = {}
+        """By job: when it could be made."""
         self.calls = 0
         """Bundles sent since the beginning."""
+
+    @property
+    def coordinator_s(self) -> float:
+        """How long the coordinator's thread was busy."""
+        return sum(self.time.coordinator.values())
 
     @property
     def num_workers(self) -> int:
@@ -132,57 +151,98 @@ class SimulatedExecutor:
     def submit(self, jobs: Iterable[Task]) -> None:
         jobs = list(jobs)
         self._queue.add(jobs)
-        self._charge(self._costs.make_s * len(jobs))
+        for job in jobs:
+            self._needs[job.index] = self._needed_s
+        self._charge(MAKING, self._costs.make_s * len(jobs))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        self._dispatch()
-        until_s = self._now_s + timeout_s
-        if not self._arrivals or self._due_s() > until_s:
-            self._now_s = until_s
-            return []
-        self._now_s = max(self._now_s, self._due_s())
-        events: list[Event] = []
-        # What arrives while this is looked at waits for the next call, as it does with ray.wait.
-        seen_s = self._now_s
-        while self._arrivals and self._due_s() <= seen_s:
-            events.extend(self._receive(heapq.heappop(self._arrivals)))
-        self._dispatch()
-        return events
+        if not self._taken:
+            self._dispatch()
+            self._look(timeout_s)
+        return [self._take()] if self._taken else []
 
     def drop(self) -> None:
+        for slot in self._slots:
+            if not slot.bundles and slot.free_s < self._now_s - self._slip_s:
+                # No more came; whatever the coordinator did since then was not for it.
+                self.time.idle(slot.free_s, self._now_s - self._slip_s, slot.free_s, 0.0)
+                slot.free_s = self._now_s - self._slip_s
         self._queue.clear()
         self._running = 0
         self._arrivals.clear()
+        self._taken.clear()
+        if self._cores is not None:
+            self._cores.clear()
 
     def close(self) -> None:
         self.drop()
 
+    def _look(self, timeout_s: float) -> None:
+        """Take in what has come, or wait for something to come."""
+        until_s = self._now_s + timeout_s
+        self._work(until_s)
+        if not self._arrivals or self._due_s() > until_s:
+            self._now_s = until_s
+            return
+        if self._due_s() > self._now_s:
+            self._now_s = self._due_s()
+            self._charge(RECEIVING, self._costs.turn_s)
+        # What arrives while this is looked at waits for the next look.
+        seen_s = self._now_s
+        while self._arrivals and self._due_s() <= seen_s:
+            arrival = heapq.heappop(self._arrivals)
+            self._taken.extend((event, arrival.at_s) for event in self._receive(arrival))
+
+    def _take(self) -> Event:
+        """The next event, with what the coordinator will do with it."""
+        event, at_s = self._taken.popleft()
+        if isinstance(event, JobDone):
+            self._charge(MERGING, self._costs.absorb_s)
+            if event.result.index >= self._absorbed:
+                self._arrived[event.result.index] = at_s
+            while self._absorbed in self._arrived:
+                self._needed_s = max(self._needed_s, self._arrived.pop(self._absorbed))
+                self._absorbed += 1
+        return event
+
     def _due_s(self) -> float:
         return self._arrivals[0].at_s + self._slip_s
 
-    def _charge(self, seconds: float, beside_s: float = 0.0) -> None:
+    def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """The coordinator's thread is busy for ``seconds``, and other threads of it for ``beside_s``."""
-        self._now_s += seconds
-        self.coordinator_s += seconds
-        self._slip_s += (seconds + beside_s) * self._robbed
-        self._use(seconds + beside_s)
+        self.time.step(part, self._now_s - self._slip_s, seconds)
+        if self._cores is None:
+            self._now_s += seconds
+            self._slip_s += (seconds + beside_s) * self._robbed
+            return
+        while self._cores.next_s <= self._now_s:
+            self._step()
+        now_s = self._now_s
+        self._now_s = self._cores.use(now_s, self._costs.together * seconds)
+        self._cores.use(now_s, self._costs.together * beside_s)
 
-    def _use(self, cpu_s: float) -> None:
-        """Somebody has used so much of the cores; if they have not got it yet, everybody waits."""
-        self._used_s += TOGETHER * cpu_s
-        if self._cores is not None:
-            missing_s = max(0.0, self._used_s / self._cores - self._now_s)
-            self._now_s += missing_s
-            self._slip_s += missing_s
+    def _work(self, until_s: float) -> None:
+        """Let workers that share cores go on until the next answer comes, or until then."""
+        while self._cores is not None and self._cores.next_s <= until_s:
+            if self._arrivals and self._arrivals[0].at_s <= self._cores.next_s:
+                return
+            self._step()
+
+    def _step(self) -> None:
+        assert self._cores is not None
+        done = self._cores.step()
+        if done is not None:
+            arrival, began_s, ended_s = done
+            self._arrive(arrival, began_s, ended_s)
 
     def _dispatch(self) -> None:
         """Fill the workers that have room from the queue."""
-        for _ in range(self._in_flight):
+        for have in range(self._in_flight):
             share = self._queue.share(self._in_flight * len(self._slots), self._running)
             for slot in self._slots:
                 if not len(self._queue):
                     return
-                if slot.bundles >= self._in_flight:
+                if slot.bundles > have:
                     continue
                 jobs = self._queue.take(slot.status.slot, len(self._slots), share, slot.rate * BUNDLE_S)
                 if jobs:
@@ -190,33 +250,46 @@ class SimulatedExecutor:
 
     def _send(self, slot: _Slot, jobs: list[Task]) -> None:
         costs, first = self._costs, jobs[0]
-        busy_s = costs.worker_call_s
+        call_s = costs.worker_call_s
         if isinstance(first, RoundJob):
             key = first.snapshot.key
             if key not in self._published:
                 self._published.add(key)
-                if key:
-                    self._charge(costs.round_s)
-                self._charge(costs.publish_s)
+                self._charge(SNAPSHOTS, (costs.round_s if key else 0.0) + costs.publish_s)
             if slot.snapshot != key:
                 slot.snapshot = key
-                busy_s += costs.fetch_s
-        self._charge(costs.call_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
+                call_s += costs.fetch_s
+        self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
         self.calls += 1
-        in_jobs_s = sum(self._duration_s(slot, job) for job in jobs)
-        busy_s += in_jobs_s
-        now_s = self._now_s - self._slip_s
-        begin_s = max(slot.free_s, now_s + costs.latency_s / 2)
-        slot.free_s = begin_s + busy_s
         slot.bundles += 1
         self._running += len(jobs)
         slot.status.state = "busy"
         self._number += 1
-        lost = self._random.random() < -math.expm1(-busy_s * self._mishaps.failures_per_hour / 3600)
-        at_s = slot.free_s + costs.latency_s / 2
-        if lost:
-            at_s = begin_s + busy_s * self._random.random()
-        arrival = _Arrival(at_s, self._number, slot, slot.generation, jobs, in_jobs_s, lost)
+        durations = [self._duration_s(slot, job) for job in jobs]
+        needed_s = self._needs.get(first.index, 0.0)
+        arrival = _Arrival(0.0, self._number, slot, slot.generation, jobs, sum(durations), call_s, needed_s)
+        begin_s = max(slot.free_s, self._now_s - self._slip_s + costs.latency_s / 2)
+        if self._cores is None:
+            self._arrive(arrival, begin_s, begin_s + call_s + arrival.busy_s)
+            return
+        cpu_s, share = min(call_s, costs.worker_call_cpu_s), costs.job_cpu_share
+        parts = [(cpu_s, call_s - cpu_s), *((share * each, (1 - share) * each) for each in durations)]
+        parts = [(costs.together * each, wait_s) for each, wait_s in parts]
+        self._cores.give(slot.status.slot, begin_s, parts, arrival)
+
+    def _arrive(self, arrival: _Arrival, began_s: float, ended_s: float) -> None:
+        """A worker has a bundle from then until then: its answer, or the news that there will be none."""
+        slot, travel_s = arrival.slot, self._costs.latency_s / 2
+        if arrival.generation != slot.generation:
+            return
+        self.time.idle(slot.free_s, began_s, arrival.needed_s, travel_s)
+        slot.free_s = ended_s
+        arrival.busy_s = ended_s - began_s - arrival.call_s
+        dies = -math.expm1((began_s - ended_s) * self._mishaps.failures_per_hour / 3600)
+        arrival.lost = self._random.random() < dies
+        arrival.at_s = ended_s + travel_s
+        if arrival.lost:
+            arrival.at_s = began_s + (ended_s - began_s) * self._random.random()
         heapq.heappush(self._arrivals, arrival)
 
     def _duration_s(self, slot: _Slot, job: Task) -> float:
@@ -245,14 +318,14 @@ class SimulatedExecutor:
         self._running -= len(arrival.jobs)
         slot.status.jobs_done += len(arrival.jobs)
         slot.status.busy_s += arrival.busy_s
-        self._use(arrival.busy_s * self._costs.job_cpu_share + self._costs.worker_call_cpu_s)
+        self.time.worked(arrival.busy_s, arrival.call_s)
         simulations = sum(job.simulations for job in arrival.jobs)
         slot.status.simulations += simulations
         if arrival.busy_s > 0:
             slot.rate = simulations / arrival.busy_s
         if not slot.bundles:
             slot.status.state = "idle"
-        self._charge(self._costs.absorb_s * len(arrival.jobs))
+        self._charge(RECEIVING, self._costs.receive_s)
         return [JobDone(self._worker.run(self._context, job)) for job in arrival.jobs]
 
     def _lose(self, arrival: _Arrival) -> list[Event]:

@@ -26,6 +26,8 @@ PUCT_EXPLORATION = 1.25
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
 MAX_LANES = 65_536
+MAX_BATCH = 65_536
+MAX_PLAYOUTS_PER_LEAF = 65_536
 NARROW_SIMULATIONS = 2_000_000_000
 """So many visits are counted in 32 bits, as most searches do..."""
 MAX_SIMULATIONS = 1_000_000_000_000
@@ -148,8 +150,8 @@ class SearchRequest:
         _whole("rounds", self.rounds, 1, 1_000_000)
         _whole("share_visits", self.share_visits, 2, NARROW_SIMULATIONS)
         _whole("staleness", self.staleness, 0, 1000)
-        _whole("batch", self.batch, 1, 65_536)
-        _whole("playouts_per_leaf", self.playouts_per_leaf, 1, 65_536)
+        _whole("batch", self.batch, 1, MAX_BATCH)
+        _whole("playouts_per_leaf", self.playouts_per_leaf, 1, MAX_PLAYOUTS_PER_LEAF)
         _number("seconds", self.seconds, 0.001, 1e6)
         _number("exploration", self.exploration, 0.0, 1000.0)
         _number("implicit_minimax", self.implicit_minimax, 0.0, 1.0)

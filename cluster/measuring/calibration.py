@@ -2,9 +2,10 @@
 
 Without Ray the search runs as a fold in this thread, and each step is timed. With Ray a search
 by root runs with one worker: what the coordinator's thread does beside making and merging jobs is
-the cost of calls, and what the worker does beside its jobs is what a call costs it. A search that
-sends one tiny job at a time gives the latency, one with many in flight what a job in a bundle
-costs; and a search by tree, what is left for its snapshots.
+the cost of calls, and what the worker does beside its jobs is what a call costs it. A coordinator
+that is woken for each call finds its caches cold; of one that has many calls at hand a call takes a part of
+that, which is measured in a burst. A search that sends one tiny job at a time gives the latency, one with
+many in flight what a job in a bundle costs; and a search by tree, what is left for its snapshots.
 """
 
 from __future__ import annotations
@@ -16,34 +17,44 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import games
 from cluster.coordinator import Coordinator
+from cluster.executor import JobDone
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
-from cluster.measuring.waiting import STREAM, cpu_seconds, waiting_costs, waits
+from cluster.measuring.waiting import STREAM, cpu_seconds, crowd_request, together, waiting_costs, waits
 from cluster.session import Session
 from search.job import Job, RoundJob
 from search.opening import open_search
 from search.plan import JOB_S, make_plan, playouts_per_leaf
-from search.request import SearchRequest
+from search.request import MAX_LANES, SearchRequest
 from search.tree import UNPROVEN
 from search.worker import Worker
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
 
+CALL_GAME = "tictactoe"
 CALIBRATION_S = 4.0
 """About how long each of the searches that costs are taken from runs."""
 PINGS = 200
 """Calls that the latency is taken from."""
 CROWD = 64
 """Tiny jobs in flight, that travel together: what a further job in a bundle costs is taken from them."""
+BURST = 64
+"""Calls that are sent one after the other..."""
+BURST_S = 0.25
+"""...and how long it takes until all have been answered, at the most: 0.5 ms each on an idle core."""
+_BURST = SearchRequest(
+    game=CALL_GAME, strategy="leaf", lanes=BURST, simulations=8 * BURST, batch=1, playouts_per_leaf=1
+)
+MEDIAN_TO_DEVIATION = 1.4826
+"""Standard deviation / median of the absolute deviations, of a normal distribution."""
 REPEATS = 3
 """Of what one process and several do side by side."""
-CALL_GAME = "tictactoe"
 _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
 )
@@ -97,13 +108,18 @@ def measure_costs(
             longer = _size(replace(request, strategy=strategy)) / _size(small)
             costs = replace(
                 costs,
-                call_s=max(costs.call_s, per_call),
+                turn_s=max(costs.turn_s, per_call - costs.send_s - costs.receive_s),
                 make_s=costs.make_s * longer,
                 absorb_s=costs.absorb_s * longer,
             )
             if waits(costs):
                 report(f"{strategy}: calls of many that wait")
                 costs = waiting_costs(costs, ran, partial(_run, executor=executor), _time_steps(STREAM))
+                executor.use(MAX_LANES)
+                if (workers := executor.num_workers) > 2 * cores:
+                    report(f"{strategy}: {workers} workers on {cores} cores")
+                    crowd = _run(crowd_request(small, costs, workers), executor, workers)
+                    costs = replace(costs, together=together(costs, crowd))
         by_strategy[strategy] = costs
     return by_strategy
 
@@ -139,7 +155,9 @@ def _size(request: SearchRequest) -> int:
 class _Calls:
     """The fields of `Costs` that tell of calls."""
 
-    call_s: float
+    turn_s: float
+    send_s: float
+    receive_s: float
     beside_call_s: float
     call_job_s: float
     worker_call_s: float
@@ -150,10 +168,12 @@ def _crowding(request: SearchRequest, cores: int) -> float:
     """How much longer a simulation takes while all cores are at work."""
     ceiling = Ceiling(request, cores)
     try:
-        shares = [cores * ceiling.measure(1) / ceiling.measure(cores) for _ in range(REPEATS)]
+        rates = [(ceiling.measure(1), ceiling.measure(cores)) for _ in range(REPEATS)]
     finally:
         ceiling.close()
-    return max(1.0, median(shares))
+    # The best of each: whoever else uses the machine now and then only takes from them.
+    alone, together = max(one for one, _ in rates), max(all_at_once for _, all_at_once in rates)
+    return max(1.0, cores * alone / together)
 
 
 def _time_steps(request: SearchRequest) -> Costs:
@@ -166,6 +186,7 @@ def _time_steps(request: SearchRequest) -> Costs:
     absorb_s: list[float] = []
     round_s: list[float] = []
     jobs: list[tuple[int, float, float]] = []
+    rounds: list[list[float]] = []
     snapshot_bytes = 0
     waiting: deque[Job] = deque()
     strategy, plan = search.strategy, search.plan
@@ -181,6 +202,9 @@ def _time_steps(request: SearchRequest) -> Costs:
         done = worker.run(search.context, job)
         took_s, took_cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
         jobs.append((done.simulations, took_s, took_cpu_s))
+        if job.index % strategy.lanes == 0:
+            rounds.append([])
+        rounds[-1].append(took_s / max(1, done.simulations))
         began = time.perf_counter()
         strategy.absorb(job, done)
         took_s = time.perf_counter() - began
@@ -191,7 +215,6 @@ def _time_steps(request: SearchRequest) -> Costs:
         if strategy.proven != UNPROVEN:
             break
     simulations, seconds, _ = (sum(column) for column in zip(*jobs, strict=True))
-    rates = [took / max(1, n) for n, took, _ in jobs]
     # All leaves cost alike; of games that are not compiled, the first ones wait for what they call to be.
     mean = median if request.strategy == "leaf" else fmean
     merged = mean(absorb_s) if absorb_s else 0.0
@@ -200,12 +223,25 @@ def _time_steps(request: SearchRequest) -> Costs:
         crowded_simulation_s=seconds / simulations,
         job_cpu_share=_cpu_share(jobs),
         job_s=0.0,
-        job_spread=pstdev(rates) / fmean(rates),
+        job_spread=_spread(rounds),
         make_s=mean(make_s),
         absorb_s=merged,
         round_s=max(0.0, fmean(round_s) - merged) if round_s else 0.0,
         snapshot_bytes=snapshot_bytes,
     )
+
+
+def _spread(rounds: Sequence[Sequence[float]]) -> float:
+    """Standard deviation / mean of what takes equally long but for chance: the jobs of a round. In the course
+    of a search all jobs become longer or shorter, and nobody waits for anybody because of that. From the
+    median, which does not know of the few jobs that were disturbed; see `Mishaps` for those."""
+    deviations = [
+        abs(each / fmean(one) - 1) * (len(one) / (len(one) - 1)) ** 0.5
+        for one in rounds
+        if len(one) > 1
+        for each in one
+    ]
+    return MEDIAN_TO_DEVIATION * median(deviations) if deviations else 0.0
 
 
 def _cpu_share(jobs: Sequence[tuple[int, float, float]]) -> float:
@@ -225,53 +261,86 @@ def _time_calls(executor: RayExecutor) -> _Calls:
     crowd = _run(replace(_PING, lanes=CROWD, simulations=CROWD * PINGS), executor)
     own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
     call_s = max(0.0, own_s) / ran.calls
+    send_s, receive_s = _time_burst(executor)
     there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
     further = crowd.jobs - crowd.calls
     return _Calls(
-        call_s=call_s,
+        turn_s=max(0.0, call_s - send_s - receive_s),
+        send_s=send_s,
+        receive_s=receive_s,
         beside_call_s=max(0.0, ran.process_s - ran.thread_s) / ran.calls,
-        call_job_s=max(0.0, crowd.thread_s - crowd.calls * call_s) / further if further else 0.0,
+        call_job_s=max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s)) / further
+        if further
+        else 0.0,
         worker_call_s=max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
         latency_s=max(0.0, there_and_back_s - call_s),
     )
 
 
+def _time_burst(executor: RayExecutor) -> tuple[float, float]:
+    """Of each of many calls that are sent one after the other, and whose answers have all come: what the
+    coordinator's thread does to send one, and to receive one."""
+    search = open_search(_BURST)
+    executor.use(1)
+    executor.open(search.context)
+    coordinator = Coordinator(search, 1)
+    executor.submit(coordinator.start())
+    in_flight, executor.in_flight = executor.in_flight, BURST
+    sending_s, receiving_s = [], []
+    try:
+        while not coordinator.finished:
+            began_s = time.thread_time()
+            events = executor.wait(0.0)
+            sending_s.append((time.thread_time() - began_s) / BURST)
+            time.sleep(BURST_S)
+            began_s = time.thread_time()
+            events += executor.wait(0.0)
+            receiving_s.append((time.thread_time() - began_s) / BURST)
+            for event in events:
+                assert isinstance(event, JobDone)
+                executor.submit(coordinator.job_done(event.result))
+    finally:
+        executor.in_flight = in_flight
+        executor.drop()
+    return median(sending_s), median(receiving_s)
+
+
 def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
     """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker."""
     ran = _run(request, executor)
-    known_s = (
-        ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * costs.call_s
-    )
+    call_s = costs.turn_s + costs.send_s + costs.receive_s
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s
     # At the end of a round its worker waits: for the last result to come, what is done with it, and a call.
     publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
-    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + costs.call_s
+    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + call_s
     return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a search on one worker took: of the coordinator's thread, its process, and the worker."""
+    """What a search took: of the coordinator's thread, its process, and the workers."""
 
     elapsed_s: float
     thread_s: float
     process_s: float
     busy_s: float
+    """Of the first worker."""
     worker_cpu_s: float
     jobs: int
     rounds: int
     calls: int
 
 
-def _run(request: SearchRequest, executor: RayExecutor) -> Ran:
-    """A search on one worker, with what the coordinator's process and the worker spent on it."""
+def _run(request: SearchRequest, executor: RayExecutor, workers: int = 1) -> Ran:
+    """A search, with what the coordinator's process and the workers spent on it."""
     search = open_search(request)
-    executor.use(1)
+    executor.use(workers)
     executor.open(search.context)
     calls, busy_s = executor.calls, executor.workers[0].busy_s
-    coordinator = Coordinator(search, 1)
+    coordinator = Coordinator(search, workers)
     thread_s, process_s = time.thread_time(), _process_s()
-    worker_cpu_s = cpu_seconds(executor.worker_pids()[:1])
+    worker_cpu_s = cpu_seconds(executor.worker_pids())
     result = Session(coordinator, executor).run()
     jobs = coordinator.counters.jobs_done
     return Ran(
@@ -279,7 +348,7 @@ def _run(request: SearchRequest, executor: RayExecutor) -> Ran:
         thread_s=time.thread_time() - thread_s,
         process_s=_process_s() - process_s,
         busy_s=executor.workers[0].busy_s - busy_s,
-        worker_cpu_s=cpu_seconds(executor.worker_pids()[:1]) - worker_cpu_s,
+        worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
         jobs=jobs,
         rounds=jobs // search.strategy.lanes if request.strategy == "tree" else 0,
         calls=executor.calls - calls,

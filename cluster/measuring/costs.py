@@ -30,8 +30,12 @@ class Costs:
     """The coordinator: one snapshot taken at the end of a round (tree)."""
     snapshot_bytes: int = 0
     """Of a snapshot, when the search is over."""
-    call_s: float = 0.0
-    """The coordinator's thread: one bundle sent and its answer received."""
+    turn_s: float = 0.0
+    """The coordinator's thread: woken by an answer, or by several at once."""
+    send_s: float = 0.0
+    """The coordinator's thread: one bundle sent..."""
+    receive_s: float = 0.0
+    """...and its answer received."""
     beside_call_s: float = 0.0
     """CPU time of one call in other threads of the coordinator's process."""
     call_job_s: float = 0.0
@@ -40,6 +44,9 @@ class Costs:
     """The worker: what a call keeps it busy with beside its jobs."""
     worker_call_cpu_s: float = 0.0
     """CPU time of one call in the worker's process beside its jobs, where those wait for something."""
+    together: float = 1.0
+    """CPU time of calls and jobs where many workers that wait take turns on the cores / that of one such
+    worker; 1 if there was only one to measure."""
     latency_s: float = 0.0
     """There and back, of a call that finds nobody busy."""
     publish_s: float = 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cluster.measuring.predict_launch import Prediction
 from cluster.measuring.prediction import Predicted, saturation
+from cluster.measuring.worker_time import PARTS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,7 +45,7 @@ def tables(found: Prediction) -> list[Table]:
             f"{1000 * row.job_s:.0f} ms",
         )
     if not found.checks:
-        return [predicted]
+        return [predicted, _spent(found.rows)]
     measured = Table(
         box=SIMPLE_HEAD, pad_edge=False, title="Run on this machine, and predicted", title_justify="left"
     )
@@ -60,7 +61,28 @@ def tables(found: Prediction) -> list[Table]:
             rate_text(each.predicted_per_s),
             f"{each.error:+.1%}",
         )
-    return [predicted, measured]
+    return [predicted, _spent(found.rows), measured]
+
+
+def _spent(rows: list[Predicted]) -> Table:
+    """Where the workers' time goes at the largest number of them."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    most = max(row.workers for row in rows)
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        title=f"{most:,} workers' time, in per cent",
+        title_justify="left",
+    )
+    shown = [row for row in rows if row.workers == most]
+    table.add_column("", no_wrap=True)
+    for row in shown:
+        table.add_column(row.strategy, justify="right", no_wrap=True)
+    for part in PARTS:
+        table.add_row(part, *(f"{100 * row.spent[part]:.1f}" for row in shown))
+    return table
 
 
 def sentences(found: Prediction) -> list[str]:
@@ -104,8 +126,11 @@ def write_prediction(found: Prediction, folder: Path) -> list[Path]:
     paths[0].write_text(json.dumps(found.to_json(), indent=2) + "\n")
     with paths[1].open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Predicted)])
-        writer.writerows(asdict(row).values() for row in found.rows)
+        names = [field.name for field in fields(Predicted) if field.name != "spent"]
+        writer.writerow([*names, *PARTS])
+        for row in found.rows:
+            values = asdict(row)
+            writer.writerow([*(values[name] for name in names), *(row.spent[part] for part in PARTS)])
     plot(found.rows, found.checks, paths[2])
     return paths
 

@@ -15,7 +15,7 @@ from cluster.session import Session
 from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search
 from search.plan import make_plan, playouts_per_leaf
-from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 
 SATURATED = 0.9
 """A coordinator that is busy for this share of the time is what a search waits for."""
@@ -39,6 +39,8 @@ class Predicted:
     job_s: float
     """What a job takes a worker."""
     jobs_retried: int
+    spent: dict[str, float]
+    """The share of the workers' time that each part took (measuring/worker_time.py)."""
 
 
 def predict(
@@ -88,6 +90,7 @@ def _predict(
         coordinator_busy=round(executor.coordinator_s / result.elapsed_s, 4),
         job_s=round(search.plan.size(0) / one, 5),
         jobs_retried=result.jobs_retried,
+        spent=executor.time.shares(workers * result.elapsed_s),
     )
 
 
@@ -179,11 +182,25 @@ def try_changes(
     found = []
     for what, changed in _changes(request):
         cores = costs.cores if _is_local(costs, row.workers) else None
-        rate = _predict(changed, costs, row.workers, mishaps, cores).simulations_per_s
+        changed_costs = _scaled(costs, _leaves(changed) / _leaves(request))
+        rate = _predict(changed, changed_costs, row.workers, mishaps, cores).simulations_per_s
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
         )
     return sorted(found, key=lambda change: -change.factor)
+
+
+def _leaves(request: SearchRequest) -> float:
+    """Of a job by leaf; of others 1."""
+    if request.strategy != "leaf":
+        return 1.0
+    game = games.load(request.game)
+    return max(1.0, make_plan(request, game).size(0) / playouts_per_leaf(request, game))
+
+
+def _scaled(costs: Costs, leaves: float) -> Costs:
+    """The same with so many times as many leaves for the coordinator to select in a job, and to absorb."""
+    return replace(costs, make_s=costs.make_s * leaves, absorb_s=costs.absorb_s * leaves)
 
 
 def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
@@ -205,12 +222,15 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
         )
     if request.strategy == "leaf":
         playouts = playouts_per_leaf(request, games.load(request.game))
-        batch = max(1, plan.size(0) // playouts)
-        changes.append((f"--batch {4 * batch} (jobs 4 times as long)", replace(request, batch=4 * batch)))
-        changes.append(
-            (
-                f"--playouts-per-leaf {4 * playouts}",
-                replace(request, playouts_per_leaf=4 * playouts, batch=batch // 4 or 1),
-            )
-        )
+        batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
+        longer = min(MAX_BATCH, 4 * batch)
+        if longer > batch:
+            what = f"--batch {longer} (jobs {longer / batch:.1f} times as long)"
+            changes.append((what, replace(request, batch=longer)))
+        for more in (4 * playouts, 32 * playouts):
+            if more <= MAX_PLAYOUTS_PER_LEAF:
+                # Of the same size: as many times fewer leaves in a job.
+                fewer = max(1, batch * playouts // more)
+                changed = replace(request, playouts_per_leaf=more, batch=fewer)
+                changes.append((f"--playouts-per-leaf {more}", changed))
     return changes

@@ -78,7 +78,7 @@ def speedup(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 def predict(found: dict[str, Any]) -> Iterator[str]:
     """What was measured beside what the simulation says; then the simulation alone."""
-    if found["checks"]:
+    if found["measured"]:
         yield "Measured, and what the simulation says of the same searches:"
         yield ""
         yield from _table(
@@ -92,7 +92,7 @@ def predict(found: dict[str, Any]) -> Iterator[str]:
                     terminal.rate(each["predicted_per_s"]),
                     f"{each['predicted_per_s'] / each['measured_per_s'] - 1:+.1%}",
                 ]
-                for each in found["checks"]
+                for each in found["measured"]
             ],
         )
         yield ""
@@ -110,7 +110,19 @@ def predict(found: dict[str, Any]) -> Iterator[str]:
                 _percent(row["efficiency"]),
                 _percent(row["coordinator_busy"]),
             ]
-            for row in found["rows"]
+            for row in found["predicted"]
+        ],
+    )
+    most = max(row["workers"] for row in found["predicted"])
+    rows = [row for row in found["predicted"] if row["workers"] == most]
+    yield ""
+    yield f"**Simulated:** what {most:,} workers do and whom they wait for, in per cent of their time:"
+    yield ""
+    yield from _table(
+        ["strategy", *rows[0]["spent"]],
+        [
+            [f"`{row['strategy']}`", *(f"{100 * share:.1f}" for share in row["spent"].values())]
+            for row in rows
         ],
     )
     if found.get("changes"):

@@ -19,7 +19,7 @@ from cluster.executor import JobLost
 from cluster.executors import make_executor
 from cluster.job_queue import JobQueue
 from cluster.lane_homes import LaneHomes
-from cluster.ray_slots import Bundle, Process, Slots
+from cluster.ray_slots import Bundle, Process, Slot, Slots
 from cluster.workers import AUTO, Workers, exactly, parse_workers
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
@@ -39,7 +39,7 @@ class Machines:
             workers, self.slots, lambda: self.cpus, self.asked.append, give_back_s, lambda: self.now_s
         )
 
-    def start(self) -> Process:
+    def start(self, slot: Slot) -> Process:
         self.started += 1
         return Process(f"actor {self.started}", "starting", float("inf"))
 

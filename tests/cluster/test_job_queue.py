@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.job_queue import JobQueue
+from cluster.lane_homes import LaneHomes
 from search.job import GrowJob, Job, LeafJob, RoundJob, Snapshot
 from search.statistics import lone_root
 
@@ -73,6 +74,44 @@ def test_a_lane_stays_with_its_slot() -> None:
     assert all(
         job.lane % 2 == 0 for job in queue.take(0, 2, queue.share(1, 0), 1e9) if isinstance(job, GrowJob)
     )
+
+
+def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
+    homes = LaneHomes()
+    homes.settle([0], [0])
+    queue = JobQueue(homes)
+    queue.add(GrowJob(i, lane=i % 4, sizes=(10,)) for i in range(8))
+    assert indices(queue.take(0, 1, share=2, simulations=1e9)) == [0, 1]
+    moved = {lane for lane, _ in homes.settle([0, 1], [0, 1])}
+    assert len(moved) == 2
+    assert queue.take(1, 2, share=8, simulations=1e9) == []
+    stayed = indices(queue.take(0, 2, share=8, simulations=1e9))
+    assert stayed == [index for index in range(2, 8) if index % 4 not in moved]
+    for lane in moved:
+        homes.arrived(lane, None)
+    assert indices(queue.take(1, 2, share=8, simulations=1e9)) == [
+        index for index in range(2, 8) if index % 4 in moved
+    ]
+    assert len(queue) == 0
+
+
+def test_a_short_round_on_few_workers_takes_two_calls_of_each() -> None:
+    sizes = {lanes: calls_of_a_round(lanes, workers=2) for lanes in (16, 64)}
+    assert sizes[16] == [6, 6, 2, 2]
+    # Of more jobs the last ones are dealt out one by one, to whoever has time.
+    assert sizes[64][0] == 19
+    assert sizes[64][-2:] == [1, 1]
+
+
+def calls_of_a_round(lanes: int, workers: int) -> list[int]:
+    """How many jobs each bundle of a round has, if all workers come in turn."""
+    queue = JobQueue()
+    queue.add(round_job(i, 7) for i in range(lanes))
+    sizes: list[int] = []
+    while len(queue):
+        share = queue.share(2 * workers, running=sum(sizes))
+        sizes += [len(queue.take(slot, workers, share, 1e9)) for slot in range(workers)]
+    return [size for size in sizes if size]
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import signal
@@ -209,6 +210,28 @@ def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> Non
     assert result.jobs_retried > 0
     wait_until(lambda: ray_executor.poll_retired() == 0, 10)
     wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
+
+
+def test_what_a_stopped_worker_has_of_one_search_does_not_count_in_the_next(
+    ray_executor: RayExecutor,
+) -> None:
+    ray_executor.use(2)
+    stopped: list[int] = []
+
+    def stop(session: Session) -> None:
+        stopped.append(pids_of(session)[0])
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    run_on(ray_executor, request_for("leaf", simulations=6_000_000), Once(0.1, stop))
+    request = replace(request_for("leaf", simulations=3_000_000), seed=12)
+
+    def wake(session: Session) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(stopped[0], signal.SIGCONT)
+
+    result, session = run_on(ray_executor, request, Once(0.0, wake))
+    assert result.digest == inline_result(request).digest
+    assert session.coordinator.counters.late_results == 0
 
 
 def test_a_budget_in_seconds_is_kept_within_three_tenths(ray_executor: RayExecutor) -> None:

@@ -103,6 +103,7 @@ def test_speedups_and_predictions_are_tables() -> None:
         "of_ceiling_spread": [0.93, 0.95],
         "repeats": 3,
         "coordinator_busy": 0.1,
+        "spent": {"simulations": 0.951, "merging": 0.02},
     }
     assert "| `root` | 2 | 1.50 M/s | 1.90 | 95 % | 1.60 M/s | 94 % (93 to 95) |" in render("speedup", [row])
     check = {
@@ -112,9 +113,11 @@ def test_speedups_and_predictions_are_tables() -> None:
         "spread": [90.0, 110.0],
         "predicted_per_s": 105.0,
     }
-    lines = render("predict", {"rows": [row], "checks": [check], "changes": []})
+    lines = render("predict", {"predicted": [row], "measured": [check], "changes": []})
     assert "| `root` | 2 | 100/s | 90/s to 110/s | 105/s | +5.0% |" in lines
     assert "| `root` | 16 | 2 | 1.50 M/s | 1.9 | 95 % | 10 % |" in lines
+    assert "| strategy | simulations | merging |" in lines
+    assert "| `root` | 95.1 | 2.0 |" in lines
     assert any("Simulated, not run" in line for line in lines)
 
 

@@ -47,7 +47,7 @@ def run(
 @pytest.mark.parametrize("failures", [0.0, 150_000.0])
 def test_the_answer_is_the_real_one(strategy: str, failures: float) -> None:
     request = SearchRequest(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
-    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, call_s=0.0001)
+    costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, send_s=0.0001)
     mishaps = Mishaps(failures_per_hour=failures, restart_s=0.01, straggler_share=0.1)
     result, executor = run(request, 3, costs, mishaps, hollow=False)
     assert result.digest == digest_of_search(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
@@ -75,7 +75,7 @@ def test_more_workers_than_lanes_have_nothing_to_do() -> None:
 
 def test_a_round_waits_for_its_last_lane_and_for_the_coordinator() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=4, rounds=10, simulations=4_000_000)
-    costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, call_s=0.002)
+    costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, send_s=0.002)
     result, executor = run(request, 4, costs)
     # Ten rounds of 100,000 simulations; each is sent and comes back, is merged (the last one alone is
     # waited for, if the others came before), and but for the first and the last a snapshot is taken.
@@ -129,7 +129,7 @@ def test_the_same_seed_predicts_the_same() -> None:
 
 def test_saturation_is_found_and_longer_jobs_help() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=64, simulations=512_000_000)
-    costs = replace(FREE, absorb_s=0.001, call_s=0.001, latency_s=0.002)
+    costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)
     rows = predict(request, costs, [1, 16, 256], report=lambda line: None)
     assert [row.workers for row in rows] == [1, 16, 256]
     assert rows[0].efficiency > 0.95 > rows[2].efficiency
@@ -142,7 +142,7 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
 
 def test_costs_are_read_as_they_were_written() -> None:
     assert Costs.from_json(FREE.to_json()) == FREE
-    with pytest.raises(InvalidInput, match="call_s"):
-        Costs.from_json({**FREE.to_json(), "call_s": -1.0})
+    with pytest.raises(InvalidInput, match="send_s"):
+        Costs.from_json({**FREE.to_json(), "send_s": -1.0})
     with pytest.raises(InvalidInput, match="costs"):
-        Costs.from_json({"call_s": 1.0})
+        Costs.from_json({"send_s": 1.0})

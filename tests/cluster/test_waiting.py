@@ -12,15 +12,15 @@ import pytest
 
 from cluster.coordinator import Coordinator
 from cluster.executors import make_executor
-from cluster.measuring.calibration import measure_costs
+from cluster.measuring.calibration import Ran, measure_costs
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
 from cluster.measuring.hollow import HollowWorker, open_hollow
 from cluster.measuring.prediction import check
 from cluster.measuring.speedup import default_lanes, default_simulations
-from cluster.measuring.waiting import cpu_seconds, waits
+from cluster.measuring.waiting import cpu_seconds, crowd_request, together, waits
 from cluster.session import Session
-from cluster.simulated_executor import TOGETHER, SimulatedExecutor
+from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search
 from search.request import SearchRequest
 from tests.games.own_game import write_waiting
@@ -113,8 +113,43 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
     assert rates[1] == pytest.approx(100, rel=0.02)
     assert rates[4] == pytest.approx(400, rel=0.02)
     # Each takes 1 ms of CPU, and its share of a call, of the 2 s that there are in a second.
-    assert rates[32] > 0.98 * 2 / (0.0015 * TOGETHER)
-    assert rates[32] <= 2 / (0.001 * TOGETHER)
+    assert rates[32] > 0.98 * 2 / 0.0015
+    assert rates[32] <= 2 / 0.001
+
+
+def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:
+    costs = Costs(
+        simulation_s=0.01,
+        crowded_simulation_s=0.01,
+        job_cpu_share=0.1,
+        job_s=0.0,
+        job_spread=0.0,
+        make_s=0.0001,
+        absorb_s=0.0001,
+        send_s=0.0002,
+        receive_s=0.0001,
+        call_job_s=0.00005,
+        worker_call_cpu_s=0.0007,
+        cores=2,
+    )
+    # Of 1,000 jobs in 400 calls: 1.2 ms each, 1 ms a call, 0.05 ms for each of 600 further jobs.
+    ran = Ran(
+        elapsed_s=1.5,
+        thread_s=0.4,
+        process_s=0.5,
+        busy_s=1.0,
+        worker_cpu_s=1.5 * 1.63 - 0.5,
+        jobs=1000,
+        rounds=0,
+        calls=400,
+    )
+    assert together(costs, ran) == pytest.approx(1.5)
+    assert together(costs, replace(ran, worker_cpu_s=0.0)) == 1.0
+    request = SearchRequest(game="tictactoe", strategy="leaf", lanes=8, simulations=100)
+    crowd = crowd_request(request, costs, 32)
+    assert (crowd.lanes, crowd.batch) == (128, 1)
+    # Three seconds of two cores, at 1.7 ms each.
+    assert crowd.simulations == pytest.approx(3 * 2 / 0.0017, rel=0.01)
 
 
 def test_many_workers_get_more_to_do() -> None:

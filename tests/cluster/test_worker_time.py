@@ -1,0 +1,128 @@
+"""Where the time of simulated workers goes: the books balance, and each wait is laid at the right door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.prediction import Predicted, predict
+from cluster.measuring.shared_cores import SharedCores
+from cluster.measuring.worker_time import (
+    MERGING,
+    OTHERS,
+    PARTS,
+    REST,
+    SENDING,
+    SNAPSHOTS,
+    TRAVEL,
+    WORKING,
+    WorkerTime,
+)
+from search.request import SearchRequest
+
+FREE = Costs(
+    simulation_s=1e-6,
+    crowded_simulation_s=1e-6,
+    job_cpu_share=1.0,
+    job_s=0.0,
+    job_spread=0.0,
+    make_s=0.0,
+    absorb_s=0.0,
+)
+ROUNDS = SearchRequest(game="tictactoe", strategy="tree", lanes=8, rounds=10, simulations=8_000_000)
+"""Jobs of 0.1 s."""
+
+
+def spent(costs: Costs, request: SearchRequest = ROUNDS, mishaps: Mishaps | None = None) -> Predicted:
+    (row,) = predict(request, costs, [8], mishaps, report=lambda line: None)
+    return row
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+@pytest.mark.parametrize("failures", [0.0, 400.0])
+def test_shares_add_up_to_one_and_working_is_the_efficiency(strategy: str, failures: float) -> None:
+    costs = replace(
+        FREE,
+        job_spread=0.1,
+        make_s=2e-4,
+        absorb_s=3e-3,
+        round_s=2e-3,
+        turn_s=1e-3,
+        send_s=2e-3,
+        receive_s=1e-4,
+        publish_s=1e-3,
+        fetch_s=4e-3,
+        worker_call_s=1e-3,
+        latency_s=2e-3,
+    )
+    request = replace(ROUNDS, strategy=strategy, rounds=10 if strategy == "tree" else None)
+    row = spent(costs, request, Mishaps(failures_per_hour=failures, restart_s=0.1))
+    assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.002)
+    assert row.jobs_retried == 0 or failures
+    if not failures:
+        # Or else what is done again is work as well.
+        assert row.spent[WORKING] == pytest.approx(row.efficiency, rel=0.02)
+    assert min(row.spent.values()) >= 0.0
+
+
+def test_of_a_search_that_costs_nothing_all_is_work() -> None:
+    assert spent(FREE).spent[WORKING] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "share"),
+    [
+        # Each job is sent 5 ms after the one before it: workers wait 3.5 times as long on average.
+        ({"send_s": 0.005}, SENDING, 0.0225 / 0.14),
+        ({"publish_s": 0.05}, SNAPSHOTS, 0.05 / 0.15),
+        ({"latency_s": 0.05}, TRAVEL, 0.05 / 0.15),
+        # All come at once, and the first of them waits for the last as well.
+        ({"absorb_s": 0.005}, MERGING, 0.04 / 0.14),
+    ],
+)
+def test_who_is_waited_for(change: dict[str, float], part: str, share: float) -> None:
+    row = spent(replace(FREE, **change))  # type: ignore[arg-type]
+    assert row.spent[part] == pytest.approx(share, rel=0.2)
+    others = {name: seconds for name, seconds in row.spent.items() if name not in (WORKING, part, REST)}
+    assert sum(others.values()) < 0.15
+
+
+def test_a_round_waits_for_its_slowest_job() -> None:
+    row = spent(replace(FREE, job_spread=0.3))
+    assert row.spent[OTHERS] > 0.2
+    assert row.spent[OTHERS] + row.spent[WORKING] + row.spent[REST] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() -> None:
+    time = WorkerTime()
+    time.step(MERGING, 1.0, 0.5)
+    time.step(SENDING, 1.5, 0.25)
+    # Idle from 1.0 on, for a result that comes at 1.4; the next jobs are there at 1.75.
+    time.idle(1.0, 1.75, 1.4, 0.0)
+    assert time.spent == pytest.approx(dict.fromkeys(PARTS, 0.0) | {OTHERS: 0.4, MERGING: 0.1, SENDING: 0.25})
+
+
+def test_cores_are_given_to_whoever_comes_first() -> None:
+    cores = SharedCores(2)
+    assert cores.use(0.0, 1.0) == 1.0
+    assert cores.use(0.0, 2.0) == 2.0
+    assert cores.use(0.5, 1.0) == 2.0
+    assert cores.use(5.0, 1.0) == 6.0
+
+
+def test_a_worker_does_its_work_in_order_and_waits_without_a_core() -> None:
+    cores = SharedCores(1)
+    cores.give(0, 0.0, [(0.1, 1.0), (0.1, 0.0)], "a")
+    cores.give(0, 0.2, [(0.1, 0.0)], "b")
+    cores.give(1, 0.0, [(0.5, 0.0)], "c")
+    done = []
+    while cores.next_s < float("inf"):
+        done.append(cores.step())
+    # c has the core while a waits.
+    assert [each for each in done if each] == [
+        ("c", 0.0, pytest.approx(0.6)),
+        ("a", 0.0, pytest.approx(1.2)),
+        ("b", pytest.approx(1.2), pytest.approx(1.3)),
+    ]
