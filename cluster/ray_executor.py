@@ -322,7 +322,9 @@ class RayExecutor:
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         key, part = part_key(jobs[0]), None
         if key is not None and process.part_key != key:
-            part = part_of(jobs[0]) if self._hands <= FEW else self._publish(key, jobs[0])
+            # A service keeps in touch with the store, which goes with its Ray: so it hears of that.
+            inline = self._hands <= FEW and not self._standing
+            part = part_of(jobs[0]) if inline else self._publish(key, jobs[0])
             process.part_key = key
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]
         call = self._call(slot, process, process.actor.run, part, pack(sent))
