@@ -1,6 +1,7 @@
 # The environment is made once, in .venv; make clean removes it.
 #   make demo       install, and search a position of gomoku for five seconds
-#   make test       the whole suite; games and search also uncompiled (tests/everything.py)
+#   make test       the whole suite (tests/everything.py)
+#   make test-uncompiled   games and search once more as plain Python, where an index out of bounds raises
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
@@ -16,13 +17,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-resume test-hosts soak load check benchmark perft strength clean
+.PHONY: demo test test-uncompiled test-resume test-hosts soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
 
 test: $(VENV)/installed-tests
 	$(BIN)/python -m tests.everything
+
+test-uncompiled: $(VENV)/installed-tests
+	$(BIN)/python -m tests.everything --uncompiled
 
 test-resume: $(VENV)/installed-tests
 	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5

@@ -1,11 +1,14 @@
-"""Every test, on two cores: what `make test` runs.
+"""Every test, on two cores: what `make test` runs, and with --uncompiled what `make test-uncompiled` does.
 
 Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start
 or for a worker to be missed. Those of the service and of deployment run beside them, for they wait for
 servers and browsers. In the time that they leave, those of games and of search run, at a lower priority, in
-one process, which compiles what both use once; and at the lowest, the same uncompiled, where an index out of
-bounds raises. The exit status is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves
-nothing running.
+one process, which compiles what both use once.
+
+Uncompiled, an index out of bounds raises: then games and search run side by side, as plain Python.
+
+The exit status is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing
+running.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ SERVERS = ("tests/cluster/service", "tests/deploy")
 """The folders whose tests start servers."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run twice."""
-BESIDE, BEHIND = 5, 12
-"""Niceness: a third and a fifteenth of the time of what has none, where there is not enough for all."""
+BESIDE = 5
+"""Niceness: a third of the time of what has none, where there is not enough for all."""
 END_S = 20.0
 """How long a run that was called off may take to put away what it started."""
 
@@ -68,26 +71,27 @@ class Run:
             self.process.wait()
 
 
-def main() -> int:
+def main(uncompiled: bool) -> int:
     # Of both: in the background of a shell, Ctrl-C is ignored, here and in what is started from here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     runs: list[Run] = []
 
-    def start(*arguments: str, **options: Any) -> Run:
+    def start(*arguments: str, **options: Any) -> None:
         runs.append(Run(*arguments, **options))
-        return runs[-1]
 
     with contextlib.ExitStack() as stack:
-        waiting, beside, last = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
+        kept = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(2)]
         try:
-            cluster = start("tests", *(f"--ignore={folder}" for folder in (*SERVERS, *KERNELS)))
-            servers = start(*SERVERS, later=waiting)
-            kernels = start(*KERNELS, later=beside, niceness=BESIDE)
-            uncompiled = start(*KERNELS, later=last, niceness=BEHIND, NUMBA_DISABLE_JIT="1")
-            results = [run.passed() for run in (cluster, servers, kernels)]
-            print("\nand uncompiled, where an index out of bounds raises", flush=True)
-            results.append(uncompiled.passed())
+            if uncompiled:
+                first, second = KERNELS
+                start(first, NUMBA_DISABLE_JIT="1")
+                start(second, later=kept[0], NUMBA_DISABLE_JIT="1")
+            else:
+                start("tests", *(f"--ignore={folder}" for folder in (*SERVERS, *KERNELS)))
+                start(*SERVERS, later=kept[0])
+                start(*KERNELS, later=kept[1], niceness=BESIDE)
+            results = [run.passed() for run in runs]
         finally:
             for run in runs:
                 run.call_off()
@@ -98,6 +102,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(main("--uncompiled" in sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -153,22 +153,11 @@ def test_what_is_wrong_is_said_in_one_line(
 
 
 @real_workers
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--gpus-per-worker", "8"), "--gpus-per-worker: '8' is not accepted; expected at most"),
-        (
-            ("--worker-resources", "tpu=2"),
-            "--worker-resources: 'tpu=2' is not accepted; expected at most 0 tpu",
-        ),
-    ],
-    ids=str,
-)
-def test_resources_that_no_machine_has_are_not_waited_for(options: tuple[str, ...], said: str) -> None:
+def test_resources_that_no_machine_has_are_not_waited_for() -> None:
     started = time.monotonic()
-    status, out, err = banyan(*SEARCH, "--evaluator", HASHED, *options)
+    status, out, err = banyan(*SEARCH, "--evaluator", HASHED, "--gpus-per-worker", "8")
     assert (status, out) == (2, "")
-    assert said in " ".join(err.split())
+    assert "--gpus-per-worker: '8' is not accepted; expected at most" in " ".join(err.split())
     assert time.monotonic() - started < 60
 
 
