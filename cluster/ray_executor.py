@@ -135,7 +135,8 @@ class RayExecutor:
             give_back_s = GIVE_BACK_S if standing else math.inf
             self._elasticity = Elasticity(workers, self._crew, look, ask, give_back_s)
         self._homes = LaneHomes()
-        self._queue: Queue = queue or JobQueue(self._homes)
+        # One that is empty is false.
+        self._queue: Queue = JobQueue(self._homes) if queue is None else queue
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
         self._published: dict[Hashable, Any] = {}
