@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from cluster.client import Client
-from cluster.pool_task import NICE
 from cluster.processes import descendants
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
@@ -65,9 +64,9 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     ids = begin(client)
     workers = named(server, "ray::_Actor")
     assert len(workers) == 2
-    # They leave the server what it needs to answer.
+    # They leave the server what it needs to answer: Ray makes them nicer.
     mine = os.getpriority(os.PRIO_PROCESS, server.process.pid)
-    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers} == {mine + NICE}
+    assert all(os.getpriority(os.PRIO_PROCESS, pid) > mine for pid in workers)
     os.kill(workers[0], signal.SIGKILL)
     ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 4
