@@ -80,7 +80,7 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
 def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     """It takes the server's process with it; another goes on, below the same parent and on the same port."""
     client = server.client()
-    long = BODIES[0] | {"simulations": 4_000_000}
+    long = BODIES[0] | {"simulations": 8_000_000}
     long_id = client.submit(long)["id"]
     ids = [*begin(client), long_id]
     before = restarts(server)
@@ -90,7 +90,6 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     assert [search["state"] for search in ended] == ["done"] * 5
     expected = [*digests, session_of(fresh(SearchRequest(**long))).run().digest]
     assert [search["result"]["digest"] for search in ended] == expected
-    assert ended[-1]["result"]["resumed"] == 1
     assert restarts(server) == before + 1
     assert server.process.poll() is None
     # Of the Ray that was killed nothing is left.
