@@ -19,7 +19,8 @@ class InlineExecutor:
     def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: Queue | None = None) -> None:
         self._worker = make_worker()
         self._status = WorkerStatus(slot=0, alive=True, state="idle")
-        self._queue: Queue = queue or JobQueue()
+        # One that is empty is false.
+        self._queue: Queue = JobQueue() if queue is None else queue
         self._context: Any = None
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,6 @@ JOBS_A_RUN = 2**32
 """More than any search makes: the index of a task is that of its run, times this, plus that of its job."""
 WORK_UNIT_S = 1e-6
 """What a task's ``simulations`` count: microseconds that it should take. Those of two games are not alike."""
-NICE = 5
-"""How much nicer than the server its workers are: they have what it leaves, which is nearly all."""
 POOL = "pool"
 """The executor's context: what a task needs it brings along."""
 
@@ -78,9 +75,3 @@ class PoolWorker:
             worker.prepare(context)
             self._workers[context.search_id] = worker
         return worker
-
-
-def humble_pool_worker() -> PoolWorker:
-    """One for a process of its own, which gives way to a server on the same machine that has to answer."""
-    os.nice(NICE)
-    return PoolWorker()

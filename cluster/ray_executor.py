@@ -139,7 +139,8 @@ class RayExecutor:
                 workers, self._crew, lambda: resources.room_in(_machines()), ask, give_back_s
             )
         self._homes = LaneHomes()
-        self._queue: Queue = queue or JobQueue(self._homes)
+        # One that is empty is false.
+        self._queue: Queue = JobQueue(self._homes) if queue is None else queue
         self._inbox: Inbox[tuple[Slot, Process]] = Inbox()
         self._roomy: dict[int, Slot] = {}
         """By number, the slots that can take a bundle; and perhaps some that no longer can."""

@@ -98,7 +98,7 @@ def serve(
     from functools import partial
 
     from cluster.executors import make_executor
-    from cluster.pool_task import PoolWorker, humble_pool_worker
+    from cluster.pool_task import PoolWorker
     from cluster.service.limits import Limits
     from cluster.service.server import Settings
     from cluster.service.server import serve as run
@@ -125,8 +125,7 @@ def serve(
         parse_workers(workers),
         address,
         timeout_s,
-        # A worker of one process with the server is as important as the server.
-        make_worker=humble_pool_worker if executor == "ray" else PoolWorker,
+        make_worker=PoolWorker,
         standing=True,
     )
 

@@ -19,6 +19,7 @@ import uvicorn
 
 from cluster.executor import Executor
 from cluster.metrics import Metrics
+from cluster.service.allocator import give_memory_back
 from cluster.service.app import create_app
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool
@@ -70,6 +71,7 @@ def _serve(
 ) -> int:
     """Serve until a signal ends it, in the supervisor's child. Raises InvalidInput (data, ...)."""
     sys.setswitchinterval(SWITCH_S)
+    give_memory_back()
     with ExitStack() as stack:
         store = Store(settings.data)
         stack.callback(store.close)

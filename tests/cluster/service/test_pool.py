@@ -393,3 +393,11 @@ def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
         assert there.result.simulations == expected.result.simulations  # type: ignore[union-attr]
         new = coordinator.job_done(there.result)
         assert isinstance(new, list)
+
+
+def test_an_executor_takes_from_the_queue_that_it_is_given() -> None:
+    queue = PoolQueue()
+    executor = InlineExecutor(PoolWorker, queue)
+    queue.open(1, "s1", 0)
+    executor.submit([task(1, 0)])
+    assert len(queue) == 1
