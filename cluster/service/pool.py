@@ -108,13 +108,19 @@ class Pool:
         """Begin to work."""
         self._thread.start()
 
-    def add(self, run: Run) -> None:
-        """Run this search, from now on."""
-        self._commands.put(lambda: self._begin(run))
+    def add(self, run: Run, *, cancelled: bool = False) -> None:
+        """Run this search, from now on; one that is ``cancelled`` ends with the answer that it comes with."""
+
+        def begin() -> None:
+            self._begin(run)
+            if cancelled:
+                self._cancel(run)
+
+        self._commands.put(begin)
 
     def cancel(self, run: Run) -> None:
         """End it with the best answer that it has."""
-        self._commands.put(lambda: run.session.cancel() if run.number in self._runs else None)
+        self._commands.put(lambda: self._cancel(run))
 
     def stop(self) -> None:
         """Put off all runs, and end. Returns at once; see `join`."""
@@ -178,6 +184,12 @@ class Pool:
         self.queue.open(run.number, run.session.search.context.search_id, run.priority)
         self._guard(run, lambda: run.watcher.begun(run.session))
         self._guard(run, lambda: self._submit(run, run.session.begin()))
+
+    def _cancel(self, run: Run) -> None:
+        if run.number in self._runs:
+            run.session.cancel()
+            # Now, before anything else of it is taken in.
+            self._look_at(run)
 
     def _submit(self, run: Run, jobs: Sequence[Job]) -> None:
         rate = run.session.coordinator.rate

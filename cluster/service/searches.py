@@ -23,6 +23,7 @@ from typing import Any
 from cluster.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.coordinator import Coordinator
 from cluster.metrics import Metrics
+from cluster.service.allocator import LongLived
 from cluster.service.feed import FINAL, Feed, final_data
 from cluster.service.limits import Limits
 from cluster.service.live import Live
@@ -72,6 +73,7 @@ class Searches:
         self._running: set[str] = set()
         self._ended = 0
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
+        self._long_lived = LongLived()
 
     @property
     def num_waiting(self) -> int:
@@ -243,15 +245,14 @@ class Searches:
             opened = self._opened(live.id, request)
             # Compiled here, kernels are in the cache of this machine before a job of a worker needs them.
             Worker().prepare(opened.coordinator.search.context)
+            self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
             run = Run(opened, live, keeper, live.priority)
             with self._lock:
                 if self.draining:
                     return
                 live.run = run
-                self.pool.add(run)
-                if live.cancelled:
-                    self.pool.cancel(run)
+                self.pool.add(run, cancelled=live.cancelled)
         except Exception as error:
             problem = of_input(error) if isinstance(error, InvalidInput) else None
             if problem is None:

@@ -53,9 +53,11 @@ export function chart(series, { title, x, y }) {
 
 function scale(values, start, end, log) {
   const f = log ? Math.log2 : (v) => v;
-  let [low, high] = [Math.min(...values), Math.max(...values)];
+  // What is 0 has no place on a logarithmic axis: it stands at its end.
+  const placed = log ? values.filter((v) => v > 0) : values;
+  let [low, high] = placed.length ? [Math.min(...placed), Math.max(...placed)] : [1, 1];
   if (!(high > low)) [low, high] = log ? [low / 2, high * 2] : [low - 1, high + 1];
-  const place = (v) => start + ((f(v) - f(low)) / (f(high) - f(low))) * (end - start);
+  const place = (v) => start + ((f(log ? Math.max(v, low) : v) - f(low)) / (f(high) - f(low))) * (end - start);
   return { place, ticks: log ? powers(low, high) : steps(low, high) };
 }
 

@@ -101,7 +101,7 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
         "% of 3",
         "in flight",
         "best move",
-        "busy",
+        "workers",
     ):
         assert words in text
     assert text.count("in flight") > 2

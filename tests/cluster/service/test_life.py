@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server, refused
 
 BODIES: list[dict[str, Any]] = [
-    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 150_000, "lanes": 3, "seed": 1},
-    {"game": "gomoku:size=5", "strategy": "root", "simulations": 150_000, "lanes": 3, "seed": 2},
-    {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 60_000, "lanes": 3, "seed": 3},
+    {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 3, "seed": 1},
+    {"game": "gomoku:size=5", "strategy": "root", "simulations": 600_000, "lanes": 3, "seed": 2},
+    {"game": "gomoku:size=5", "strategy": "leaf", "simulations": 200_000, "lanes": 3, "seed": 3},
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 3_000, "lanes": 3, "seed": 4},
 ]
 FREE = "a folder that no other server uses"
-OPTIONS = ("--max-running", "3", "--checkpoint-every", "0.2")
+OPTIONS = ("--max-running", "3", "--checkpoint-every", "0.1")
 
 
 def digest_of(body: dict[str, Any]) -> str:
@@ -46,7 +47,9 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
             seen += event.name == "progress" and event.data["simulations"] > 20_000
             if seen:
                 break
-        assert any(file.suffix == ".npz" for file in (tmp_path / "checkpoints").iterdir())
+        while not any(file.suffix == ".npz" for file in (tmp_path / "checkpoints").iterdir()):
+            assert client.get(ids[1])["state"] == "running"
+            time.sleep(0.01)
         server.kill()
         port = server.port
     with Server(tmp_path, *OPTIONS, port=port) as server:

@@ -23,15 +23,17 @@ word = sys.argv[1]
 
 def serve(ready, restarts):
     orphan = subprocess.Popen(["sh", "-c", "sleep 100 & echo $!"], stdout=subprocess.PIPE, text=True)
-    print("server", os.getpid(), restarts, orphan.stdout.readline().strip(), flush=True)
-    if word == "refuse":
-        return 2
-    ready()
-    if word == "crash" and restarts < 2:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if word == "end":
-        return 0
+    number = orphan.stdout.readline().strip()
+    # A signal may come as soon as this has been read.
     try:
+        print("server", os.getpid(), restarts, number, flush=True)
+        if word == "refuse":
+            return 2
+        ready()
+        if word == "crash" and restarts < 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if word == "end":
+            return 0
         time.sleep(100)
     except KeyboardInterrupt:
         print("drained", flush=True)
