@@ -1,9 +1,9 @@
 """Every test, on two cores: what `make test` runs, and with --uncompiled what `make test-uncompiled` does.
 
 Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start
-or for a worker to be missed. Those of the service and of deployment run beside them, for they wait for
-servers and browsers. In the time that they leave, those of games and of search run, at a lower priority, in
-one process, which compiles what both use once.
+or for a worker to be missed. So they are two runs: those of the service and of deployment, and some more, run
+beside the others. In the time that they leave, those of games and of search run, at a lower priority, in one
+process, which compiles what both use once.
 
 Uncompiled, an index out of bounds raises: then games and search run side by side, as plain Python.
 
@@ -22,8 +22,14 @@ import sys
 import tempfile
 from typing import IO, Any
 
-SERVERS = ("tests/cluster/service", "tests/deploy")
-"""The folders whose tests start servers."""
+BESIDE_CLUSTER = (
+    "tests/cluster/service",
+    "tests/deploy",
+    "tests/cluster/test_elasticity.py",
+    "tests/cluster/test_evaluators.py",
+    "tests/cluster/test_resume.py",
+)
+"""Half of what waits for others most of the time: for servers, browsers, machines that join."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run twice."""
 BESIDE = 5
@@ -88,8 +94,8 @@ def main(uncompiled: bool) -> int:
                 start(first, NUMBA_DISABLE_JIT="1")
                 start(second, later=kept[0], NUMBA_DISABLE_JIT="1")
             else:
-                start("tests", *(f"--ignore={folder}" for folder in (*SERVERS, *KERNELS)))
-                start(*SERVERS, later=kept[0])
+                start("tests", *(f"--ignore={folder}" for folder in (*BESIDE_CLUSTER, *KERNELS)))
+                start(*BESIDE_CLUSTER, later=kept[0])
                 start(*KERNELS, later=kept[1], niceness=BESIDE)
             results = [run.passed() for run in runs]
         finally:
