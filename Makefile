@@ -32,8 +32,8 @@ test-resume: $(VENV)/installed-tests
 	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5
 
 load: $(VENV)/installed-tests
-	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 1.5
-	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 1.5 --kill worker,server,ray
+	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5
+	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5 --kill worker,server,ray
 
 test-hosts: $(VENV)/installed-tests
 	$(BIN)/python -m tests.hosts
