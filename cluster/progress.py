@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from cluster import terminal
 from cluster.figures import Figures, comings_and_goings
@@ -28,28 +28,17 @@ DRAWING_SHARE = 0.03
 """The most of the time that drawing may take."""
 
 
-class Progress:
-    """The observer to pass to a session, to be used as a context manager around it."""
+class LiveArea:
+    """A context manager around what is drawn again and again on a terminal, or told in lines elsewhere."""
 
-    def __init__(
-        self,
-        console: Console,
-        request: SearchRequest,
-        *,
-        enabled: bool = True,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """``clock`` measures what drawing costs; when to draw goes by the session's clock."""
+    def __init__(self, console: Console, *, enabled: bool, drawable: bool = True) -> None:
         self._console = console
-        self._request = request
-        self._live_wanted = enabled and console.is_terminal and not console.is_dumb_terminal
+        on_terminal = console.is_terminal and not console.is_dumb_terminal
+        self._live_wanted = enabled and on_terminal and drawable
         self._lines_wanted = enabled and not self._live_wanted
-        self._clock = clock
-        self._figures = Figures()
-        self._due_s = 0.0 if self._live_wanted else LINE_S
         self._live: Live | None = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if self._live_wanted:
             from rich.live import Live
 
@@ -63,6 +52,25 @@ class Progress:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+class Progress(LiveArea):
+    """The observer to pass to a session, to be used as a context manager around it."""
+
+    def __init__(
+        self,
+        console: Console,
+        request: SearchRequest,
+        *,
+        enabled: bool = True,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """``clock`` measures what drawing costs; when to draw goes by the session's clock."""
+        super().__init__(console, enabled=enabled)
+        self._request = request
+        self._clock = clock
+        self._figures = Figures()
+        self._due_s = 0.0 if self._live_wanted else LINE_S
 
     def __call__(self, session: Session) -> None:
         """Draw if it is time to."""

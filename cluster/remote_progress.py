@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from cluster.progress import LINE_S, line_of
+from cluster.progress import LINE_S, LiveArea, line_of
 from cluster.sight import Sight, WorkerSight, budget_text
 from games.game import Game, State
 from search.request import SearchRequest
@@ -15,7 +14,6 @@ from search.result import Answer, ChildResult
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.live import Live
 
 
 @dataclass(frozen=True)
@@ -27,33 +25,14 @@ class Searched:
     root_state: State
 
 
-class RemoteProgress:
+class RemoteProgress(LiveArea):
     """A context manager around the events of one search."""
 
     def __init__(self, console: Console, searched: Searched | None, *, enabled: bool) -> None:
         """Of a search without its game there is no view, but lines."""
-        self._console = console
+        super().__init__(console, enabled=enabled, drawable=searched is not None)
         self._searched = searched
-        on_terminal = console.is_terminal and not console.is_dumb_terminal
-        self._live_wanted = enabled and on_terminal and searched is not None
-        self._lines_wanted = enabled and not self._live_wanted
         self._due_s = LINE_S
-        self._live: Live | None = None
-
-    def __enter__(self) -> RemoteProgress:
-        if self._live_wanted:
-            from rich.live import Live
-
-            self._live = Live(console=self._console, auto_refresh=False, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
 
     def __call__(self, data: Mapping[str, Any]) -> None:
         """Draw the data of a progress event; it is the server that says how often."""
