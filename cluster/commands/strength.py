@@ -64,6 +64,14 @@ def strength(
     pairs: Annotated[
         int, typer.Option(metavar="N", help="Of games, in each match.", rich_help_panel=GAMES)
     ] = 100,
+    total_pairs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="In each match against the total, which decides the speedup; as many as --pairs.",
+            rich_help_panel=GAMES,
+        ),
+    ] = None,
     opening_plies: Annotated[
         int | None,
         typer.Option(metavar="N", help="Random moves that a pair begins with.", rich_help_panel=GAMES),
@@ -114,7 +122,17 @@ def strength(
     if simulations is None and total is None:
         simulations = DEFAULT_SIMULATIONS
     request = StrengthRequest(
-        game, strategies, _counts(lanes), simulations, total, pairs, options, seed, opening_plies, scores_only
+        game,
+        strategies,
+        _counts(lanes),
+        simulations,
+        total,
+        pairs,
+        total_pairs,
+        options,
+        seed,
+        opening_plies,
+        scores_only,
     )
     place = Place(executor, parse_workers(workers), address, job_timeout, None, "")
     return run_strength(request, place, Output(json_output, progress, colour_wanted(no_color)), out, costs)

@@ -48,6 +48,8 @@ class StrengthRequest:
     total: int | None = None
     """...or for all lanes together, whatever their number."""
     pairs: int = 100
+    total_pairs: int | None = None
+    """Of a match against the total, whose score decides a speedup. None: as many as ``pairs``."""
     options: str = ""
     """Of uct, for all searches: ``c=0.5,final_move=max``."""
     seed: int = 0
@@ -55,6 +57,10 @@ class StrengthRequest:
     """None: Game.opening_plies."""
     scores_only: bool = False
     """Whether only matches at equal totals are played."""
+
+    def pairs_of(self, kind: str) -> int:
+        """Of a match: CURVE, LANE or TOTAL."""
+        return self.pairs if kind != TOTAL or self.total_pairs is None else self.total_pairs
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ class Meeting:
     b: Player
     """A sequential search as the binary logarithm of its simulations, or a parallel one by its Cell.name."""
     context: MatchContext
+    pairs: int
     cell: Cell | None = None
     """Who is A, where A is parallel."""
 
@@ -117,12 +124,15 @@ class Plan:
 def make_plan(request: StrengthRequest) -> Plan:
     """Look at the request, make each player once, and decide what is played.
 
-    Raises InvalidInput (game, strategies, lanes, simulations, total, pairs, options, seed, opening_plies).
+    Raises InvalidInput (game, strategies, lanes, simulations, total, pairs, total_pairs, options, seed,
+    opening_plies).
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
-    if not 1 <= request.pairs <= MAX_PAIRS:
-        raise InvalidInput("pairs", request.pairs, f"a whole number from 1 to {MAX_PAIRS}")
+    for name in ("pairs", "total_pairs"):
+        number = getattr(request, name)
+        if number is not None and not 1 <= number <= MAX_PAIRS:
+            raise InvalidInput(name, number, f"a whole number from 1 to {MAX_PAIRS}")
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
     plies = game.opening_plies if request.opening_plies is None else request.opening_plies
@@ -140,7 +150,8 @@ def make_plan(request: StrengthRequest) -> Plan:
         for spec in specs:
             _make(spec, game, cell)
         seed = _seed_of(request.seed, *specs)
-        return Meeting(kind, a, b, MatchContext(game.spec, source, (specs[0], specs[1]), seed, plies), cell)
+        context = MatchContext(game.spec, source, (specs[0], specs[1]), seed, plies)
+        return Meeting(kind, a, b, context, request.pairs_of(kind), cell)
 
     meetings = []
     for cell in cells:
@@ -286,6 +297,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "total_simulations": request.total,
         "options": request.options,
         "pairs": request.pairs,
+        "total_pairs": request.pairs_of(TOTAL),
         "seed": request.seed,
         "opening_plies": plan.meetings[0].context.opening_plies,
     }

@@ -76,11 +76,10 @@ def run_strength(
 
 def tournament_of(plan: Plan, folder: TournamentFolder | None = None) -> Tournament:
     """The games of a plan, less those that the folder has."""
-    games = 2 * plan.request.pairs
     kept = [()] * len(plan.meetings) if folder is None else [match.played for match in folder.folders]
     return Tournament(
         [
-            Match(meeting.context, games, None, played)
+            Match(meeting.context, 2 * meeting.pairs, None, played)
             for meeting, played in zip(plan.meetings, kept, strict=True)
         ]
     )

@@ -50,6 +50,17 @@ def played(plan: Plan, kind: str) -> list[tuple[str, str]]:
     return sorted((a.removeprefix("uct:"), b.removeprefix("uct:")) for a, b in found)
 
 
+def test_matches_against_the_total_may_have_more_pairs() -> None:
+    def pairs(**asked: int) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for match in plan_of("root,tree", **asked).meetings:
+            found.setdefault(match.kind, set()).add(match.pairs)
+        return found
+
+    assert pairs(pairs=3) == {CURVE: {3}, LANE: {3}, TOTAL: {3}}
+    assert pairs(pairs=3, total_pairs=7) == {CURVE: {3}, LANE: {3}, TOTAL: {7}}
+
+
 def test_a_parallel_search_meets_the_budget_of_a_lane_and_that_of_all_lanes() -> None:
     plan = plan_of("root,tree")
     assert played(plan, LANE) == [
@@ -128,6 +139,7 @@ WRONG = [
     (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
     (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
     (("--pairs", "0"), "--pairs: 0", "from 1 to"),
+    (("--total-pairs", "0"), "--total-pairs: 0", "from 1 to"),
     (("--seed", "-1"), "--seed: -1", "from 0 to"),
     (("--opening-plies", "99"), "--opening-plies: 99", "from 0 to"),
 ]
