@@ -23,7 +23,6 @@ import math
 import os
 import pickle
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
@@ -31,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cluster import ray_folder
 from cluster.elasticity import GIVE_BACK_S, Elasticity
 from cluster.executor import (
     DEFAULT_JOB_TIMEOUT_S,
@@ -109,7 +109,7 @@ class RayExecutor:
         self._standing = standing
         self._job_timeout_s = job_timeout_s
         self.in_flight = in_flight
-        self._folder: str | None = None
+        self._folder: Path | None = None
         if address is None:
             self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
         else:
@@ -267,7 +267,7 @@ class RayExecutor:
         self._context_ref = None
         ray.shutdown()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            ray_folder.remove(self._folder)
 
     def _start(self, slot: Slot) -> Process:
         process = Process(self._make_actor(), None, time.monotonic() + READY_S)
@@ -415,11 +415,8 @@ def _ask_autoscaler(resources: Resources, workers: int) -> None:
         request_resources(bundles=[resources.bundle()] * workers)
 
 
-def _start_embedded(cpus: int) -> str:
-    """Start a Ray of our own here, silent, with ``cpus`` at least; the folder that it leaves behind.
-
-    See `make_executor` for loopback.
-    """
+def _start_embedded(cpus: int) -> Path:
+    """Start a Ray of our own here (see `make_executor`), silent, with ``cpus`` at least; its folder."""
     # A token of its own, rather than one that Ray would write into the home folder. One for the
     # life of the process: Ray reads it once, so a second local Ray must ask for the same.
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
@@ -432,7 +429,10 @@ def _start_embedded(cpus: int) -> str:
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
     )
-    return started.address_info["session_dir"]  # type: ignore[no-any-return]
+    folder = Path(started.address_info["session_dir"])
+    ray_folder.own(folder)
+    ray_folder.remove_left(folder.parent)
+    return folder
 
 
 def _connect(address: str) -> None:
