@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from cluster import terminal
 from cluster.checkpoint import code_of_searches
@@ -15,6 +15,8 @@ from cluster.scaling.machine import describe
 from cluster.scaling.part import Part, Run
 from cluster.scaling.store import OUTPUT, Note, Store
 
+ROOT = Path(__file__).parents[2]
+"""Of the checkout, if it is one."""
 _BANYAN = "from cluster.cli import main; main()"
 
 
@@ -40,7 +42,7 @@ def run_missing(parts: Sequence[Part], store: Store, say: Callable[[str], None])
 
 def cannot_run(run: Run, scale: str) -> str:
     """Why it cannot run here, or nothing."""
-    if run.is_script(scale) and importlib.util.find_spec("tests") is None:
+    if run.is_script(scale) and not (ROOT / "tests").is_dir():
         return "it is part of the tests, and this is not a checkout"
     return ""
 
@@ -52,7 +54,8 @@ def _run(run: Run, store: Store) -> None:
     started = time.monotonic()
     with (folder / OUTPUT).open("w") as output:
         # A Ctrl-C comes to it as well as to us; it keeps what it has, and so do we.
-        done = subprocess.run(_process(run, store, words), stdout=output, check=False)
+        where = ROOT if run.is_script(store.scale) else None
+        done = subprocess.run(_process(run, store, words), stdout=output, cwd=where, check=False)
     if done.returncode:
         raise RunFailed(f"{run.part}/{run.name} ended with status {done.returncode}: {' '.join(words)}")
     if not store.result(run).is_file():
