@@ -16,7 +16,7 @@ from cluster.measuring.prediction import Change, Check, Predicted, check, predic
 from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
-from search.plan import MIN_ROUNDS, job_seconds
+from search.plan import MIN_ROUNDS, job_seconds, make_plan
 from search.request import MAX_SIMULATIONS, SearchRequest
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     # What is wrong with it is said before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))
     requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
+    if plan.request.simulations is None:
+        requests = {strategy: _cut(each) for strategy, each in requests.items()}
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
     checks: list[Check] = []
     with ExitStack() as stack:
@@ -114,6 +116,13 @@ def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
         batch=request.batch if strategy == "leaf" else None,
         playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
     )
+
+
+def _cut(request: SearchRequest) -> SearchRequest:
+    """No more than MIN_ROUNDS jobs for each lane: slow games send their leaves one by one."""
+    assert request.simulations is not None
+    jobs = make_plan(request, games.load(request.game))
+    return replace(request, simulations=min(request.simulations, MIN_ROUNDS * jobs.lanes * jobs.size(0)))
 
 
 def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> RayExecutor:

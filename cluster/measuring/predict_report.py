@@ -42,7 +42,7 @@ def tables(found: Prediction) -> list[Table]:
             f"{row.speedup:,.1f}",
             f"{row.efficiency:.0%}",
             f"{row.coordinator_busy:.0%}",
-            f"{1000 * row.job_s:.0f} ms",
+            f"{row.job_s:.3g} s",
         )
     if not found.checks:
         return [predicted, _spent(found.rows)]

@@ -12,6 +12,7 @@ import pytest
 
 from cluster.coordinator import Coordinator
 from cluster.executors import make_executor
+from cluster.measuring import calibration, waiting
 from cluster.measuring.calibration import Ran, measure_costs
 from cluster.measuring.ceiling import Ceiling
 from cluster.measuring.costs import Costs
@@ -78,7 +79,12 @@ def test_jobs_recorded_on_workers_are_those_of_one_thread(tmp_path: Path, execut
 
 
 @real_workers
-def test_costs_know_that_a_simulator_waits(tmp_path: Path, executor: RayExecutor) -> None:
+def test_costs_know_that_a_simulator_waits(
+    tmp_path: Path, executor: RayExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To 40 per cent, and not to 10, as people want to have it.
+    monkeypatch.setattr(calibration, "REPEATS", 1)
+    monkeypatch.setattr(waiting, "CROWD_S", 1.0)
     request = request_of(tmp_path, 360)
     costs = measure_costs(request, ["leaf"], executor, lambda line: None)["leaf"]
     assert waits(costs)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from cluster.measuring.costs import Costs, Mishaps
+from cluster.measuring.predict_launch import PredictionPlan, run_prediction
 from cluster.measuring.prediction import Predicted, predict
 from cluster.measuring.shared_cores import SharedCores
 from cluster.measuring.worker_time import (
@@ -20,7 +23,9 @@ from cluster.measuring.worker_time import (
     WORKING,
     WorkerTime,
 )
+from search.plan import MIN_ROUNDS
 from search.request import SearchRequest
+from tests.games.own_game import write_waiting
 
 FREE = Costs(
     simulation_s=1e-6,
@@ -126,3 +131,15 @@ def test_a_worker_does_its_work_in_order_and_waits_without_a_core() -> None:
         ("a", 0.0, pytest.approx(1.2)),
         ("b", pytest.approx(1.2), pytest.approx(1.3)),
     ]
+
+
+def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
+    """A game that sends its leaves one by one has no more jobs than others."""
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01).to_json()}))
+    request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
+    plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, Mishaps(), costs, None)
+    found = run_prediction(plan, lambda line: None).rows
+    assert [row.simulations for row in found] == [256 * MIN_ROUNDS] * 2
+    asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
+    assert [row.simulations for row in run_prediction(asked, lambda line: None).rows] == [10_000]
