@@ -1,4 +1,4 @@
-"""The processes below this one: what has to end when Ray cannot be asked to end them itself."""
+"""Processes: those below this one, which may have to be ended from here, and how this one is ranked."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def kill(pids: set[int]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
+
+
+def give_way() -> None:
+    """Have the niceness of this process count against all others of the machine.
+
+    Where Linux groups processes by session (sched_autogroup), niceness counts within a session only, and a
+    session that computes all the time makes its own server wait for any other.
+    """
+    with contextlib.suppress(OSError):
+        # A session of its own; Ray has made it the leader of a group, to whom that is not allowed.
+        os.setpgid(0, os.getpgid(os.getppid()))
+        os.setsid()
+        (_PROC / "self/autogroup").write_text(str(os.nice(0)))

@@ -127,7 +127,7 @@ class RayExecutor:
         if address is None:
             workers = exactly(max(workers.least, workers.within(room)))
         actor = ray.remote(**resources.actor_options(), max_restarts=0, max_task_retries=0)(_Actor)
-        self._make_actor = partial(actor.remote, make_worker)
+        self._make_actor = partial(actor.remote, make_worker, standing)
         self._crew = Slots(
             workers, room, job_timeout_s, self._start, self._kill, partial(_crowded, resources)
         )

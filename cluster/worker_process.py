@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from cluster.executor import Task, TaskWorker
+from cluster.processes import give_way
 from cluster.shared_parts import part_key, with_part, writable
 from search.job import LaneTree
 from search.worker import Worker
@@ -16,7 +17,10 @@ from search.worker import Worker
 class WorkerProcess:
     """Runs bundles of jobs, one at a time."""
 
-    def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
+    def __init__(self, make_worker: Callable[[], TaskWorker], gives_way: bool = False) -> None:
+        """``gives_way``: whether the process lets others of its machine go first, such as a server."""
+        if gives_way:
+            give_way()
         self._worker = make_worker()
         self._context: Any = None
         self._key: Hashable = None

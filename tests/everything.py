@@ -34,6 +34,8 @@ KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run twice."""
 BESIDE = 5
 """Niceness: a third of the time of what has none, where there is not enough for all."""
+RANK = {"RAY_worker_niceness": "0"}
+"""Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 END_S = 20.0
 """How long a run that was called off may take to put away what it started."""
 
@@ -94,8 +96,8 @@ def main(uncompiled: bool) -> int:
                 start(first, NUMBA_DISABLE_JIT="1")
                 start(second, later=kept[0], NUMBA_DISABLE_JIT="1")
             else:
-                start("tests", *(f"--ignore={folder}" for folder in (*BESIDE_CLUSTER, *KERNELS)))
-                start(*BESIDE_CLUSTER, later=kept[0])
+                start("tests", *(f"--ignore={folder}" for folder in (*BESIDE_CLUSTER, *KERNELS)), **RANK)
+                start(*BESIDE_CLUSTER, later=kept[0], **RANK)
                 start(*KERNELS, later=kept[1], niceness=BESIDE)
             results = [run.passed() for run in runs]
         finally:

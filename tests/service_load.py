@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import json
 import math
 import os
@@ -26,8 +27,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +148,20 @@ def memory_of(pids: set[int]) -> int:
     return total
 
 
+def memory_below(parent: int) -> tuple[int, int]:
+    """Bytes of the server that a parent keeps, and of all below the parent, with it."""
+    return memory_of({server_of(parent)}), memory_of({parent, *descendants(parent)})
+
+
+def server_of(parent: int) -> int:
+    """The process that serves; 0 where there is none just now."""
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        # What Ray left behind may be a child for a moment too.
+        if command_of(int(child)) == command_of(parent):
+            return int(child)
+    return 0
+
+
 class Place:
     """The server, which its parent starts again when it ends."""
 
@@ -156,18 +173,10 @@ class Place:
     def parent(self) -> int:
         return self.server.process.pid
 
-    def pid(self) -> int:
-        """The server itself; 0 where there is none just now."""
-        for child in Path(f"/proc/{self.parent}/task/{self.parent}/children").read_text().split():
-            # What Ray left behind may be a child for a moment too.
-            if command_of(int(child)) == command_of(self.parent):
-                return int(child)
-        return 0
-
     def kill(self, what: str) -> None:
         """SIGKILL to the server, to one of its workers, or to Ray."""
         if what == "server":
-            os.kill(self.pid(), signal.SIGKILL)
+            os.kill(server_of(self.parent), signal.SIGKILL)
             return
         for pid in sorted(descendants(self.parent)):
             if WORDS[what].encode() in command_of(pid):
@@ -188,6 +197,8 @@ async def watch(place: Place, options: argparse.Namespace, seen: Seen, killed: l
     started_s = time.monotonic()
     kills = [what for what in options.kill.split(",") if what]
     due = [60 * options.minutes * (i + 1) / (len(kills) + 1) for i in range(len(kills))]
+    # In a process of its own: the clients would wait for it.
+    beside = ProcessPoolExecutor(1, get_context("spawn"))
     async with httpx.AsyncClient(timeout=60.0) as asking:
         while True:
             await asyncio.sleep(SAMPLE_S)
@@ -197,8 +208,8 @@ async def watch(place: Place, options: argparse.Namespace, seen: Seen, killed: l
                 killed.append(time.monotonic())
                 print(f"{elapsed_s:.0f} s: kill -9 of {kills[0]}", file=sys.stderr)
                 place.kill(kills.pop(0))
-            server, everything = await asyncio.to_thread(
-                lambda: (memory_of({place.pid()}), memory_of({place.parent, *descendants(place.parent)}))
+            server, everything = await asyncio.get_running_loop().run_in_executor(
+                beside, memory_below, place.parent
             )
             seen.memory.append((elapsed_s, server, everything))
             with contextlib.suppress(httpx.HTTPError):
@@ -292,8 +303,11 @@ def main() -> int:
     parser.add_argument("--growth", type=float, default=4.0, help="megabytes a minute that a server may grow")
     options = parser.parse_args()
     expected = digests(bodies(options.scale))
+    # Compiled kernels are many objects, which a collection would look through while 50 clients wait.
+    gc.freeze()
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), options.workers)
+        print(f"serving at {place.server.url}", file=sys.stderr)
         try:
             seen, killed = asyncio.run(load(options, place, expected))
             found = summary(seen, killed, options, place)
