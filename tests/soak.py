@@ -195,9 +195,16 @@ def look_for_leaks(executor: RayExecutor, workers: int, tally: Tally) -> None:
     if not comes_true(lambda: actors() <= workers):
         tally.complain(f"{actors()} actors for {workers} slots")
     core = ray._private.worker.global_worker.core_worker
-    # Each actor's handle, its first call, and the context.
-    if not comes_true(lambda: len(core.get_all_reference_counts()) <= 2 * workers + 1):
-        tally.complain(f"{len(core.get_all_reference_counts())} references to objects")
+
+    def at_rest() -> bool:
+        # An answer that came since the last look has one until the next.
+        executor.poll_retired()
+        # Each actor's handle, its first call, and the context.
+        return len(core.get_all_reference_counts()) <= 2 * workers + 1
+
+    if not comes_true(at_rest):
+        counts = core.get_all_reference_counts()
+        tally.complain(f"{len(counts)} references to objects: {sorted(map(str, counts.items()))}")
 
 
 def comes_true(condition: Callable[[], bool]) -> bool:
@@ -214,11 +221,13 @@ def files_now() -> set[str]:
 
     Ray names its folder after the process; ``main`` gives the others a folder of their own.
     """
-    own = (path for path in Path("/tmp/ray").glob(f"session_*_{os.getpid()}"))
-    folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
-    return {str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()} | set(
-        map(str, own)
-    )
+    temporary, shared = Path(tempfile.gettempdir()), Path("/dev/shm")
+    ray = temporary / "ray"
+    found = set(temporary.iterdir()) - {ray}
+    found |= set(shared.iterdir()) if shared.is_dir() else set()
+    for folder in (ray, Path("/tmp/ray")):
+        found |= set(folder.glob(f"session_*_{os.getpid()}"))
+    return set(map(str, found))
 
 
 def remember(tally: Tally, executor: RayExecutor) -> None:

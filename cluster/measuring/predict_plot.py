@@ -50,6 +50,15 @@ def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path) -> None
                 capsize=4,
                 label=f"{strategy}, run here",
             )
+            rates.plot(
+                [each.workers for each in run],
+                [each.predicted_per_s for each in run],
+                "x",
+                color=colour,
+                markersize=5,
+                zorder=3,
+                label=f"{strategy}, what was run simulated",
+            )
     first = rows[0]
     rates.set_title(
         f"{first.game}: {first.simulations:,} simulations on {first.lanes:,} lanes\n"
