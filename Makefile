@@ -7,6 +7,7 @@
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
 #   make load       a service under load for five minutes, and once more while things are killed
 #   make test-hosts   searches across three hosts on this machine, whose links are cut (as root)
+#   make test-autoscaler   a search for which Ray's autoscaler brings machines
 #   make soak         200 searches while their workers are killed and stopped at random
 #   make test-resume  searches killed a hundred times for each strategy, which go on from their checkpoints
 
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-uncompiled test-resume test-hosts soak load check benchmark perft strength clean
+.PHONY: demo test test-uncompiled test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
@@ -37,6 +38,9 @@ load: $(VENV)/installed-tests
 
 test-hosts: $(VENV)/installed-tests
 	$(BIN)/python -m tests.hosts
+
+test-autoscaler: $(VENV)/installed-tests
+	$(BIN)/python -m tests.autoscaler
 
 soak: $(VENV)/installed-tests
 	$(BIN)/python -m tests.soak

@@ -104,7 +104,8 @@ def config(address: str, most: int) -> dict[str, Any]:
         "idle_timeout_minutes": IDLE_MINUTES,
         "upscaling_speed": 100.0,
         "provider": {
-            "type": "fake_multinode",
+            "type": "external",
+            "module": "ray.autoscaler._private.fake_multi_node.node_provider.FakeMultiNodeProvider",
             "gcs_address": address,
             "launch_multiple": True,
             "head_node_id": HEAD,
@@ -200,11 +201,12 @@ def alone(port: int) -> bool:
 
 
 def of_cluster(port: int) -> set[int]:
-    """Processes that were started with its address."""
+    """Processes of Ray that were started with its address, of whichever interface."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if f"127.0.0.1:{port}".encode() in path.read_bytes():
+            command = path.read_bytes()
+            if b"/ray/" in command and f":{port}\0".encode() in command:
                 found.add(int(path.parent.name))
         except OSError:
             continue

@@ -142,10 +142,10 @@ def test_the_same_request_gives_the_same_digest(capsys: pytest.CaptureFixture[st
 
 def test_options_reach_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     answer = search_json(
-        capsys, "gomoku:size=7", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
+        capsys, "gomoku:size=5", *SMALL, "--strategy", "leaf", "--lanes", "3", "--seed", "5", "--batch", "10"
     )
     assert (answer["strategy"], answer["lanes"], answer["seed"]) == ("leaf", 3, 5)
-    assert answer["game"].startswith("gomoku:size=7")
+    assert answer["game"].startswith("gomoku:size=5")
 
 
 def test_the_solver_ends_a_won_position(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,12 +128,12 @@ def test_resigning_is_a_loss_and_can_be_taken_back() -> None:
 def test_save_and_load(tmp_path: Path) -> None:
     file = tmp_path / "my game.txt"
     short = tmp_path / "game.txt"
-    Talk("gomoku:size=7", "d4", "c3", f"save {short}")
+    Talk("gomoku:size=5", "d4", "c3", f"save {short}")
     short.rename(file)
     (record,) = read_file(file)
     assert record.moves == ("d4", "a1", "c3", "b1")
     file.rename(short)
-    talk = Talk("gomoku:size=7", f"load {short}", "e5")
+    talk = Talk("gomoku:size=5", f"load {short}", "e5")
     assert talk.play.record.moves == (*record.moves, "e5", "c1")
     other = Talk("tictactoe", f"load {short}")
     assert "it is of gomoku" in other.text

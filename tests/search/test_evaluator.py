@@ -242,7 +242,7 @@ def test_priors_of_probabilities_and_logits() -> None:
     assert priors_of(Probable(game), np.array([5.0, 0, 5, 1e-300]), legal, 1.0).tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("spec", ["gomoku:size=6", "tictactoe", "morris"])
+@pytest.mark.parametrize("spec", ["gomoku:size=5", "tictactoe", "morris"])
 def test_help_for_evaluators(spec: str) -> None:
     game = games.load(spec)
     states = [game.initial_state()]
@@ -259,7 +259,7 @@ def test_help_for_evaluators(spec: str) -> None:
     assert planes.dtype == np.float32
     assert planes.sum(axis=(2, 3)).tolist() == [[0, 0], [0, 1], [1, 1], [1, 2]]
     assert (game.owners(batch) == super(type(game), game).owners(batch)).all()
-    if spec == "gomoku:size=6":
+    if spec == "gomoku:size=5":
         # Where moves are cells, a cell's place in a plane is the move's code.
         assert (planes.reshape(4, 2, -1).sum(axis=1) == 1 - legal).all()
 
@@ -271,7 +271,7 @@ def test_the_file_that_the_readme_prints_works(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     file = tmp_path / "net.py"
     file.write_text(code)
-    for game in ("tictactoe", "gomoku:size=6"):
+    for game in ("tictactoe", "gomoku:size=5"):
         request = request_of(game=game, evaluator=f"{file}:hidden=8", simulations=100)
         result, _ = run_search(request)
         assert result.simulations == 100

@@ -103,7 +103,7 @@ WON = [
     # One move wins.
     ("tictactoe", "a1 b1 a2 b2", {"a3"}),
     ("tictactoe", "a1 b1 a2 b2 c3", {"a3", "b3"}),
-    ("gomoku:size=6", "a1 a6 b1 b6 c1 c6 d1 d6", {"e1"}),
+    ("gomoku:size=5", "a1 a5 b1 b5 c1 c5 d1 d5", {"e1"}),
     # Two threats at once, two moves on.
     ("tictactoe", "a1 b1", {"a2", "a3", "b2"}),
 ]

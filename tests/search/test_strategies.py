@@ -305,13 +305,13 @@ def test_a_result_out_of_order_is_refused() -> None:
 SMALL: dict[str, dict[str, Any]] = {
     # A lane of `root` has 54 slots, the shared tree of `tree` 21,845, the tree of `leaf` 43,690.
     "root": {"strategy": "root", "lanes": 400, "simulations": 400 * 60, "game": "tictactoe"},
-    "tree": {"strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 40_000, "game": "gomoku:size=7"},
+    "tree": {"strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 40_000, "game": "gomoku:size=5"},
     "leaf": {
         "strategy": "leaf",
         "lanes": 4,
         "playouts_per_leaf": 1,
         "simulations": 80_000,
-        "game": "gomoku:size=7",
+        "game": "gomoku:size=5",
     },
 }
 
