@@ -33,6 +33,7 @@ from cluster.workers import Workers
 from search import plan
 from tests.cluster.joining import REQUESTS, SleepyWorker, run_on
 from tests.cluster.prometheus import free_port
+from tests.service_load import line_by_line
 
 RAY = Path(sys.executable).with_name("ray")
 HEAD = "f" * 51 + "00000"
@@ -222,7 +223,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         seen = run(options, Path(folder))
     wrong = seen.wrong(options.machines)
-    print(json.dumps(asdict(seen) | {"wrong": wrong}, indent=1))
+    print(line_by_line(asdict(seen) | {"wrong": wrong}))
     return 1 if wrong else 0
 
 

@@ -259,6 +259,11 @@ def summary(seen: Seen, killed: list[float], options: argparse.Namespace, place:
     }
 
 
+def line_by_line(found: dict[str, Any]) -> str:
+    """As JSON, a field a line."""
+    return "{\n" + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}"
+
+
 def p99_by_minute(seen: Seen) -> list[float]:
     """Of status requests."""
     began_s = min((at for at, _ in seen.statuses), default=0.0)
@@ -313,7 +318,7 @@ def main() -> int:
             found = summary(seen, killed, options, place)
         finally:
             place.server.end()
-    print(json.dumps(found, indent=1))
+    print(line_by_line(found))
     sound = not seen.wrong and set(seen.ended.values()) == {1} and len(seen.ended) == options.searches
     if not options.kill:
         sound &= (found["status_p99_s"] or 0.0) < options.p99

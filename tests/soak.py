@@ -164,7 +164,7 @@ def soak(requests: list[tuple[SearchRequest, str]], workers: int, draw: random.R
             if digest != expected:
                 tally.complain(f"search {tally.searches}: another digest for {request}")
             if tally.searches % 10 == 0:
-                print(progress(tally, mischief), flush=True)
+                print(progress(tally, mischief), file=sys.stderr)
             remember(tally, executor)
         mischief.end()
         look_for_leaks(executor, workers, tally)
