@@ -123,6 +123,7 @@ class RayExecutor:
                 raise InvalidInput("workers", workers.said, f"{accepted} such as 1..{workers}")
         except InvalidInput:
             ray.shutdown()
+            ray_folder.remove(self._folder)
             raise
         if address is None:
             workers = exactly(max(workers.least, workers.within(room)))
@@ -266,8 +267,7 @@ class RayExecutor:
         self._crew.retired.clear()
         self._context_ref = None
         ray.shutdown()
-        if self._folder is not None:
-            ray_folder.remove(self._folder)
+        ray_folder.remove(self._folder)
 
     def _start(self, slot: Slot) -> Process:
         process = Process(self._make_actor(), None, time.monotonic() + READY_S)

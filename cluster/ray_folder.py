@@ -23,9 +23,10 @@ def own(folder: Path) -> None:
         (folder / NOTE).write_text(_who(os.getpid()))
 
 
-def remove(folder: Path) -> None:
-    """When its Ray has ended."""
-    shutil.rmtree(folder, ignore_errors=True)
+def remove(folder: Path | None) -> None:
+    """When its Ray has ended; None is none."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_left(parent: Path) -> None:
@@ -33,16 +34,17 @@ def remove_left(parent: Path) -> None:
     for note in parent.glob(f"session_*/{NOTE}"):
         with contextlib.suppress(OSError, ValueError):
             pid, _, place = note.read_text().split()
-            # Other containers may have the same folder, and other numbers for their processes.
-            if place == _place() and note.read_text() != _who(int(pid)):
+            # Of others processes may not be seen; other containers may have other numbers for theirs.
+            ours = note.stat().st_uid == os.getuid() and place == _place()
+            if ours and note.read_text() != _who(int(pid)):
                 remove(note.parent)
 
 
 def _who(pid: int) -> str:
-    """A process, told apart from all others; of one that is gone, something that no process is."""
+    """A process, told apart from all others; nothing for one that is gone. OSError: it cannot be seen."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return ""
     return f"{pid} {fields[19]} {_place()}"
 

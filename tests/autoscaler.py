@@ -40,7 +40,7 @@ HEAD = "f" * 51 + "00000"
 """The name by which the provider knows the head."""
 IDLE_MINUTES = 0.1
 """After which the autoscaler takes a machine back."""
-COME_S, GO_S = 60.0, 90.0
+COME_S, GO_S, END_S = 60.0, 90.0, 10.0
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Seen:
     gone_after_s: float = 0.0
     """The search: until all machines but the head had been taken back."""
     left: int = 0
-    """Processes, when the cluster had been ended."""
+    """Raylets beyond the head's, when the machines had been taken back."""
     digest: str = ""
     expected: str = ""
 
@@ -72,7 +72,7 @@ class Seen:
         if not self.gone_after_s:
             found.append(f"machines were still there after {GO_S:g} s")
         if self.left:
-            found.append(f"{self.left} processes are left")
+            found.append(f"{self.left} raylets are left")
         return found
 
 
@@ -133,6 +133,7 @@ def start_head(folder: Path, port: int, most: int) -> subprocess.Popen[bytes]:
     path.write_text(json.dumps(config(f"127.0.0.1:{port}", most)))
     options = [f"--port={port}", "--num-cpus=1", "--node-ip-address=127.0.0.1", "--include-dashboard=false"]
     options += ["--object-store-memory=100000000", "--disable-usage-stats", f"--autoscaling-config={path}"]
+    options.append(f"--temp-dir={folder / 'ray'}")
     environment = os.environ | {
         "RAY_FAKE_CLUSTER": "1",
         "AUTOSCALER_UPDATE_INTERVAL_S": "1",
@@ -182,12 +183,12 @@ def run(options: argparse.Namespace, folder: Path) -> Seen:
             executor.close()
         if alone(port):
             seen.gone_after_s = round(time.monotonic() - ended_s, 2)
+        until(lambda: len(of_cluster(port, b"/raylet/raylet")) == 1, END_S)
+        seen.left = len(of_cluster(port, b"/raylet/raylet")) - 1
     finally:
-        # What an autoscaler started has no parent.
-        ours = {head.pid} | descendants(head.pid) | of_cluster(port)
-        kill(ours)
+        # What an autoscaler started may have no parent.
+        kill({head.pid} | descendants(head.pid) | of_cluster(port, b"/ray/"))
         head.wait()
-    seen.left = len(of_cluster(port))
     seen.expected = run_on(InlineExecutor(), request).digest
     return seen
 
@@ -201,13 +202,13 @@ def alone(port: int) -> bool:
         ray.shutdown()
 
 
-def of_cluster(port: int) -> set[int]:
-    """Processes of Ray that were started with its address, of whichever interface."""
+def of_cluster(port: int, word: bytes) -> set[int]:
+    """Processes with such a word in their command that were started with its address, of any interface."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = path.read_bytes()
-            if b"/ray/" in command and f":{port}\0".encode() in command:
+            if word in command and f":{port}\0".encode() in command:
                 found.add(int(path.parent.name))
         except OSError:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,29 @@ def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     ray_folder.own(tmp_path / "gone")
     ray_folder.remove_left(tmp_path / "gone")
     ray_folder.remove(tmp_path / "gone")
+
+
+def test_a_process_that_cannot_be_looked_at_is_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(tmp_path, "unseen")
+    ray_folder.own(folder)
+    ours = (folder / ray_folder.NOTE).read_text()
+    (folder / ray_folder.NOTE).write_text(ours.replace(ours.split()[1], "1"))
+    read = Path.read_text
+
+    def refuse(path: Path, *arguments: str) -> str:
+        if path.name == "stat":
+            raise PermissionError
+        return read(path, *arguments)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    ray_folder.remove_left(tmp_path)
+    assert folder.exists()
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    ray_folder.remove_left(tmp_path)
+    assert folder.exists()
+    monkeypatch.undo()
+    ray_folder.remove_left(tmp_path)
+    assert not folder.exists()
