@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from search import plan
 from tests.cluster.joining import REQUESTS, SleepyWorker, run_on
 from tests.cluster.prometheus import free_port
 from tests.service_load import line_by_line
+from tests.soak import comes_true
 
 RAY = Path(sys.executable).with_name("ray")
 HEAD = "f" * 51 + "00000"
@@ -147,15 +147,6 @@ def start_head(folder: Path, port: int, most: int) -> subprocess.Popen[bytes]:
         )
 
 
-def until(true: Callable[[], bool], within_s: float) -> bool:
-    deadline_s = time.monotonic() + within_s
-    while not true():
-        if time.monotonic() > deadline_s:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def run(options: argparse.Namespace, folder: Path) -> Seen:
     seen, port = Seen(), free_port()
     # Cut into many small jobs.
@@ -165,7 +156,7 @@ def run(options: argparse.Namespace, folder: Path) -> Seen:
     try:
         notes = folder / "notes"
         notes.touch()
-        if not until(lambda: b"Ray runtime started" in (folder / "head").read_bytes(), COME_S):
+        if not comes_true(lambda: b"Ray runtime started" in (folder / "head").read_bytes(), COME_S):
             sys.exit((folder / "head").read_text())
         executor = make_executor(
             "ray",
@@ -183,7 +174,7 @@ def run(options: argparse.Namespace, folder: Path) -> Seen:
             executor.close()
         if alone(port):
             seen.gone_after_s = round(time.monotonic() - ended_s, 2)
-        until(lambda: len(of_cluster(port, b"/raylet/raylet")) == 1, END_S)
+        comes_true(lambda: len(of_cluster(port, b"/raylet/raylet")) == 1, END_S)
         seen.left = len(of_cluster(port, b"/raylet/raylet")) - 1
     finally:
         # What an autoscaler started may have no parent.
@@ -197,7 +188,7 @@ def alone(port: int) -> bool:
     """Wait until the head is, for which a driver joins that holds no worker."""
     ray.init(f"127.0.0.1:{port}", logging_level="error", log_to_driver=False)
     try:
-        return until(lambda: machines() == 1, GO_S)
+        return comes_true(lambda: machines() == 1, GO_S)
     finally:
         ray.shutdown()
 

@@ -207,8 +207,8 @@ def look_for_leaks(executor: RayExecutor, workers: int, tally: Tally) -> None:
         tally.complain(f"{len(counts)} references to objects: {sorted(map(str, counts.items()))}")
 
 
-def comes_true(condition: Callable[[], bool]) -> bool:
-    limit = time.monotonic() + CALM_S
+def comes_true(condition: Callable[[], bool], within_s: float = CALM_S) -> bool:
+    limit = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > limit:
             return False

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 WAIT_S = 0.03
 WORKERS = 6
+WAITING = Costs(
+    simulation_s=0.01,
+    crowded_simulation_s=0.01,
+    job_cpu_share=0.1,
+    job_s=0.0,
+    job_spread=0.0,
+    make_s=0.0,
+    absorb_s=0.0,
+    cores=2,
+)
 
 real_workers = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one run with real workers is enough"
@@ -95,17 +105,7 @@ def test_costs_know_that_a_simulator_waits(
 
 
 def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
-    costs = Costs(
-        simulation_s=0.01,
-        crowded_simulation_s=0.01,
-        job_cpu_share=0.1,
-        job_s=0.0,
-        job_spread=0.0,
-        make_s=0.0,
-        absorb_s=0.0,
-        worker_call_cpu_s=0.0005,
-        cores=2,
-    )
+    costs = replace(WAITING, worker_call_cpu_s=0.0005)
     request = SearchRequest(
         game="tictactoe", strategy="leaf", lanes=64, simulations=6400, batch=1, playouts_per_leaf=1
     )
@@ -124,19 +124,14 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
 
 
 def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:
-    costs = Costs(
-        simulation_s=0.01,
-        crowded_simulation_s=0.01,
-        job_cpu_share=0.1,
-        job_s=0.0,
-        job_spread=0.0,
+    costs = replace(
+        WAITING,
         make_s=0.0001,
         absorb_s=0.0001,
         send_s=0.0002,
         receive_s=0.0001,
         call_job_s=0.00005,
         worker_call_cpu_s=0.0007,
-        cores=2,
     )
     # Of 1,000 jobs in 400 calls: 1.2 ms each, 1 ms a call, 0.05 ms for each of 600 further jobs.
     ran = Ran(
