@@ -131,7 +131,8 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Client, ser
 
 
 def test_cancelling_leaves_the_best_answer_and_resuming_goes_on(client: Client) -> None:
-    body = SMALL | {"simulations": 1_000_000}
+    # Seconds of work on two workers: it has begun to search long before it ends.
+    body = SMALL | {"game": "morris", "simulations": 1_000_000}
     search_id = started(client, body)
     assert client.cancel(search_id)["state"] in ("running", "cancelled")
     search = client.wait(search_id)
@@ -165,7 +166,7 @@ def test_a_search_that_waits_is_cancelled_without_having_begun(client: Client) -
 
 
 def test_a_search_that_waits_to_go_on_is_cancelled_with_the_answer_that_it_had(client: Client) -> None:
-    search_id = started(client, SMALL | {"simulations": 900_000})
+    search_id = started(client, LONG)
     client.cancel(search_id)
     before = client.wait(search_id)["result"]
     running = [started(client, LONG) for _ in range(2)]
