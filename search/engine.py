@@ -29,6 +29,7 @@ from search.kernel import Leaves, Workspace
 from search.lookahead import new_frames
 from search.statistics import Statistics, lone_root
 from search.tree import Tree, bytes_per_node, capacity_for, new_tree
+from search.unfolding import base_of
 
 _GENERIC = (
     playouts.winning_move,
@@ -112,6 +113,7 @@ class Engine:
             movers=np.zeros(plies, dtype=np.uint8),
             frames=new_frames(self.game, playouts.DEEPEST if self.features.thinking else 0),
             tally=np.zeros(2, dtype=np.int64),
+            base=base_of(self.lone_root()),
         )
 
     def new_leaves(self, visits: np.ndarray[Any, np.dtype[np.int32]]) -> Leaves:

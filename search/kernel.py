@@ -54,6 +54,7 @@ from search.tree import (
     proof,
     set_proof,
 )
+from search.unfolding import Base, unfold
 from search.widening import allowed, best_untried
 
 
@@ -82,6 +83,8 @@ class Workspace(NamedTuple):
     """For players in playouts who look ahead (search/alphabeta.py)."""
     tally: npt.NDArray[np.int64]
     """[2] playouts and plies played by them; counted up, never reset here."""
+    base: Base
+    """The snapshot that the tree began with, and of which folded nodes are rows; not scratch."""
 
 
 _ONE = np.uint64(1)
@@ -125,7 +128,10 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
     while True:
         shape = np.int64(tree.shape[node])
         if shape >> PROOF_SHIFT != UNPROVEN:
-            return np.int64(depth)  # type: ignore[return-value]
+            if proof(tree, node) != UNPROVEN:
+                return np.int64(depth)  # type: ignore[return-value]
+            unfold(tree, node, work.base, knobs.perturbation, stream)
+            shape = np.int64(tree.shape[node])
         if is_terminal(state):
             if knobs.solver:
                 _note_result(tree, node, returns(state))

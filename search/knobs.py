@@ -34,6 +34,7 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
         solver=request.solver,
         anticipated=0,
         virtual_loss=request.in_flight == "virtual-loss",
+        perturbation=request.perturbation * exploration_scale,
         share=0,
         num_shares=1,
         implicit=request.implicit_minimax,

@@ -51,6 +51,8 @@ class Knobs(NamedTuple):
     """Unobserved samples added for each visit of one's own: what the other lanes are expected to do."""
     virtual_loss: bool
     """Whether visits in flight count as lost for the player who chose them, instead of as unobserved."""
+    perturbation: float
+    """tree: by how many standard errors the means of a snapshot are moved."""
     share: int
     """Which share of a node's untried moves this lane looks at first, where other lanes know the node..."""
     num_shares: int

@@ -11,14 +11,12 @@ root's always (if they fit); visits of children that are not sent stay counted i
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rng import Stream, next_uint64
 from games.specialise import cached_njit
 from search.tree import (
     NO_BLOCK,
@@ -27,14 +25,12 @@ from search.tree import (
     UNPROVEN,
     Tree,
     add_child,
-    clear,
     count_type,
     counts_availability,
     is_hidden,
     is_wide,
     num_children,
     proof,
-    reserve_block,
     set_proof,
 )
 
@@ -42,9 +38,6 @@ ABSENT = -1
 PROOF_BITS = 3
 CREATED = 4
 """A flag of `marks`: the sender made this node, it was not in the snapshot."""
-
-_RESOLUTION = 1048576.0
-"""Perturbations are multiples of 2**-20, so that sums of whole returns with them stay exact."""
 
 
 class Statistics(NamedTuple):
@@ -83,17 +76,6 @@ def empty_statistics(rows: int, hidden: bool = False, wide: bool = False) -> Sta
 def lone_root(hidden: bool = False, wide: bool = False) -> Statistics:
     """The snapshot of a tree that nobody has visited."""
     return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, hidden, wide))
-
-
-@njit
-def _normal(stream: Stream) -> float:
-    """A number with mean 0 and variance 1: four uniform ones added (their error does not matter here)."""
-    bits = next_uint64(stream)
-    total = 0.0
-    for _ in range(4):
-        total += float(bits & np.uint64(0xFFFF))
-        bits >>= np.uint64(16)
-    return (total * 1.52587890625e-05 - 2.0) * 1.7320508075688772
 
 
 @njit
@@ -195,82 +177,45 @@ def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, in
     ``min_visits`` is doubled until it does.
     """
     base = lone_root(is_hidden(tree), is_wide(tree.visits))
-    return _pruned(tree, base, False, min_visits, max_rows)
+    return _pruned(tree, base, first_children_of(base.num_children), False, min_visits, max_rows)
 
 
-def increments(tree: Tree, base: Statistics, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
+def increments(
+    tree: Tree,
+    base: Statistics,
+    min_visits: int,
+    max_rows: int,
+    first_children: npt.NDArray[np.int32] | None = None,
+) -> tuple[Statistics, int]:
     """What was added to the tree since ``base``, a snapshot of it; see `snapshot`.
 
-    The rows of ``base`` must stand in the tree in the same order (as `restore` and `snapshot`
-    leave them); nodes without an added visit or a new proof are left out.
+    ``first_children`` ([R]) is `first_children_of` the base's rows, if it is at hand.
+
+    The rows of ``base`` must stand in the tree in the same order (as `snapshot` and
+    search/unfolding.py leave them); nodes without an added visit or a new proof are left out.
     """
-    return _pruned(tree, base, True, min_visits, max_rows)
+    if first_children is None:
+        first_children = first_children_of(base.num_children)
+    return _pruned(tree, base, first_children, True, min_visits, max_rows)
 
 
 def _pruned(
-    tree: Tree, base: Statistics, difference: bool, min_visits: int, max_rows: int
+    tree: Tree,
+    base: Statistics,
+    first_children: npt.NDArray[np.int32],
+    difference: bool,
+    min_visits: int,
+    max_rows: int,
 ) -> tuple[Statistics, int]:
     rows = int(min(tree.counts[NODES], max_rows))
     out = empty_statistics(rows, is_hidden(tree), is_wide(tree.visits))
     places = np.empty(rows, dtype=np.int32)
     base_rows = np.empty(rows, dtype=np.int32)
-    first_children = first_children_of(base.num_children)
     while True:
         count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
         if count <= rows:
             return Statistics._make(column[:count].copy() for column in out), min_visits
         min_visits = max(2 * min_visits, 2)
-
-
-@cached_njit
-def restore(
-    tree: Tree, statistics: Statistics, strength: float, stream: Stream, base_value: npt.NDArray[np.float64]
-) -> None:
-    """Make the tree what the snapshot says; an arena of twice as many slots as rows is always enough.
-
-    ``strength`` > 0 moves each mean by about that many of its standard errors, drawn from
-    ``stream``, so that lanes which start from one snapshot do not look at the same leaves.
-    ``base_value`` ([R], written) gets the total values as they stand in the tree: with them in
-    place of the snapshot's own, `increments` gives what was added and no perturbation.
-    Raises ValueError if the arena is too small. Tree and stream are modified in place.
-    """
-    clear(tree)
-    num_rows = len(statistics.visits)
-    places = np.empty(num_rows, dtype=np.int32)
-    places[0] = ROOT
-    following: Int = 1
-    for row in range(num_rows):
-        node = np.int64(places[row])
-        visits = np.int64(statistics.visits[row])
-        total_value = statistics.total_value[row]
-        if strength > 0.0 and row > 0 and visits > 0:
-            # The variance of returns in [-1, 1] is at most 1 - mean**2; two draws added keep it from 0.
-            mean = total_value / (visits + 2)
-            deviation = math.sqrt(visits * (1.0 - mean * mean))
-            total_value += math.floor(strength * deviation * _normal(stream) * _RESOLUTION) / _RESOLUTION
-        base_value[row] = total_value
-        tree.visits[node] = visits
-        tree.total_value[node] = total_value
-        tree.unobserved[node] = 0
-        tree.children[node] = NO_BLOCK
-        if counts_availability(tree):
-            tree.available[node] = statistics.available[row]
-        tree.move[node] = statistics.move[row]
-        tree.shape[node] = 0
-        known = np.int64(statistics.marks[row]) & PROOF_BITS
-        if known != UNPROVEN:
-            set_proof(tree, node, known)
-        count = np.int64(statistics.num_children[row])
-        if count > 0:
-            block = reserve_block(tree, count)
-            if block == NO_BLOCK:
-                raise ValueError("the arena is too small for the snapshot")
-            tree.children[node] = block
-            tree.shape[node] += np.uint16(count)
-            tree.counts[NODES] += count
-            for slot in range(count):
-                places[following + slot] = block + slot
-        following += count
 
 
 @cached_njit

@@ -30,10 +30,12 @@ ROOT = 0
 NO_BLOCK = 0
 """No node has the root as its child, so 0 stands for 'no children' and ends a free list."""
 
-# The fields of `shape`: how many children, whether all legal moves have one, what is proven.
+# The fields of `shape`: how many children, whether all legal moves have one, what is proven, and
+# whether the children are still rows of a snapshot (search/unfolding.py).
 COUNT_MASK = 0x0FFF
 COMPLETE = 0x1000
 PROOF_SHIFT = 13
+FOLDED = 0x8000
 MAX_CHILDREN = COUNT_MASK
 
 UNPROVEN, FIRST_WINS, DRAWN, SECOND_WINS = 0, 1, 2, 3
@@ -61,11 +63,12 @@ class Tree(NamedTuple):
     unobserved: npt.NDArray[np.int32]
     """[C] O: visits in flight, or expected of other lanes; counted in exploration only."""
     children: npt.NDArray[np.int32]
-    """[C] slot of the first child, NO_BLOCK if there is none; in a free block: the next free block."""
+    """[C] slot of the first child, NO_BLOCK if there is none; in a free block: the next free block;
+    in a folded node: its row."""
     move: npt.NDArray[np.uint16]
     """[C] the move that leads here from the parent."""
     shape: npt.NDArray[np.uint16]
-    """[C] number of children, COMPLETE, and proof << PROOF_SHIFT."""
+    """[C] number of children, COMPLETE, proof << PROOF_SHIFT, and FOLDED."""
     free: npt.NDArray[np.int32]
     """[len(CAPACITIES)] first free block of each size, NO_BLOCK if there is none."""
     counts: npt.NDArray[np.int64]

@@ -10,8 +10,9 @@ from search.job import Context
 from search.knobs import knobs_of
 from search.puct import expand_leaves
 from search.selection import prove_root
-from search.statistics import increments, merge, restore, snapshot
+from search.statistics import increments, merge, snapshot
 from search.summary import digest
+from search.unfolding import begin
 
 
 def warm_up_worker(engine: Engine, context: Context) -> None:
@@ -28,12 +29,11 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
             engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
             return
         tree = engine.new_tree(64)
-        base = engine.lone_root()
-        restore(tree, base, 0.0, stream, np.empty_like(base.total_value))
+        begin(tree, work.base)
         engine.simulate(tree, knobs_of(context), engine.lane_root(context, 0), 1, stream, work)
         if context.request.strategy == "tree":
             engine.look_ahead(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
-        increments(tree, base, 2, 16)
+        increments(tree, work.base.as_it_stands, 2, 16)
 
 
 def warm_up_coordinator(engine: Engine, context: Context) -> None:

@@ -25,6 +25,7 @@ from search.job import (
     LaneTree,
     LeafJob,
     RoundJob,
+    Snapshot,
 )
 from search.kept import Unsound
 from search.kernel import Workspace
@@ -32,8 +33,9 @@ from search.knobs import knobs_of
 from search.npz import BadArchive, squeeze, unsqueeze
 from search.packed_tree import pack, unpack
 from search.playouts import PLAYOUTS
-from search.statistics import Statistics, increments, restore, snapshot
+from search.statistics import Statistics, increments, snapshot
 from search.tree import FULL, NODES, Tree, tree_bytes
+from search.unfolding import Base, base_of, begin
 from search.warm_up import warm_up_worker
 
 INCREMENT_ROWS = 2_048
@@ -57,6 +59,8 @@ class Worker:
         self._search_id: str | None = None
         self._lanes: dict[int, _Lane] = {}
         self._arena: Tree | None = None
+        self._base: tuple[int, Base] | None = None
+        """The snapshot that the last job of `tree` started from, and its key."""
         self._engine: Engine
         self._work: Workspace
         """Scratch of the search's kernels: clearing it takes a third of the time that a short job does."""
@@ -78,7 +82,7 @@ class Worker:
             self._engine = engine_of(games.load(context.game, context.game_source), context.features)
             self._work = self._engine.new_workspace()
             self._lanes.clear()
-            self._arena = None
+            self._arena = self._base = None
             self._search_id = context.search_id
         self._work.tally[:] = 0
         with np.errstate(over="ignore"):
@@ -121,24 +125,29 @@ class Worker:
         if self._arena is None:
             self._arena = engine.new_tree(context.tree_slots)
         tree = self._arena
-        base = job.snapshot.statistics
+        base = self._base_of(job.snapshot)
+        begin(tree, base)
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
-        moved = np.empty_like(base.total_value)
-        restore(tree, base, context.request.perturbation * context.exploration_scale, stream, moved)
         lanes = context.request.lanes
         # Shares go round, so that no lane keeps the moves that happen to stand first.
         # The tree counts in int32: what a job anticipates in all must not run over.
         anticipated = min(context.request.anticipated, (2**31 - 1 - job.lane) // max(1, job.simulations))
         knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
-        work = self._work
+        work = self._work._replace(base=base)
         root_state = context.root_state.copy()
         if knobs.anticipated > 0:
             engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
         added, _ = increments(
-            tree, base._replace(total_value=moved), context.request.share_visits, INCREMENT_ROWS
+            tree, base.as_it_stands, context.request.share_visits, INCREMENT_ROWS, base.first_children
         )
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+
+    def _base_of(self, snapshot: Snapshot) -> Base:
+        """Made ready once for all the jobs that start from it here."""
+        if self._base is None or self._base[0] != snapshot.key:
+            self._base = (snapshot.key, base_of(snapshot.statistics))
+        return self._base[1]
 
 
 def _packed(lane: _Lane) -> LaneTree:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 import games
 from cluster.coordinator import Coordinator
 from cluster.executor import Event, Executor, JobDone, JobLost, WorkerStatus
@@ -16,6 +18,7 @@ from cluster.session import Session
 from games import Game
 from games.game import State
 from games.rng import Stream, new_stream
+from games.specialise import cached_njit
 from search.engine import engine_of
 from search.job import Context, Job
 from search.opening import open_search
@@ -23,7 +26,9 @@ from search.playouts import NO_CUT, RANDOM
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.selection import Knobs
-from search.tree import ROOT, Tree, capacity_for, children_of, new_tree, proof_of
+from search.statistics import Statistics
+from search.tree import FOLDED, ROOT, Tree, capacity_for, children_of, new_tree, num_children, proof_of
+from search.unfolding import Base, base_of, begin, unfold
 from search.worker import Worker
 from tests.search.naive import Node
 
@@ -33,6 +38,7 @@ KNOBS = Knobs(
     solver=False,
     anticipated=0,
     virtual_loss=False,
+    perturbation=0.0,
     share=0,
     num_shares=1,
     implicit=0.0,
@@ -84,6 +90,29 @@ def grow(
     stream = new_stream(seed) if stream is None else stream
     engine.simulate(tree, knobs, position(game, moves), simulations, stream, engine.new_workspace())
     return tree
+
+
+def restored(statistics: Statistics, strength: float = 0.0, seed: int = 0) -> tuple[Tree, Statistics]:
+    """A tree that starts from the snapshot, all of it unfolded, and the snapshot as it stands in it."""
+    base = base_of(statistics)
+    tree = new_tree(max(100_000, 2 * len(statistics.visits)))
+    unfold_all(tree, base, strength, new_stream(seed))
+    return tree, base.as_it_stands
+
+
+@cached_njit
+def unfold_all(tree: Tree, base: Base, strength: float, stream: Stream) -> None:
+    """Begin the tree, and unfold every node, breadth first."""
+    begin(tree, base)
+    places = np.zeros(len(base.first_children), dtype=np.int32)
+    following = 1
+    for row in range(len(places)):
+        node = places[row]
+        if tree.shape[node] & FOLDED != 0:
+            unfold(tree, node, base, strength, stream)
+            for slot in range(num_children(tree, node)):
+                places[following] = tree.children[node] + slot
+                following += 1
 
 
 def run_search(

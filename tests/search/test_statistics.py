@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.rng import new_stream
 from search.statistics import (
     CREATED,
     PROOF_BITS,
@@ -19,13 +17,12 @@ from search.statistics import (
     increments,
     lone_root,
     merge,
-    restore,
     snapshot,
 )
 from search.summary import digest, digest_of
 from search.tree import FULL, NODES, ROOT, Tree, new_tree
 from tests.games.common import JIT
-from tests.search.common import KNOBS, grow, nodes_of
+from tests.search.common import KNOBS, grow, nodes_of, restored
 from tests.search.naive import UNPROVEN, Node
 
 SPECS = st.sampled_from(["tictactoe", "gomoku:size=5"])
@@ -33,14 +30,6 @@ SEEDS = st.integers(0, 10_000)
 SIZES = st.integers(1, 600 if JIT else 120)
 EXAMPLES = settings(max_examples=40 if JIT else 15)
 ALL_ROWS = 10**6
-
-
-def restored(statistics: Statistics, strength: float = 0.0, seed: int = 0) -> tuple[Tree, Statistics]:
-    """A tree that starts from the snapshot, and the snapshot as it stands in it."""
-    moved = np.empty_like(statistics.total_value)
-    tree = new_tree(max(100_000, 2 * len(statistics.visits)))
-    restore(tree, statistics, strength, new_stream(seed), moved)
-    return tree, statistics._replace(total_value=moved)
 
 
 def add(tree: Tree, added: Statistics) -> tuple[int, int]:
@@ -355,36 +344,6 @@ def test_a_row_takes_17_bytes() -> None:
     assert empty_statistics(1).nbytes == 17
     statistics, _ = snapshot(grow("tictactoe", 100, 1), 0, ALL_ROWS)
     assert statistics.nbytes == 17 * 101
-
-
-@pytest.mark.parametrize("rows", range(2, 120))
-def test_twice_as_many_slots_as_rows_restore_any_snapshot(rows: int) -> None:
-    draw = random.Random(rows)
-    num_children = np.zeros(rows, dtype=np.uint16)
-    for child in range(1, rows):
-        num_children[draw.randrange(0, child)] += 1
-    # Breadth first: a row's parent comes before it.
-    first = np.cumsum(np.concatenate([[1], num_children[:-1]]))
-    if not (first[num_children > 0] > np.flatnonzero(num_children)).all():
-        num_children[:] = 0
-        num_children[: rows - 1] = 1
-    statistics = lone_root()._replace(
-        move=np.arange(rows, dtype=np.uint16),
-        visits=np.ones(rows, dtype=np.int32),
-        total_value=np.zeros(rows),
-        num_children=num_children,
-        marks=np.zeros(rows, dtype=np.uint8),
-    )
-    tree = new_tree(2 * rows)
-    restore(tree, statistics, 0.0, new_stream(0), np.empty(rows))
-    assert tree.counts[NODES] == rows
-    assert digest(tree) == digest_of(statistics)
-
-
-def test_a_snapshot_that_does_not_fit_is_refused() -> None:
-    statistics, _ = snapshot(grow("tictactoe", 100, 1), 0, ALL_ROWS)
-    with pytest.raises(ValueError, match="too small"):
-        restore(new_tree(50), statistics, 0.0, new_stream(0), np.empty(len(statistics.visits)))
 
 
 def test_three_lanes_in_every_order() -> None:

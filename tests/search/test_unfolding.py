@@ -1,0 +1,168 @@
+"""A tree that unfolds as it is searched is the tree that was unfolded before."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import games
+from games.game import State
+from games.rng import new_stream
+from search.engine import Engine, engine_of
+from search.features import Features
+from search.selection import Knobs
+from search.statistics import Statistics, increments, lone_root, snapshot
+from search.summary import digest, digest_of
+from search.tree import FULL, NODES, ROOT, Tree, new_tree, num_children
+from search.unfolding import base_of, begin
+from tests.games.common import JIT
+from tests.search.common import KNOBS, grow, position, unfold_all
+from tests.search.hidden_nim import HiddenNim
+
+EXAMPLES = settings(max_examples=30 if JIT else 10)
+SIZES = st.integers(1, 600 if JIT else 120)
+ALL_ROWS = 10**6
+
+
+def lane(
+    engine: Engine,
+    root_state: State,
+    statistics: Statistics,
+    knobs: Knobs,
+    *,
+    simulations: int,
+    ahead: int = 0,
+    folded: bool = True,
+    slots: int = 100_000,
+) -> tuple[Tree, Statistics]:
+    """The tree of a lane that starts from the snapshot, and its increments."""
+    base = base_of(statistics)
+    tree = engine.new_tree(slots)
+    if folded:
+        begin(tree, base)
+    else:
+        unfold_all(tree, base, 0.0, new_stream(0))
+    work = engine.new_workspace()._replace(base=base)
+    stream = new_stream(9)
+    engine.look_ahead(tree, knobs, root_state, ahead, stream, work)
+    engine.simulate(tree, knobs, root_state, simulations, stream, work)
+    return tree, increments(tree, base.as_it_stands, 2, ALL_ROWS, base.first_children)[0]
+
+
+def columns(statistics: Statistics) -> list[list[float]]:
+    return [column.tolist() for column in statistics]
+
+
+@given(
+    st.sampled_from(["tictactoe", "gomoku:size=5"]),
+    st.integers(0, 10_000),
+    SIZES,
+    SIZES,
+    st.integers(0, 20),
+    st.booleans(),
+    st.sampled_from([0, 15]),
+)
+@EXAMPLES
+def test_increments_are_those_of_a_tree_that_was_unfolded_before(
+    spec: str, seed: int, before: int, more: int, ahead: int, solver: bool, anticipated: int
+) -> None:
+    game = games.load(spec)
+    knobs = KNOBS._replace(solver=solver)
+    statistics, _ = snapshot(grow(spec, before, seed, knobs=knobs), 2, ALL_ROWS)
+    knobs = knobs._replace(anticipated=anticipated)
+    given = (engine_of(game), position(game), statistics, knobs)
+    folded, added = lane(*given, simulations=more, ahead=ahead)
+    whole, expected = lane(*given, simulations=more, ahead=ahead, folded=False)
+    assert columns(added) == columns(expected)
+    assert folded.counts[NODES] <= whole.counts[NODES]
+
+
+@pytest.mark.parametrize("anticipated", [0, 15])
+def test_so_it_is_where_something_is_hidden(anticipated: int) -> None:
+    game = HiddenNim()
+    view = game.observation(game.initial_state(), 0)
+    engine = engine_of(game, Features(hidden=True))
+    _, statistics = lane(engine, view, engine.lone_root(), KNOBS, simulations=400)
+    knobs = KNOBS._replace(anticipated=anticipated)
+    _, added = lane(engine, view, statistics, knobs, simulations=300, ahead=5)
+    _, expected = lane(engine, view, statistics, knobs, simulations=300, ahead=5, folded=False)
+    assert added.available.sum() > 0
+    assert columns(added) == columns(expected)
+
+
+def test_a_job_holds_what_it_visits() -> None:
+    """Beside nodes on its way: their siblings."""
+    game = games.load("gomoku:size=5")
+    statistics, _ = snapshot(grow("gomoku:size=5", 20_000 if JIT else 2000, 1), 2, ALL_ROWS)
+    tree, _ = lane(engine_of(game), position(game), statistics, KNOBS, simulations=3)
+    assert tree.counts[NODES] < 3 * 25 * 25 < len(statistics.visits)
+
+
+def test_means_are_moved_once_and_only_where_they_are_unfolded() -> None:
+    game = games.load("gomoku:size=5")
+    statistics, _ = snapshot(grow("gomoku:size=5", 2000 if JIT else 500, 1), 2, ALL_ROWS)
+    base = base_of(statistics)
+    base.moved[:] = np.nan
+    tree = new_tree(100_000)
+    begin(tree, base)
+    work = engine_of(game).new_workspace()._replace(base=base)
+    knobs = KNOBS._replace(perturbation=0.25)
+    engine_of(game).simulate(tree, knobs, position(game), 50, new_stream(1), work)
+    known = ~np.isnan(base.moved)
+    assert 1 + num_children(tree, ROOT) <= known.sum() < len(base.moved)
+    assert base.moved[0] == statistics.total_value[0]
+    assert (base.moved[known] != statistics.total_value[known]).sum() > 25
+    added, _ = increments(tree, base.as_it_stands, 2, ALL_ROWS, base.first_children)
+    assert added.visits[0] == 50
+    np.testing.assert_array_equal(added.total_value, np.round(added.total_value))
+    assert (np.abs(added.total_value) <= added.visits).all()
+
+
+def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
+    """As they come out of an object store."""
+    statistics, _ = snapshot(grow("tictactoe", 100, 1), 2, ALL_ROWS)
+    assert base_of(statistics).statistics.visits is statistics.visits
+    for column in statistics:
+        column.flags.writeable = False
+    base = base_of(statistics)
+    begin(new_tree(100), base)
+    assert all(column.flags.writeable for column in base.statistics)
+    assert columns(base.statistics) == columns(statistics)
+
+
+@pytest.mark.parametrize("slots", [2, 12, 40, 200])
+def test_a_full_arena_keeps_visits(slots: int) -> None:
+    game = games.load("tictactoe")
+    statistics, _ = snapshot(grow("tictactoe", 500, 1), 2, ALL_ROWS)
+    tree, added = lane(engine_of(game), position(game), statistics, KNOBS, simulations=100, slots=slots)
+    assert tree.counts[FULL] == 1
+    assert added.visits[0] == 100
+
+
+@pytest.mark.parametrize("rows", range(2, 120))
+def test_twice_as_many_slots_as_rows_hold_any_snapshot(rows: int) -> None:
+    draw = random.Random(rows)
+    num_children = np.zeros(rows, dtype=np.uint16)
+    for child in range(1, rows):
+        num_children[draw.randrange(0, child)] += 1
+    # Breadth first: a row's parent comes before it.
+    first = np.cumsum(np.concatenate([[1], num_children[:-1]]))
+    if not (first[num_children > 0] > np.flatnonzero(num_children)).all():
+        num_children[:] = 0
+        num_children[: rows - 1] = 1
+    statistics = lone_root()._replace(
+        move=np.arange(rows, dtype=np.uint16),
+        visits=np.ones(rows, dtype=np.int32),
+        total_value=np.zeros(rows),
+        num_children=num_children,
+        marks=np.zeros(rows, dtype=np.uint8),
+    )
+    tree = new_tree(2 * rows)
+    unfold_all(tree, base_of(statistics), 0.0, new_stream(0))
+    assert tree.counts[NODES] == rows
+    assert tree.counts[FULL] == 0
+    assert digest(tree) == digest_of(statistics)
