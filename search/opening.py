@@ -17,10 +17,16 @@ from search.engine import Engine, engine_of
 from search.evaluator import source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.knobs import knobs_of
-from search.plan import Plan, make_plan, playouts_per_leaf
+from search.plan import (
+    Plan,
+    expected_simulations,
+    lane_exploration,
+    make_plan,
+    playouts_per_leaf,
+    rows_at_most,
+)
 from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
-from search.strategies.tree import SNAPSHOT_ROWS
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
@@ -114,6 +120,8 @@ def open_view(
         evaluator = source_of_evaluator(request.evaluator)
     memory_bytes = request.memory_mb * 2**20
     total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
+    simulations = expected_simulations(request, game, plan)
+    snapshot_rows, increment_rows = rows_at_most(plan, lanes, game)
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
@@ -122,8 +130,11 @@ def open_view(
         root_state=view,
         hidden=hidden,
         exploration_scale=1.0,
-        tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine),
-        report_visits=_report_visits(request, game, plan, lanes),
+        tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine, snapshot_rows),
+        report_visits=max(2, simulations // lanes // REPORTED_SHARE),
+        lane_exploration=lane_exploration(request, simulations, lanes),
+        snapshot_rows=snapshot_rows,
+        increment_rows=increment_rows,
         evaluator_source=evaluator,
     )
     if request.scales_exploration:
@@ -203,7 +214,12 @@ def _spread(engine: Engine, context: Context) -> float:
 
 
 def _job_slots(
-    request: SearchRequest, plan: Plan | None, memory_bytes: int, lanes: int, engine: Engine
+    request: SearchRequest,
+    plan: Plan | None,
+    memory_bytes: int,
+    lanes: int,
+    engine: Engine,
+    snapshot_rows: int,
 ) -> int:
     """Slots of a job's own tree, such that the trees of all jobs in one process keep within the memory.
 
@@ -215,14 +231,7 @@ def _job_slots(
         per_lane = plan.simulations // lanes + 1 if plan else memory_bytes
         return engine.capacity_for(memory_bytes // 2 // lanes, per_lane)
     per_job = plan.size(plan.jobs - 1) + 1 if plan else memory_bytes
-    return engine.capacity_for(memory_bytes // 2, per_job + SNAPSHOT_ROWS)
-
-
-def _report_visits(request: SearchRequest, game: Game, plan: Plan | None, lanes: int) -> int:
-    """Context.report_visits; where the number of simulations is not known beforehand, by the nominal cost."""
-    seconds = request.seconds if request.seconds is not None else 10.0
-    simulations = plan.simulations if plan else int(game.nominal_simulations_per_s * seconds)
-    return max(2, simulations // lanes // REPORTED_SHARE)
+    return engine.capacity_for(memory_bytes // 2, per_job + snapshot_rows)
 
 
 def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:

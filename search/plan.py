@@ -22,6 +22,15 @@ LONGEST_JOB_S = 3.0
 """A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
 MIN_ROUNDS = 32
 """Rounds a search is cut into if its budget allows: sharing less often plays worse."""
+SNAPSHOT_ROWS, SNAPSHOT_ROWS_PER_S = (65_536, 1_048_576), 1_000_000
+"""Rows of a snapshot at most: how few and how many, and how many for each second that a job takes. To take,
+publish and copy one costs 20 ns, so a snapshot costs 2 % of a round. What it leaves out lanes do not know."""
+INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
+"""The same for the increments of all lanes together, which take the coordinator 40 ns each to merge. Those
+of a job go by Ray's object store above 100 kilobytes (17 bytes each), which takes milliseconds more."""
+FEW_SIMULATIONS = 830.0
+"""tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C: see README.md, "Why lanes are
+kept apart as they are"."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
 """A game slower than this sends its leaves one by one."""
 PLAYOUTS_PER_LEAF = 32
@@ -78,6 +87,37 @@ def make_plan(request: SearchRequest, game: Game) -> Plan:
 def job_seconds(lanes: int) -> float:
     """A job's aim in seconds of one core, in a search of so many lanes."""
     return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
+
+
+def rows_at_most(plan: Plan | None, lanes: int, game: Game) -> tuple[int, int]:
+    """tree: of a snapshot, and of the increments of one job; ``plan`` is None under a budget in seconds."""
+    seconds = job_seconds(lanes)
+    if plan is not None:
+        seconds = plan.simulations / (lanes * plan.rounds) / game.nominal_simulations_per_s
+    return (
+        _between(SNAPSHOT_ROWS, seconds * SNAPSHOT_ROWS_PER_S),
+        _between(INCREMENT_ROWS, seconds * INCREMENT_ROWS_PER_S / lanes),
+    )
+
+
+def _between(ends: tuple[int, int], rows: float) -> int:
+    return int(min(max(rows, ends[0]), ends[1]))
+
+
+def expected_simulations(request: SearchRequest, game: Game, plan: Plan | None) -> int:
+    """Of the whole search; where that is not known beforehand, by the nominal cost on one core (10 s where
+    no time is given)."""
+    if plan is not None:
+        return plan.simulations
+    seconds = 10.0 if request.seconds is None else request.seconds
+    return int(game.nominal_simulations_per_s * seconds)
+
+
+def lane_exploration(request: SearchRequest, simulations: int, lanes: int) -> float:
+    """tree: the share of C that a lane explores with, in a search of so many simulations in all."""
+    if request.lane_exploration is not None:
+        return request.lane_exploration
+    return math.sqrt(simulations / (simulations + lanes * FEW_SIMULATIONS))
 
 
 def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:

@@ -38,10 +38,6 @@ from search.tree import FULL, NODES, Tree, tree_bytes
 from search.unfolding import Base, base_of, begin
 from search.warm_up import warm_up_worker
 
-INCREMENT_ROWS = 2_048
-"""Rows of a round's increments at most: 17 bytes each, 35 kilobytes a job. Above 100 kilobytes a call
-Ray sends results by way of its object store, which takes milliseconds more."""
-
 
 @dataclass
 class _Lane:
@@ -138,9 +134,8 @@ class Worker:
         if knobs.anticipated > 0:
             engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
-        added, _ = increments(
-            tree, base.as_it_stands, context.request.share_visits, INCREMENT_ROWS, base.first_children
-        )
+        least, rows = context.request.share_visits, context.increment_rows
+        added, _ = increments(tree, base.as_it_stands, least, rows, base.first_children)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
 
     def _base_of(self, snapshot: Snapshot) -> Base:

@@ -231,7 +231,7 @@ def read_options(
         float | None,
         typer.Option(
             metavar="X",
-            help="tree: the share of C that a lane explores with (0.57).",
+            help="tree: the share of C that a lane explores with (by the budget).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,

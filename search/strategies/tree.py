@@ -18,9 +18,6 @@ from search.packed_statistics import pack_statistics, unpack_statistics
 from search.statistics import snapshot
 from search.strategies.base import Setup, Strategy
 
-SNAPSHOT_ROWS = 16_384
-"""Rows of a snapshot at most: 17 bytes each, so under 300 kilobytes a round and worker."""
-
 
 class TreeStrategy(Strategy):
     """Round r starts from the merge of all rounds before r - staleness."""
@@ -77,4 +74,4 @@ class TreeStrategy(Strategy):
     @property
     def snapshot_rows(self) -> int:
         """Rows of a snapshot at most, such that a job's arena has room for them twice over."""
-        return max(1, min(SNAPSHOT_ROWS, self.context.tree_slots // 4))
+        return max(1, min(self.context.snapshot_rows, self.context.tree_slots // 4))

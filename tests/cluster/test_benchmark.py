@@ -107,7 +107,7 @@ def test_a_long_spec_is_folded_and_not_cut(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    game = games.load("battleship:task=solo,size=4,fleet=3-2,announce_sunk=yes").spec
+    game = games.load("morris:variant=three,repetition=none").spec
     small = ("--seconds", "0.001", "--repeats", "1", "--simulations", "20", "--no-progress")
     status, out, _ = here(capsys, "benchmark", game, "tictactoe", *small)
     *lines, _footer = out.splitlines()
