@@ -14,7 +14,15 @@ import games
 from games.rng import new_stream
 from search.job import GROW_STREAM, RoundJob
 from search.opening import open_search
-from search.plan import Plan, make_plan, playouts_per_leaf
+from search.plan import (
+    INCREMENT_ROWS,
+    SNAPSHOT_ROWS,
+    Plan,
+    lane_exploration,
+    make_plan,
+    playouts_per_leaf,
+    rows_at_most,
+)
 from search.request import STRATEGIES, SearchRequest
 from search.statistics import snapshot
 from search.summary import digest, digest_of
@@ -147,6 +155,37 @@ def test_jobs_add_up_to_the_budget(
         assert longest <= batch * playouts_per_leaf(request, game)
     if strategy == "tree" and rounds is not None:
         assert plan.rounds == min(rounds, simulations // plan.lanes)
+
+
+def test_the_longer_jobs_are_the_more_travels() -> None:
+    """Within limits, and of increments the less the more lanes there are."""
+    game = games.load("gomoku")
+    budgets = [10**k for k in range(3, 12)]
+    rows = [rows_at_most(Plan(simulations, 16, 32), 16, game) for simulations in budgets]
+    assert rows == sorted(rows)
+    assert rows[0] == (SNAPSHOT_ROWS[0], INCREMENT_ROWS[0])
+    assert rows[-1] == (SNAPSHOT_ROWS[1], INCREMENT_ROWS[1])
+    # A job of a tenth of a second, and what is given where there is no plan.
+    plan = Plan(int(0.1 * game.nominal_simulations_per_s) * 16 * 32, 16, 32)
+    assert rows_at_most(plan, 16, game) == (100_000, 7_812)
+    assert rows_at_most(None, 16, game) == (150_000, 11_718)
+    assert rows_at_most(None, 64, game)[1] == 2_929
+
+
+def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
+    request = SearchRequest("gomoku:size=9", strategy="tree", lanes=4, simulations=40_000 if JIT else 2000)
+    _, session = run_search(request)
+    state = session.search.strategy.state()
+    assert int(state["min_visits"][0]) == 2
+
+
+@pytest.mark.parametrize(("simulations", "share"), [(6_400, 0.574), (160_000, 0.962), (10**9, 1.0)])
+def test_lanes_explore_nearly_as_one_in_a_long_search(simulations: int, share: float) -> None:
+    request = SearchRequest("gomoku", lanes=16, simulations=simulations)
+    assert lane_exploration(request, simulations) == pytest.approx(share, abs=0.001)
+    assert open_search(request).context.lane_exploration == lane_exploration(request, simulations)
+    asked = SearchRequest("gomoku", lanes=16, simulations=simulations, lane_exploration=0.3)
+    assert open_search(asked).context.lane_exploration == 0.3
 
 
 @given(st.integers(1, 10**9), st.integers(1, 100), st.integers(1, 100))
