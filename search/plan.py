@@ -28,9 +28,9 @@ publish and copy one costs 20 ns, so a snapshot costs 2 % of a round. What it le
 INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
 """The same for the increments of all lanes together, which take the coordinator 40 ns each to merge. Those
 of a job go by Ray's object store above 100 kilobytes (17 bytes each), which takes milliseconds more."""
-FEW_SIMULATIONS = 13_000.0
-"""tree: in a search of n simulations a lane explores with sqrt(n / (n + this)) of C. See README.md, "Why
-lanes are kept apart as they are"."""
+FEW_SIMULATIONS, LEAST_EXPLORATION = 3_000.0, 0.4
+"""tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C, and so much of it at least. See
+README.md, "Why lanes are kept apart as they are"."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
 """A game slower than this sends its leaves one by one."""
 PLAYOUTS_PER_LEAF = 32
@@ -113,11 +113,11 @@ def expected_simulations(request: SearchRequest, game: Game, plan: Plan | None) 
     return int(game.nominal_simulations_per_s * seconds)
 
 
-def lane_exploration(request: SearchRequest, simulations: int) -> float:
+def lane_exploration(request: SearchRequest, simulations: int, lanes: int) -> float:
     """tree: the share of C that a lane explores with, in a search of so many simulations in all."""
     if request.lane_exploration is not None:
         return request.lane_exploration
-    return math.sqrt(simulations / (simulations + FEW_SIMULATIONS))
+    return max(LEAST_EXPLORATION, math.sqrt(simulations / (simulations + lanes * FEW_SIMULATIONS)))
 
 
 def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:

@@ -108,7 +108,7 @@ class SearchRequest:
     """tree: how many standard errors a lane moves the means of its snapshot."""
     lane_exploration: float | None = None
     """tree: the share of C that a lane explores with; None lets the budget decide (plan.py). Lanes that
-    differ explore by that already, and the more the shorter the search is."""
+    differ explore by that already, and the more the fewer simulations each has."""
     share_visits: int = 2
     """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
     they would not fit."""

@@ -179,12 +179,18 @@ def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
     assert int(state["min_visits"][0]) == 2
 
 
-@pytest.mark.parametrize(("simulations", "share"), [(6_400, 0.574), (160_000, 0.962), (10**9, 1.0)])
-def test_lanes_explore_nearly_as_one_in_a_long_search(simulations: int, share: float) -> None:
-    request = SearchRequest("gomoku", lanes=16, simulations=simulations)
-    assert lane_exploration(request, simulations) == pytest.approx(share, abs=0.001)
-    assert open_search(request).context.lane_exploration == lane_exploration(request, simulations)
-    asked = SearchRequest("gomoku", lanes=16, simulations=simulations, lane_exploration=0.3)
+@pytest.mark.parametrize(
+    ("lanes", "each", "share"),
+    [(16, 400, 0.4), (4, 1_600, 0.59), (64, 2_500, 0.674), (16, 10_000, 0.877), (2, 10**9, 1.0)],
+)
+def test_lanes_explore_nearly_as_one_where_each_has_many_simulations(
+    lanes: int, each: int, share: float
+) -> None:
+    request = SearchRequest("gomoku", lanes=lanes, simulations=lanes * each)
+    assert lane_exploration(request, lanes * each, lanes) == pytest.approx(share, abs=0.001)
+    context = open_search(request).context
+    assert context.lane_exploration == lane_exploration(request, lanes * each, lanes)
+    asked = SearchRequest("gomoku", lanes=lanes, simulations=lanes * each, lane_exploration=0.3)
     assert open_search(asked).context.lane_exploration == 0.3
 
 
