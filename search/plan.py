@@ -29,8 +29,8 @@ INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
 """The same for the increments of all lanes together, which take the coordinator 40 ns each to merge. Those
 of a job go by Ray's object store above 100 kilobytes (17 bytes each), which takes milliseconds more."""
 FEW_SIMULATIONS, LEAST_EXPLORATION = 3_000.0, 0.4
-"""tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C, and so much of it at least. See
-README.md, "Why lanes are kept apart as they are"."""
+"""tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C, and so much of it at least.
+See README.md, "Why lanes are kept apart as they are"."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
 """A game slower than this sends its leaves one by one."""
 PLAYOUTS_PER_LEAF = 32
