@@ -24,7 +24,7 @@ import os
 import pickle
 import secrets
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ from cluster.processes import kill
 from cluster.ray_address import check_address
 from cluster.ray_slots import LATECOMER_S, READY_S, Bundle, Process, Slot, Slots
 from cluster.resources import ONE_CPU, Resources
-from cluster.shared_parts import KEPT, part_key, part_of, without_part
+from cluster.shared_parts import Published, part_key, part_of, without_part
 from cluster.worker_process import WorkerProcess, pack
 from cluster.workers import AUTO, Workers, exactly
 from games.errors import InvalidInput
@@ -63,7 +63,7 @@ os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 # What Ray has to say of machines that leave would go to standard output.
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
-# What a bundle by tree returns, up to 35 kilobytes a job, comes back without the object store.
+# What a bundle by tree returns, 35 to 280 kilobytes a job, mostly comes back without the object store.
 os.environ.setdefault("RAY_max_direct_call_object_size", str(2**20))
 
 import ray
@@ -78,7 +78,7 @@ CHECK_S = 0.05
 START_S = 10.0
 """How long a worker that has served a search may take to get ready for another, beyond a job's time."""
 OBJECT_STORE_BYTES = 200 * 2**20
-"""Of an embedded Ray: snapshots of half a megabyte, a few at a time."""
+"""Of an embedded Ray: snapshots of one to eighteen megabytes, a few at a time."""
 
 
 class _Actor(WorkerProcess):
@@ -149,7 +149,7 @@ class RayExecutor:
         """Workers that can take jobs; at least 1."""
         self._moving: dict[Any, tuple[int, Process]] = {}
         """Calls that fetch the tree of a lane that moves: the lane, and who has it."""
-        self._published: dict[Hashable, Any] = {}
+        self._published = Published(ray.put)
         """By key, the one that was used last at the end."""
         self._context_ref: Any = None
         self.calls = 0
@@ -325,7 +325,7 @@ class RayExecutor:
         if key is not None and process.part_key != key:
             # A service keeps in touch with the store, which goes with its Ray: so it hears of that.
             inline = self._hands <= FEW and not self._standing
-            part = part_of(jobs[0]) if inline else self._publish(key, jobs[0])
+            part = part_of(jobs[0]) if inline else self._published.reference(key, jobs[0])
             process.part_key = key
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]
         call = self._call(slot, process, process.actor.run, part, pack(sent))
@@ -334,15 +334,6 @@ class RayExecutor:
         process.bundles[call] = Bundle(jobs)
         self._crew.set_deadline(process)
         slot.status.state = "busy"
-
-    def _publish(self, key: Hashable, first: Task) -> Any:
-        """What the jobs of a bundle share, in the object store."""
-        # Older parts are needed only by jobs that were lost; they are put again then.
-        part_ref = self._published.pop(key, None) or ray.put(part_of(first))
-        self._published[key] = part_ref
-        if len(self._published) > KEPT:
-            del self._published[next(iter(self._published))]
-        return part_ref
 
     def _poll(self, timeout_s: float) -> list[Event]:
         """What the calls in flight have to say; blocks for ``timeout_s`` at most."""

@@ -5,7 +5,7 @@ Of a RoundJob that is the statistics of its snapshot; of a task of the pool the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from cluster.pool_task import PoolTask
 from search.job import RoundJob, Snapshot
 from search.statistics import Statistics
 
-KEPT = 64
-"""Parts that stay published: the last few snapshots of each search that may run."""
+KEPT, KEPT_BYTES = 64, 64 * 2**20
+"""Parts that stay published at most, and their size: the last few snapshots of each search that may run."""
 
 _LEFT_OUT: Any = None
 """In place of the statistics: whoever looks at them before they are put back fails."""
@@ -47,6 +47,37 @@ def without_part(task: Task) -> Task:
     if isinstance(task, RoundJob):
         return replace(task, snapshot=Snapshot(task.snapshot.key, _LEFT_OUT))
     return task
+
+
+class Published:
+    """Where the parts are that were published last."""
+
+    def __init__(self, put: Callable[[Any], Any]) -> None:
+        self._put = put
+        self._kept: dict[Hashable, tuple[Any, int]] = {}
+
+    def reference(self, key: Hashable, first: Task) -> Any:
+        """That to the part of a task, which is published if it is not there any more."""
+        # Older parts are needed only by jobs that were lost; they are put again then.
+        kept = self._kept.pop(key, None)
+        if kept is None:
+            part = part_of(first)
+            kept = self._put(part), _bytes_of(part)
+        self._kept[key] = kept
+        while len(self._kept) > 1 and (
+            len(self._kept) > KEPT or sum(size for _, size in self._kept.values()) > KEPT_BYTES
+        ):
+            del self._kept[next(iter(self._kept))]
+        return kept[0]
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+
+def _bytes_of(part: Any) -> int:
+    if isinstance(part, tuple) and not isinstance(part, Statistics):
+        part = part[1]
+    return 0 if part is None else int(part.nbytes)
 
 
 def writable(part: Any) -> Any:

@@ -154,7 +154,7 @@ class JobResult:
     playouts: int
     """With an evaluator: the positions that it evaluated."""
     tree_nodes: int
-    """Nodes of the job's own tree."""
+    """Nodes of the job's own tree; of a snapshot those that were unfolded."""
     tree_bytes: int
     tree_full: bool
     duration_s: float

@@ -117,8 +117,8 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
     node without children. With priors any node without children is one: they come with its
-    evaluation. The tree may gain one node; where it is only looked at, the way ends
-    at the node that would have got a child.
+    evaluation. Beside what is unfolded on the way, the tree may gain one node; where it is only
+    looked at, the way ends at the node that would have got a child.
     """
     state = work.state
     # Indices are unsigned, so that no access asks whether they are negative.
@@ -128,9 +128,9 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
     while True:
         shape = np.int64(tree.shape[node])
         if shape >> PROOF_SHIFT != UNPROVEN:
-            if proof(tree, node) != UNPROVEN:
+            known = proof(tree, node) != UNPROVEN
+            if known or not unfold(tree, node, work.base, knobs.perturbation, stream):
                 return np.int64(depth)  # type: ignore[return-value]
-            unfold(tree, node, work.base, knobs.perturbation, stream)
             shape = np.int64(tree.shape[node])
         if is_terminal(state):
             if knobs.solver:
@@ -270,7 +270,7 @@ def look_ahead(
     """Count that many visits as in flight where they would go by what the tree knows now.
 
     A lane begins with the visits that the lanes before it are making at the same time. Tree,
-    stream and workspace are modified in place; the tree gains no node.
+    stream and workspace are modified in place; the tree gains no node but what is unfolded.
     """
     if PAIRED:
         work.used[0] = 0

@@ -121,7 +121,7 @@ def open_view(
     memory_bytes = request.memory_mb * 2**20
     total = plan.simulations if plan else memory_bytes // engine.bytes_per_node
     simulations = expected_simulations(request, game, plan)
-    snapshot_rows, increment_rows = rows_at_most(plan, lanes, game)
+    snapshot_rows, increment_rows = rows_at_most(request, plan, lanes, game)
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,

@@ -24,10 +24,12 @@ MIN_ROUNDS = 32
 """Rounds a search is cut into if its budget allows: sharing less often plays worse."""
 SNAPSHOT_ROWS, SNAPSHOT_ROWS_PER_S = (65_536, 1_048_576), 1_000_000
 """Rows of a snapshot at most: how few and how many, and how many for each second that a job takes. To take,
-publish and copy one costs 20 ns, so a snapshot costs 2 % of a round. What it leaves out lanes do not know."""
+publish and copy one costs 20 ns: 2 % of a round, and up to a millisecond where that is more. What a snapshot
+leaves out lanes do not know."""
 INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
-"""The same for the increments of all lanes together, which take the coordinator 40 ns each to merge. Those
-of a job go by Ray's object store above 100 kilobytes (17 bytes each), which takes milliseconds more."""
+"""The same for the increments of all lanes together, which take the coordinator 40 ns each to merge."""
+SNAPSHOT_ROW_BYTES = 512
+"""Memory that must be there for each row: with all copies it takes a tenth of that."""
 FEW_SIMULATIONS, LEAST_EXPLORATION = 3_000.0, 0.4
 """tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C, and so much of it at least.
 See README.md, "Why lanes are kept apart as they are"."""
@@ -89,13 +91,14 @@ def job_seconds(lanes: int) -> float:
     return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
 
 
-def rows_at_most(plan: Plan | None, lanes: int, game: Game) -> tuple[int, int]:
+def rows_at_most(request: SearchRequest, plan: Plan | None, lanes: int, game: Game) -> tuple[int, int]:
     """tree: of a snapshot, and of the increments of one job; ``plan`` is None under a budget in seconds."""
     seconds = job_seconds(lanes)
     if plan is not None:
         seconds = plan.simulations / (lanes * plan.rounds) / game.nominal_simulations_per_s
+    memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES // (1 + request.staleness)
     return (
-        _between(SNAPSHOT_ROWS, seconds * SNAPSHOT_ROWS_PER_S),
+        max(1, min(memory_rows, _between(SNAPSHOT_ROWS, seconds * SNAPSHOT_ROWS_PER_S))),
         _between(INCREMENT_ROWS, seconds * INCREMENT_ROWS_PER_S / lanes),
     )
 

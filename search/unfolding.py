@@ -59,7 +59,7 @@ def base_of(statistics: Statistics) -> Base:
 
 @cached_njit
 def begin(tree: Tree, base: Base) -> None:
-    """Make the tree what the snapshot says, folded; an arena of twice as many slots as rows is always enough.
+    """Make the tree what the snapshot says, folded: its root alone.
 
     Tree and ``base.moved`` are modified in place.
     """
@@ -68,22 +68,24 @@ def begin(tree: Tree, base: Base) -> None:
 
 
 @njit
-def unfold(tree: Tree, node: Int, base: Base, strength: float, stream: Stream) -> None:
+def unfold(tree: Tree, node: Int, base: Base, strength: float, stream: Stream) -> bool:
     """Give a folded node its children, which are folded in turn; modified in place.
+
+    False when the arena has no room for them. Then the node stays folded: children that it got otherwise
+    would be taken for those of the snapshot.
 
     ``strength`` > 0 moves each mean by about that many of its standard errors, drawn from
     ``stream``, so that lanes which start from one snapshot do not look at the same leaves.
-    ``base.moved`` gets the total values as they stand in the tree. When the arena is full, the
-    node stays without children.
+    ``base.moved`` gets the total values as they stand in the tree.
     """
     row = np.int64(tree.children[node])
     count = np.int64(base.statistics.num_children[row])
     first_row = np.int64(base.first_children[row])
     first = np.int64(reserve_block(tree, count))
+    if first == NO_BLOCK:
+        return False
     tree.children[node] = first
     tree.shape[node] &= np.uint16(FOLDED - 1)
-    if first == NO_BLOCK:
-        return
     tree.shape[node] |= np.uint16(count)
     tree.counts[NODES] += count
     for slot in range(count):
@@ -97,6 +99,7 @@ def unfold(tree: Tree, node: Int, base: Base, strength: float, stream: Stream) -
             total_value += math.floor(strength * deviation * _normal(stream) * _RESOLUTION) / _RESOLUTION
             tree.total_value[first + slot] = total_value
             base.moved[first_row + slot] = total_value
+    return True
 
 
 @njit

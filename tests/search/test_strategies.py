@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,16 +161,20 @@ def test_jobs_add_up_to_the_budget(
 def test_the_longer_jobs_are_the_more_travels() -> None:
     """Within limits, and of increments the less the more lanes there are."""
     game = games.load("gomoku")
+    request = SearchRequest("gomoku")
     budgets = [10**k for k in range(3, 12)]
-    rows = [rows_at_most(Plan(simulations, 16, 32), 16, game) for simulations in budgets]
+    rows = [rows_at_most(request, Plan(simulations, 16, 32), 16, game) for simulations in budgets]
     assert rows == sorted(rows)
     assert rows[0] == (SNAPSHOT_ROWS[0], INCREMENT_ROWS[0])
     assert rows[-1] == (SNAPSHOT_ROWS[1], INCREMENT_ROWS[1])
     # A job of a tenth of a second, and what is given where there is no plan.
     plan = Plan(int(0.1 * game.nominal_simulations_per_s) * 16 * 32, 16, 32)
-    assert rows_at_most(plan, 16, game) == (100_000, 7_812)
-    assert rows_at_most(None, 16, game) == (150_000, 11_718)
-    assert rows_at_most(None, 64, game)[1] == 2_929
+    assert rows_at_most(request, plan, 16, game) == (100_000, 7_812)
+    assert rows_at_most(request, None, 16, game) == (150_000, 11_718)
+    assert rows_at_most(request, None, 64, game)[1] == 2_929
+    # As many snapshots as are at hand at a time share the memory.
+    assert rows_at_most(replace(request, memory_mb=64), None, 16, game)[0] == 2**17
+    assert rows_at_most(replace(request, memory_mb=64, staleness=3), None, 16, game)[0] == 2**15
 
 
 def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:

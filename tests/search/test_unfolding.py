@@ -14,11 +14,14 @@ from games.game import State
 from games.rng import new_stream
 from search.engine import Engine, engine_of
 from search.features import Features
+from search.opening import open_search
+from search.request import SearchRequest
 from search.selection import Knobs
 from search.statistics import Statistics, increments, lone_root, snapshot
 from search.summary import digest, digest_of
 from search.tree import FULL, NODES, ROOT, Tree, new_tree, num_children
 from search.unfolding import base_of, begin
+from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, position, unfold_all
 from tests.search.hidden_nim import HiddenNim
@@ -141,6 +144,25 @@ def test_a_full_arena_keeps_visits(slots: int) -> None:
     tree, added = lane(engine_of(game), position(game), statistics, KNOBS, simulations=100, slots=slots)
     assert tree.counts[FULL] == 1
     assert added.visits[0] == 100
+
+
+@pytest.mark.skipif(not JIT, reason="too many simulations for plain Python")
+def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
+    request = SearchRequest("gomoku", strategy="tree", lanes=4, rounds=8, simulations=800_000, memory_mb=1)
+    search = open_search(request)
+    used, fold, full = Worker(), search.strategy, 0
+    assert search.plan is not None
+    for index in range(search.plan.jobs):
+        job = fold.next_job(search.plan.size(index))
+        result, fresh = used.run(search.context, job), Worker().run(search.context, job)
+        assert result.added is not None
+        assert fresh.added is not None
+        assert columns(result.added) == columns(fresh.added)
+        assert (result.added.visits > 0).all()
+        assert (np.abs(result.added.total_value) <= result.added.visits).all()
+        full += result.tree_full
+        fold.absorb(job, result)
+    assert full > 8
 
 
 @pytest.mark.parametrize("rows", range(2, 120))
