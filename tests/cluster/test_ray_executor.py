@@ -256,9 +256,8 @@ def test_a_budget_in_seconds_is_kept_within_three_tenths(ray_executor: RayExecut
 def test_a_job_that_raises_ends_the_search_with_its_reason(ray_executor: RayExecutor) -> None:
     search = open_search(request_for("tree", simulations=10_000))
     ray_executor.use(2)
-    # An arena with no room for the snapshot of the second round.
-    ray_executor.open(replace(search.context, tree_slots=8))
-    with pytest.raises(SearchFailed, match="ValueError: the arena is too small"):
+    ray_executor.open(replace(search.context, increment_rows=-1))
+    with pytest.raises(SearchFailed, match="ValueError: negative dimensions"):
         Session(Coordinator(search, 2), ray_executor).run()
     # The executor is as good as before.
     request = request_for("tree", simulations=10_000)
