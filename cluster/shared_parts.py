@@ -75,9 +75,9 @@ class Published:
 
 
 def _bytes_of(part: Any) -> int:
-    if isinstance(part, tuple) and not isinstance(part, Statistics):
-        part = part[1]
-    return 0 if part is None else int(part.nbytes)
+    """Of its statistics: a context is small."""
+    statistics = part if isinstance(part, Statistics) else part[1]
+    return 0 if statistics is None else statistics.nbytes
 
 
 def writable(part: Any) -> Any:
