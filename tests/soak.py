@@ -232,13 +232,15 @@ def files_now() -> set[str]:
 
 def remember(tally: Tally, executor: RayExecutor) -> None:
     """Note how much memory there is to each kind of process, and what the driver holds open."""
-    sizes: dict[str, float] = {"driver": megabytes(os.getpid())}
+    sizes: dict[str, float] = {}
+    sizes["driver"], sizes["driver's shared"] = megabytes(os.getpid())
     for pid in descendants():
         name = name_of(pid)
         if name in ("gcs_server", "raylet"):
-            sizes[name] = megabytes(pid)
+            sizes[name] = sum(megabytes(pid))
     workers = [megabytes(pid) for pid in executor.worker_pids() if pid]
-    sizes["largest worker"] = max(workers, default=0.0)
+    sizes["largest worker"] = max((own for own, _ in workers), default=0.0)
+    sizes["... its shared"] = max((shared for _, shared in workers), default=0.0)
     sizes["driver's files"] = len(os.listdir("/proc/self/fd"))
     sizes["driver's threads"] = len(os.listdir("/proc/self/task"))
     sizes["processes"] = len(descendants())
@@ -246,11 +248,14 @@ def remember(tally: Tally, executor: RayExecutor) -> None:
         tally.memory.setdefault(name, []).append(size)
 
 
-def megabytes(pid: int) -> float:
+def megabytes(pid: int) -> tuple[float, float]:
+    """Of its own, and shared: programs, and what it has read of Ray's object store."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        pages = Path(f"/proc/{pid}/statm").read_text().split()
+        resident, shared = (int(pages[k]) * os.sysconf("SC_PAGE_SIZE") / 2**20 for k in (1, 2))
     except (OSError, IndexError):
-        return 0.0
+        return 0.0, 0.0
+    return resident - shared, shared
 
 
 def name_of(pid: int) -> str:
