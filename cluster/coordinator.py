@@ -26,14 +26,12 @@ from search.job import Job, JobResult
 from search.kept import Arrays, prefixed, require, take, within, without_prefix
 from search.opening import Search
 from search.packed_results import pack_results, unpack_results
-from search.plan import MIN_ROUNDS, job_seconds
+from search.plan import job_seconds, timed_job_seconds
 from search.result import SearchResult, result
 from search.tree import FULL, ROOT, UNPROVEN, tree_bytes
 
 MAX_ATTEMPTS = 5
 """A job that was lost this often takes down whatever runs it; the search gives up."""
-SHORTEST_JOB_S = 0.001
-"""Under a budget in seconds: shorter than this, a job is mostly overhead."""
 DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
 
 
@@ -247,13 +245,12 @@ class Coordinator:
         room = (
             self.search.request.most_simulations - self.counters.simulations - self.search.strategy.unobserved
         )
-        job_s = job_seconds(self.search.strategy.lanes)
-        seconds = self.search.request.seconds
-        if seconds is not None:
-            # As many rounds as a search with a fixed budget has, and none that outlives the budget.
-            rounds = self.search.request.rounds or MIN_ROUNDS
-            per_round = seconds * self.workers / (self.search.strategy.lanes * rounds)
-            job_s = max(SHORTEST_JOB_S, min(job_s, per_round, (seconds - elapsed_s) / 4))
+        request, lanes = self.search.request, self.search.strategy.lanes
+        if request.seconds is None:
+            job_s = job_seconds(lanes)
+        else:
+            # Two are on their way to each worker, and none is to outlive the budget.
+            job_s = timed_job_seconds(request, lanes, self.workers, (request.seconds - elapsed_s) / 4)
         return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:

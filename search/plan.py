@@ -18,10 +18,13 @@ together, whatever it carries: 2 % of a job of this length."""
 FEW_LANES = 64
 """With more lanes jobs are longer in proportion: so many results a second, of JOB_S each, are what one
 coordinator merges with half of its time, however many workers there are."""
+SHORTEST_JOB_S = 0.001
+"""Under a budget in seconds: shorter than this, a job is mostly overhead."""
 LONGEST_JOB_S = 3.0
 """A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
-MIN_ROUNDS = 32
-"""Rounds a search is cut into if its budget allows: sharing less often plays worse."""
+MIN_ROUNDS, MIN_ROUNDS_OF_MANY = 32, 64
+"""Rounds a search is cut into if its budget allows: sharing less often plays worse. By `tree` as many as
+there are lanes, between these two: see README.md, "How many rounds"."""
 SNAPSHOT_ROWS, SNAPSHOT_ROWS_PER_S = (65_536, 1_048_576), 1_000_000
 """Rows of a snapshot at most: how few and how many, and how many for each second that a job takes. To take,
 publish and copy one costs 20 ns: 2 % of a round, and up to a millisecond where that is more. What a snapshot
@@ -78,12 +81,27 @@ def make_plan(request: SearchRequest, game: Game) -> Plan:
     if request.strategy == "root":
         rounds = math.ceil(per_lane / longest)
     elif request.strategy == "tree":
-        rounds = request.rounds or max(MIN_ROUNDS, math.ceil(per_lane / longest))
+        rounds = request.rounds or max(least_rounds(request, lanes), math.ceil(per_lane / longest))
     elif request.batch is not None:
         rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf(request, game)))
     else:
         rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
     return Plan(request.simulations, lanes, max(1, min(rounds, request.simulations // lanes)))
+
+
+def least_rounds(request: SearchRequest, lanes: int) -> int:
+    """Rounds that a search is cut into if it can be, unless it asks for a number."""
+    if request.rounds is not None:
+        return request.rounds
+    return min(max(MIN_ROUNDS, lanes), MIN_ROUNDS_OF_MANY) if request.strategy == "tree" else MIN_ROUNDS
+
+
+def timed_job_seconds(request: SearchRequest, lanes: int, cores: int, most_s: float) -> float:
+    """A job's aim under a budget in seconds, no more than ``most_s``: so that there are as many rounds as a
+    search with a fixed budget has."""
+    assert request.seconds is not None
+    per_round = request.seconds * cores / (lanes * least_rounds(request, lanes))
+    return max(SHORTEST_JOB_S, min(job_seconds(lanes), per_round, most_s))
 
 
 def job_seconds(lanes: int) -> float:

@@ -101,7 +101,7 @@ class SearchRequest:
     """How the move is chosen from the root's children, one of FINAL_MOVES: search/final_move.py."""
 
     rounds: int | None = None
-    """tree: how often the lanes share what they found; None lets the budget decide."""
+    """tree: how often the lanes share what they found; None: as plan.py says."""
     anticipation: float = 1.0
     """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
     perturbation: float = 0.2

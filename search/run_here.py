@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from search.job import Context, Job
-from search.plan import JOB_S, MIN_ROUNDS, Plan
+from search.plan import Plan, timed_job_seconds
 from search.strategies import Strategy
 from search.tree import UNPROVEN
 from search.worker import Worker
 
-SHORTEST_JOB_S = 0.001
 FIRST_SHARE = 0.01
 """Of the nominal rate, for the size of the first jobs: uncompiled, games are a hundred times as slow."""
 
@@ -57,9 +56,8 @@ def run_here(
         left_s = context.request.seconds - (clock() - began)
         if left_s <= 0 and strategy.issued >= strategy.least_jobs:
             return 0
-        per_round = context.request.seconds / (strategy.lanes * (context.request.rounds or MIN_ROUNDS))
-        size = max(1, round(rate * max(SHORTEST_JOB_S, min(JOB_S, per_round, left_s / 2))))
-        return min(size, strategy.most)
+        aim_s = timed_job_seconds(context.request, strategy.lanes, 1, left_s / 2)
+        return min(strategy.most, max(1, round(rate * aim_s)))
 
     while True:
         while strategy.ready and (size := size_of_next()):

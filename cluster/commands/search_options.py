@@ -208,7 +208,9 @@ def read_options(
     rounds: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="tree: how often lanes share (by the budget).", rich_help_panel=ALGORITHM
+            metavar="N",
+            help="tree: how often lanes share (by the budget and their number).",
+            rich_help_panel=ALGORITHM,
         ),
     ] = None,
     anticipation: Annotated[

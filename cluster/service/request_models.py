@@ -88,7 +88,9 @@ class SearchBody(Strict):
         default="ismcts", description="How to search where something is hidden."
     )
     share_visits: int = Field(default=2, description="tree: nodes with fewer visits share no children.")
-    rounds: int | None = Field(default=None, description="tree: how often lanes share; null: by the budget.")
+    rounds: int | None = Field(
+        default=None, description="tree: how often lanes share; null: by the budget and their number."
+    )
     anticipation: float = Field(
         default=1.0, description="tree: visits expected of each other lane for one's own."
     )
