@@ -76,8 +76,8 @@ class Positions:
                 found[key] = player.choose(self.seen(self.state(way)), seed_of(1, number)).move
                 self.save(number)
         self.save()
-        state = self.game.initial_state()
-        return [self.game.format_move(state, int(found[" ".join(way)])) for way in self.ways]
+        # What a move is called may depend on where it is made.
+        return [self.game.format_move(self.state(way), int(found[" ".join(way)])) for way in self.ways]
 
     def worth(self, judge: Player, way: tuple[str, ...], move: str) -> float:
         """The move in the eyes of the judge, for who makes it."""
