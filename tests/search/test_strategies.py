@@ -17,12 +17,14 @@ from search.job import GROW_STREAM, RoundJob
 from search.opening import open_search
 from search.plan import (
     INCREMENT_ROWS,
+    SHORTEST_JOB_S,
     SNAPSHOT_ROWS,
     Plan,
     lane_exploration,
     make_plan,
     playouts_per_leaf,
     rows_at_most,
+    timed_job_seconds,
 )
 from search.request import STRATEGIES, SearchRequest
 from search.statistics import snapshot
@@ -156,6 +158,25 @@ def test_jobs_add_up_to_the_budget(
         assert longest <= batch * playouts_per_leaf(request, game)
     if strategy == "tree" and rounds is not None:
         assert plan.rounds == min(rounds, simulations // plan.lanes)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "asked", "rounds"),
+    [(1, None, 32), (32, None, 32), (48, None, 48), (64, None, 64), (1024, None, 64), (1024, 7, 7)],
+)
+def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: int) -> None:
+    """Within limits; under a budget in seconds as well, where no job is too short or outlives the budget."""
+    game = games.load("gomoku")
+    request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=lanes * 1000, rounds=asked)
+    assert make_plan(request, game).rounds == rounds
+    timed = replace(request, simulations=None, seconds=0.1 * lanes)
+    assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / rounds)
+    assert timed_job_seconds(timed, lanes, 1, 0.0015) == min(0.0015, 0.1 / rounds)
+    assert timed_job_seconds(timed, lanes, 1, 0.0) == SHORTEST_JOB_S
+    other = replace(request, strategy="root", rounds=None)
+    assert make_plan(other, game).rounds == 1
+    timed = replace(timed, strategy="root", rounds=None)
+    assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / 32)
 
 
 def test_the_longer_jobs_are_the_more_travels() -> None:
