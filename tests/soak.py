@@ -282,7 +282,8 @@ def judge_memory(tally: Tally) -> None:
             continue
         before, after = (statistics.median(sizes[k * quarter : (k + 1) * quarter]) for k in (1, 3))
         print(f"{name:17} {before:7.1f} -> {after:7.1f}, at most {max(sizes):7.1f}")
-        if after > before * GROWTH + GROWTH_MB:
+        # What is shared grows until every page of the object store has been touched, and ends with its Ray.
+        if after > before * GROWTH + GROWTH_MB and "shared" not in name:
             tally.complain(f"{name} has grown")
 
 

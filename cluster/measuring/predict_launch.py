@@ -16,7 +16,7 @@ from cluster.measuring.prediction import Change, Check, Predicted, check, predic
 from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
-from search.plan import MIN_ROUNDS, job_seconds, make_plan
+from search.plan import MIN_ROUNDS, job_seconds, least_rounds, make_plan
 from search.request import MAX_SIMULATIONS, SearchRequest
 
 if TYPE_CHECKING:
@@ -119,10 +119,11 @@ def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
 
 
 def _cut(request: SearchRequest) -> SearchRequest:
-    """No more than MIN_ROUNDS jobs for each lane: slow games send their leaves one by one."""
+    """No more jobs for each lane than a search has rounds: slow games send their leaves one by one."""
     assert request.simulations is not None
     jobs = make_plan(request, games.load(request.game))
-    return replace(request, simulations=min(request.simulations, MIN_ROUNDS * jobs.lanes * jobs.size(0)))
+    rounds = max(MIN_ROUNDS, least_rounds(request, jobs.lanes))
+    return replace(request, simulations=min(request.simulations, rounds * jobs.lanes * jobs.size(0)))
 
 
 def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> RayExecutor:
