@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import games
 from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.predict_launch import PredictionPlan, run_prediction
 from cluster.measuring.prediction import Predicted, predict
@@ -23,7 +24,7 @@ from cluster.measuring.worker_time import (
     WORKING,
     WorkerTime,
 )
-from search.plan import MIN_ROUNDS
+from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
 from tests.games.own_game import write_waiting
 
@@ -143,3 +144,13 @@ def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     assert [row.simulations for row in found] == [256 * MIN_ROUNDS] * 2
     asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
     assert [row.simulations for row in run_prediction(asked, lambda line: None).rows] == [10_000]
+
+
+def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"tree": FREE.to_json()}))
+    request = SearchRequest(game="gomoku", lanes=FEW_LANES)
+    plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, Mishaps(), costs, None)
+    (row,) = run_prediction(plan, lambda line: None).rows
+    expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
+    assert row.simulations == expected
