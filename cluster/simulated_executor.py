@@ -106,6 +106,12 @@ class SimulatedExecutor:
         )
         # Half a core short of all of them: shares of CPU are measured, and never quite 1.
         crowded = shared_cores is None or demand > shared_cores - 0.5
+        self._fetch_s = costs.fetch_s
+        """What a snapshot costs a worker; from other machines it comes through as many of them as it takes
+        if each passes it on to the next."""
+        if shared_cores is None:
+            hops = math.ceil(math.log2(workers + 1))
+            self._fetch_s += hops * costs.snapshot_bytes / costs.link_bytes_per_s
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """What one simulation costs a worker."""
         self.time = WorkerTime()
@@ -258,7 +264,7 @@ class SimulatedExecutor:
                 self._charge(SNAPSHOTS, (costs.round_s if key else 0.0) + costs.publish_s)
             if slot.snapshot != key:
                 slot.snapshot = key
-                call_s += costs.fetch_s
+                call_s += self._fetch_s
         self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
         self.calls += 1
         slot.bundles += 1

@@ -61,6 +61,14 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Write the costs that were measured.", rich_help_panel=COSTS),
     ] = None,
+    link: Annotated[
+        float,
+        typer.Option(
+            metavar="GBIT",
+            help="Of a machine's link to the others in a second, by which snapshots come to each worker.",
+            rich_help_panel=COSTS,
+        ),
+    ] = 10.0,
     failures_per_hour: Annotated[
         float, typer.Option(metavar="X", help="Deaths of one worker.", rich_help_panel=MISHAPS)
     ] = 0.0,
@@ -99,6 +107,8 @@ def predict(
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     if repeats < 1:
         raise InvalidInput("repeats", repeats, "a whole number of at least 1")
+    if not 0 < link < float("inf"):
+        raise InvalidInput("link", link, "gigabits a second, more than 0")
     counts = read_counts(workers, "workers")
     plan = PredictionPlan(
         request=SearchRequest(
@@ -123,6 +133,7 @@ def predict(
         ),
         costs_file=costs,
         save_costs=save_costs,
+        link_bytes_per_s=link * 1e9 / 8,
     )
 
     def report(line: str) -> None:

@@ -15,10 +15,10 @@ import resource
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import games
 from cluster.coordinator import Coordinator
@@ -28,7 +28,7 @@ from cluster.measuring.costs import Costs
 from cluster.measuring.waiting import STREAM, cpu_seconds, crowd_request, together, waiting_costs, waits
 from cluster.session import Session
 from search.job import Job, RoundJob
-from search.opening import open_search
+from search.opening import Search, open_search
 from search.plan import JOB_S, make_plan, playouts_per_leaf
 from search.request import MAX_LANES, SearchRequest
 from search.tree import UNPROVEN
@@ -61,6 +61,17 @@ _PING = SearchRequest(
 """One call at a time, with next to nothing to do."""
 LANES = 2
 """Of the searches that costs are taken from: so few that jobs can be as long as they will be."""
+
+
+class Rows(NamedTuple):
+    """What messages of `tree` have at most."""
+
+    snapshot: int
+    increments: int
+
+
+LITTLE = Rows(4_096, 2_048)
+"""Of the search that shows what the size of messages costs: far less than those of the other."""
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
@@ -99,8 +110,10 @@ def measure_costs(
             report(f"{strategy}: one process, then {cores} at a time")
             costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
         if strategy == "tree":
-            report(f"{strategy}: what a snapshot costs")
+            report(f"{strategy}: what a snapshot costs, and how much of it is its size")
             costs = _time_snapshots(small, executor, costs)
+            less = _time_snapshots(small, executor, _time_steps(small, LITTLE, costs), LITTLE)
+            costs = _by_size(costs, less)
         elif strategy == "leaf":
             report(f"{strategy}: what a batch costs")
             ran = _run(small, executor)
@@ -136,6 +149,7 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
         part = round(CALIBRATION_S / costs.simulation_s)
         request = replace(request, simulations=min(request.simulations or part, max(part, 2 * request.lanes)))
     found = _time_steps(request)
+    costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
     crowding = costs.crowded_simulation_s / costs.simulation_s
     return replace(
         costs,
@@ -145,6 +159,19 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
         make_s=found.make_s,
         absorb_s=found.absorb_s,
         round_s=found.round_s,
+    )
+
+
+def _by_size(costs: Costs, less: Costs) -> Costs:
+    """The costs, with what a row and a byte add: ``less`` are those of the search with less to send."""
+    more_rows = max(1.0, costs.increment_rows - less.increment_rows)
+    more_bytes = max(1.0, costs.snapshot_bytes - less.snapshot_bytes)
+    return replace(
+        costs,
+        row_s=max(0.0, costs.absorb_s - less.absorb_s) / more_rows,
+        round_byte_s=max(0.0, costs.round_s - less.round_s) / more_bytes,
+        publish_byte_s=max(0.0, costs.publish_s - less.publish_s) / more_bytes,
+        fetch_byte_s=max(0.0, costs.fetch_s - less.fetch_s) / more_bytes,
     )
 
 
@@ -166,6 +193,9 @@ class _Calls:
     latency_s: float
 
 
+_OF_CALLS = tuple(field.name for field in fields(_Calls))
+
+
 def _crowding(request: SearchRequest, cores: int) -> float:
     """How much longer a simulation takes while all cores are at work."""
     ceiling = Ceiling(request, cores)
@@ -177,9 +207,19 @@ def _crowding(request: SearchRequest, cores: int) -> float:
     return max(1.0, cores * alone / together)
 
 
-def _time_steps(request: SearchRequest) -> Costs:
-    """Everything but calls."""
+def _open(request: SearchRequest, rows: Rows | None) -> Search:
+    """The search; with ``rows``, its messages have no more of them."""
     search = open_search(request)
+    if rows is None:
+        return search
+    context = replace(search.context, snapshot_rows=rows.snapshot, increment_rows=rows.increments)
+    search.strategy.context = context
+    return replace(search, context=context)
+
+
+def _time_steps(request: SearchRequest, rows: Rows | None = None, costs: Costs | None = None) -> Costs:
+    """Everything but calls; of these ``costs`` know, if they are given."""
+    search = _open(request, rows)
     assert search.plan is not None
     worker = Worker()
     worker.prepare(search.context)
@@ -187,8 +227,9 @@ def _time_steps(request: SearchRequest) -> Costs:
     absorb_s: list[float] = []
     round_s: list[float] = []
     jobs: list[tuple[int, float, float]] = []
-    rounds: list[list[float]] = []
-    snapshot_bytes = 0
+    jobs_of_rounds: list[list[float]] = []
+    increment_rows: list[int] = []
+    snapshot_bytes: list[int] = []
     waiting: deque[Job] = deque()
     strategy, plan = search.strategy, search.plan
     while True:
@@ -204,32 +245,35 @@ def _time_steps(request: SearchRequest) -> Costs:
         took_s, took_cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
         jobs.append((done.simulations, took_s, took_cpu_s))
         if job.index % strategy.lanes == 0:
-            rounds.append([])
-        rounds[-1].append(took_s / max(1, done.simulations))
+            jobs_of_rounds.append([])
+        jobs_of_rounds[-1].append(took_s / max(1, done.simulations))
         began = time.perf_counter()
         strategy.absorb(job, done)
         took_s = time.perf_counter() - began
         ends_round = isinstance(job, RoundJob) and job.lane == strategy.lanes - 1
         (round_s if ends_round else absorb_s).append(took_s)
-        if isinstance(job, RoundJob):
-            snapshot_bytes = job.snapshot.statistics.nbytes
+        if isinstance(job, RoundJob) and done.added is not None:
+            snapshot_bytes.append(job.snapshot.statistics.nbytes)
+            increment_rows.append(len(done.added.visits))
         if strategy.proven != UNPROVEN:
             break
     simulations, seconds, _ = (sum(column) for column in zip(*jobs, strict=True))
     # All leaves cost alike; of games that are not compiled, the first ones wait for what they call to be.
     mean = median if request.strategy == "leaf" else fmean
     merged = mean(absorb_s) if absorb_s else 0.0
-    return Costs(
+    found = Costs(
         simulation_s=seconds / simulations,
         crowded_simulation_s=seconds / simulations,
         job_cpu_share=_cpu_share(jobs),
         job_s=0.0,
-        job_spread=_spread(rounds),
+        job_spread=_spread(jobs_of_rounds),
         make_s=mean(make_s),
         absorb_s=merged,
+        increment_rows=fmean(increment_rows) if increment_rows else 0.0,
         round_s=max(0.0, fmean(round_s) - merged) if round_s else 0.0,
-        snapshot_bytes=snapshot_bytes,
+        snapshot_bytes=fmean(snapshot_bytes) if snapshot_bytes else 0.0,
     )
+    return found if costs is None else replace(found, **{name: getattr(costs, name) for name in _OF_CALLS})
 
 
 def _spread(rounds: Sequence[Sequence[float]]) -> float:
@@ -306,9 +350,11 @@ def _time_burst(executor: RayExecutor) -> tuple[float, float]:
     return median(sending_s), median(receiving_s)
 
 
-def _time_snapshots(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
+def _time_snapshots(
+    request: SearchRequest, executor: RayExecutor, costs: Costs, rows: Rows | None = None
+) -> Costs:
     """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker."""
-    ran = _run(request, executor)
+    ran = _run(request, executor, rows=rows)
     call_s = costs.turn_s + costs.send_s + costs.receive_s
     known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s
@@ -333,9 +379,9 @@ class Ran:
     calls: int
 
 
-def _run(request: SearchRequest, executor: RayExecutor, workers: int = 1) -> Ran:
+def _run(request: SearchRequest, executor: RayExecutor, workers: int = 1, rows: Rows | None = None) -> Ran:
     """A search, with what the coordinator's process and the workers spent on it."""
-    search = open_search(request)
+    search = _open(request, rows)
     executor.use(workers)
     executor.open(search.context)
     calls, busy_s = executor.calls, executor.workers[0].busy_s

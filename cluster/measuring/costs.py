@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from games.errors import InvalidInput
+
+LINK_BYTES_PER_S = 1.25e9
+"""10 Gbit/s."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,17 @@ class Costs:
     make_s: float
     """The coordinator: one job made."""
     absorb_s: float
-    """The coordinator: one result merged."""
+    """The coordinator: one result merged..."""
+    increment_rows: float = 0.0
+    """...of so many rows (tree)..."""
+    row_s: float = 0.0
+    """...which take so long each."""
     round_s: float = 0.0
-    """The coordinator: one snapshot taken at the end of a round (tree)."""
-    snapshot_bytes: int = 0
-    """Of a snapshot, when the search is over."""
+    """The coordinator: one snapshot taken at the end of a round (tree)..."""
+    snapshot_bytes: float = 0.0
+    """...of this size: the mean of all rounds."""
+    round_byte_s: float = 0.0
+    """What one byte more of it takes."""
     turn_s: float = 0.0
     """The coordinator's thread: woken by an answer, or by several at once."""
     send_s: float = 0.0
@@ -50,11 +59,31 @@ class Costs:
     latency_s: float = 0.0
     """There and back, of a call that finds nobody busy."""
     publish_s: float = 0.0
-    """The coordinator's thread: one snapshot put into the object store."""
+    """The coordinator's thread: one snapshot put into the object store..."""
+    publish_byte_s: float = 0.0
+    """...and one byte more of it."""
     fetch_s: float = 0.0
-    """A worker: one snapshot got out of it."""
+    """A worker: one snapshot got out of it, on the same machine..."""
+    fetch_byte_s: float = 0.0
+    """...and one byte more of it."""
+    link_bytes_per_s: float = LINK_BYTES_PER_S
+    """Between two machines; not measured. Snapshots are passed on from machine to machine."""
     cores: int = 1
     """Of the machine that was measured."""
+
+    def with_messages(self, increment_rows: float, snapshot_bytes: float) -> Costs:
+        """The same for a search whose results and snapshots are so large: lines through two points."""
+        more_rows = increment_rows - self.increment_rows
+        more_bytes = snapshot_bytes - self.snapshot_bytes
+        return replace(
+            self,
+            increment_rows=increment_rows,
+            absorb_s=max(0.0, self.absorb_s + more_rows * self.row_s),
+            snapshot_bytes=snapshot_bytes,
+            round_s=max(0.0, self.round_s + more_bytes * self.round_byte_s),
+            publish_s=max(0.0, self.publish_s + more_bytes * self.publish_byte_s),
+            fetch_s=max(0.0, self.fetch_s + more_bytes * self.fetch_byte_s),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As an object of plain values."""

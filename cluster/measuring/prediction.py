@@ -14,8 +14,9 @@ from cluster.measuring.hollow import HollowWorker, open_hollow
 from cluster.session import Session
 from cluster.simulated_executor import SimulatedExecutor
 from search.opening import open_search
-from search.plan import make_plan, playouts_per_leaf
+from search.plan import make_plan, playouts_per_leaf, rows_at_most
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
+from search.statistics import lone_root
 
 SATURATED = 0.9
 """A coordinator that is busy for this share of the time is what a search waits for."""
@@ -56,6 +57,7 @@ def predict(
     worker has a core like its cores, and the coordinator one of its own.
     """
     rows = []
+    costs = for_request(costs, request)
     for n in workers:
         rows.append(_predict(request, costs, n, mishaps, costs.cores if _is_local(costs, n) else None))
         report(
@@ -63,6 +65,22 @@ def predict(
             f"the coordinator {rows[-1].coordinator_busy:.0%} busy"
         )
     return rows
+
+
+def for_request(costs: Costs, request: SearchRequest) -> Costs:
+    """The costs, which may be those of another search by `tree`, with messages as large as this one's.
+
+    They are as large as they may be, but for results of jobs that have fewer simulations than that.
+    """
+    if not costs.snapshot_bytes:
+        return costs
+    game = games.load(request.game)
+    plan = make_plan(request, game)
+    snapshot_rows, increment_rows = rows_at_most(request, plan, plan.lanes, game)
+    increment_rows = min(increment_rows, plan.size(0))
+    # In the mean of all rounds there is room for what half of them have brought.
+    snapshot_rows = min(snapshot_rows, 1 + plan.jobs * increment_rows // 2)
+    return costs.with_messages(increment_rows, snapshot_rows * lone_root().nbytes)
 
 
 def _predict(
@@ -182,7 +200,7 @@ def try_changes(
     found = []
     for what, changed in _changes(request):
         cores = costs.cores if _is_local(costs, row.workers) else None
-        changed_costs = _scaled(costs, _leaves(changed) / _leaves(request))
+        changed_costs = for_request(_scaled(costs, _leaves(changed) / _leaves(request)), changed)
         rate = _predict(changed, changed_costs, row.workers, mishaps, cores).simulations_per_s
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))

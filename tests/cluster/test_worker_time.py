@@ -11,7 +11,7 @@ import pytest
 import games
 from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.predict_launch import PredictionPlan, run_prediction
-from cluster.measuring.prediction import Predicted, predict
+from cluster.measuring.prediction import Predicted, for_request, predict
 from cluster.measuring.shared_cores import SharedCores
 from cluster.measuring.worker_time import (
     MERGING,
@@ -154,3 +154,52 @@ def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
     (row,) = run_prediction(plan, lambda line: None).rows
     expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
     assert row.simulations == expected
+
+
+MESSAGES = replace(
+    FREE,
+    absorb_s=1e-3,
+    increment_rows=16_384.0,
+    row_s=5e-8,
+    snapshot_bytes=1e6,
+    round_s=1e-3,
+    round_byte_s=1e-9,
+    publish_s=2e-3,
+    publish_byte_s=1e-9,
+    fetch_s=3e-3,
+    fetch_byte_s=2e-9,
+)
+
+
+def test_what_messages_cost_follows_their_size() -> None:
+    larger = MESSAGES.with_messages(20_384.0, 3e6)
+    assert larger.absorb_s == pytest.approx(1.2e-3)
+    assert (larger.round_s, larger.publish_s, larger.fetch_s) == pytest.approx((3e-3, 4e-3, 7e-3))
+    assert MESSAGES.with_messages(MESSAGES.increment_rows, MESSAGES.snapshot_bytes) == MESSAGES
+    assert min(MESSAGES.with_messages(0.0, 0.0).to_json().values()) >= 0.0
+
+
+def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
+    request = SearchRequest(
+        game="tictactoe", strategy="tree", lanes=1024, rounds=32, simulations=1024 * 32 * 8_000_000
+    )
+    costs = for_request(MESSAGES, request)
+    assert costs.increment_rows == 2_441
+    assert costs.absorb_s == pytest.approx(1e-3 - 13_943 * 5e-8)
+    assert costs.snapshot_bytes == 2**20 * 17
+    # Nobody has more to tell than it has done, and snapshots have no more than was told.
+    small = for_request(MESSAGES, replace(request, simulations=1024 * 32 * 10))
+    assert small.increment_rows == 10
+    assert small.snapshot_bytes == 17 * min(65_536, 1 + 1024 * 32 * 10 // 2)
+    assert for_request(FREE, request) == FREE
+
+
+def test_snapshots_travel_from_machine_to_machine() -> None:
+    """Eight workers have it after four hops, a tenth of a second each, in each of ten rounds of 0.1 s."""
+    slow = replace(MESSAGES, fetch_s=0.0, fetch_byte_s=0.0, link_bytes_per_s=1.0)
+    slow = replace(slow, link_bytes_per_s=for_request(slow, ROUNDS).snapshot_bytes / 0.1)
+    fast = replace(slow, link_bytes_per_s=1e15)
+    took = [row.simulations / row.simulations_per_s for row in (spent(fast), spent(slow))]
+    assert took[1] - took[0] == pytest.approx(10 * 4 * 0.1, rel=0.02)
+    (here,) = predict(ROUNDS, replace(slow, cores=8), [8], report=lambda line: None)
+    assert here.simulations / here.simulations_per_s == pytest.approx(took[0], rel=0.05)
