@@ -24,8 +24,7 @@ LONGEST_JOB_S = 3.0
 """A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
 MIN_ROUNDS, MIN_ROUNDS_OF_MANY = 32, 64
 """Rounds a search is cut into if its budget allows: sharing less often plays worse. By `tree` as many as
-there are lanes, between these two, see README.md, "How many rounds"; and fewer again where lanes are so many
-that one coordinator could not merge their results."""
+there are lanes, between these two: see README.md, "How many rounds"."""
 SNAPSHOT_ROWS, SNAPSHOT_ROWS_PER_S = (65_536, 1_048_576), 1_000_000
 """Rows of a snapshot at most: how few and how many, and how many for each second that a job takes. To take,
 publish and copy one costs 20 ns: 2 % of a round, and up to a millisecond where that is more. What a snapshot
@@ -96,7 +95,7 @@ def least_rounds(request: SearchRequest, lanes: int) -> int:
         return request.rounds
     if request.strategy != "tree":
         return MIN_ROUNDS
-    return max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY**2 // lanes))
+    return max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
 
 
 def timed_job_seconds(request: SearchRequest, lanes: int, cores: int, most_s: float) -> float:

@@ -17,7 +17,7 @@ from pathlib import Path
 import games
 from cluster.measuring.predict_launch import read_costs
 from cluster.measuring.prediction import predict
-from search.plan import least_rounds
+from search.plan import make_plan
 from search.request import SearchRequest
 from tests.rounds_fit import by_lanes_and_rounds
 
@@ -35,7 +35,7 @@ def main() -> None:
     game = games.load("gomoku")
     costs = read_costs(arguments.costs, ["tree"])["tree"]
     numbers = [int(n) for n in arguments.rounds.split(",")]
-    print("| lanes | work of each | " + " | ".join(f"{n} rounds" for n in numbers) + " | rounds at least |")
+    print("| lanes | work of each | " + " | ".join(f"{n} rounds" for n in numbers) + " | by default |")
     print("| ---: | ---: |" + " ---: |" * (len(numbers) + 1))
     for lanes in [int(n) for n in arguments.lanes.split(",")]:
         for seconds in SECONDS:
@@ -52,7 +52,7 @@ def main() -> None:
                 worth = by_lanes_and_rounds(arguments.a, rounds, lanes)
                 cells.append(f"{found.speedup * worth:.3g} ({100 * found.efficiency:.0f} %)")
             print(
-                f"| {lanes:,} | {seconds:g} s | {' | '.join(cells)} | {least_rounds(request, lanes)} |",
+                f"| {lanes:,} | {seconds:g} s | {' | '.join(cells)} | {make_plan(request, game).rounds} |",
                 flush=True,
             )
 
