@@ -20,6 +20,8 @@ from search.statistics import lone_root
 
 SATURATED = 0.9
 """A coordinator that is busy for this share of the time is what a search waits for."""
+WEAKER = "plays worse"
+"""Of changes whose simulations are worth less: see search/README.md, "How many rounds"."""
 
 
 @dataclass(frozen=True)
@@ -231,13 +233,12 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
         rounds = max(2, plan.rounds // 4)
         changes.append(
             (
-                f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long)",
+                f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})",
                 replace(request, rounds=rounds),
             )
         )
-        changes.append(
-            (f"--staleness {request.staleness + 1}", replace(request, staleness=request.staleness + 1))
-        )
+        staleness = request.staleness + 1
+        changes.append((f"--staleness {staleness} ({WEAKER})", replace(request, staleness=staleness)))
     if request.strategy == "leaf":
         playouts = playouts_per_leaf(request, games.load(request.game))
         batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
@@ -250,5 +251,5 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
                 # Of the same size: as many times fewer leaves in a job.
                 fewer = max(1, batch * playouts // more)
                 changed = replace(request, playouts_per_leaf=more, batch=fewer)
-                changes.append((f"--playouts-per-leaf {more}", changed))
+                changes.append((f"--playouts-per-leaf {more} ({WEAKER})", changed))
     return changes
