@@ -108,7 +108,7 @@ def test_a_game_whose_positions_come_again_has_no_tree(capsys: pytest.CaptureFix
 def test_what_cannot_be_solved_is_said(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], parts: tuple[str, ...]
 ) -> None:
-    status, out, err = here(capsys, "solve", *arguments)
+    status, out, err = here(capsys, "solve", *arguments, "--no-progress")
     assert (status, out) == (2, "")
     assert len(err.splitlines()) == 1
     assert all(part in err for part in parts)
