@@ -109,6 +109,7 @@ class RayExecutor:
         self._standing = standing
         self._job_timeout_s = job_timeout_s
         self.in_flight = in_flight
+        self.few = FEW
         self._folder: Path | None = None
         if address is None:
             self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
@@ -324,7 +325,7 @@ class RayExecutor:
         key, part = part_key(jobs[0]), None
         if key is not None and process.part_key != key:
             # A service keeps in touch with the store, which goes with its Ray: so it hears of that.
-            inline = self._hands <= FEW and not self._standing
+            inline = self._hands <= self.few and not self._standing
             part = part_of(jobs[0]) if inline else self._published.reference(key, jobs[0])
             process.part_key = key
         sent = [without_part(self._homes.with_tree(job)) for job in jobs]

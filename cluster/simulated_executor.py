@@ -53,6 +53,8 @@ class _Arrival:
     """What the jobs take; where cores are shared that is known when they have been done."""
     call_s: float = field(compare=False)
     """What the worker does for the call."""
+    travel_s: float = field(compare=False)
+    """How long the call was on its way."""
     needed_s: float = field(compare=False)
     """When the first of the jobs could be made."""
     lost: bool = field(compare=False, default=False)
@@ -106,12 +108,11 @@ class SimulatedExecutor:
         )
         # Half a core short of all of them: shares of CPU are measured, and never quite 1.
         crowded = shared_cores is None or demand > shared_cores - 0.5
-        self._fetch_s = costs.fetch_s
-        """What a snapshot costs a worker; from other machines it comes through as many of them as it takes
-        if each passes it on to the next."""
+        self._way_s = 0.0
+        """How long a snapshot is on its way to a worker: each machine that has it passes it on to another."""
         if shared_cores is None:
             hops = math.ceil(math.log2(workers + 1))
-            self._fetch_s += hops * costs.snapshot_bytes / costs.link_bytes_per_s
+            self._way_s = hops * costs.snapshot_bytes / costs.link_bytes_per_s
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """What one simulation costs a worker."""
         self.time = WorkerTime()
@@ -256,7 +257,7 @@ class SimulatedExecutor:
 
     def _send(self, slot: _Slot, jobs: list[Task]) -> None:
         costs, first = self._costs, jobs[0]
-        call_s = costs.worker_call_s
+        call_s, travel_s = costs.worker_call_s, costs.latency_s / 2
         if isinstance(first, RoundJob):
             key = first.snapshot.key
             if key not in self._published:
@@ -264,7 +265,8 @@ class SimulatedExecutor:
                 self._charge(SNAPSHOTS, (costs.round_s if key else 0.0) + costs.publish_s)
             if slot.snapshot != key:
                 slot.snapshot = key
-                call_s += self._fetch_s
+                call_s += costs.fetch_s
+                travel_s += self._way_s
         self._charge(SENDING, costs.send_s + costs.call_job_s * (len(jobs) - 1), costs.beside_call_s)
         self.calls += 1
         slot.bundles += 1
@@ -273,8 +275,9 @@ class SimulatedExecutor:
         self._number += 1
         durations = [self._duration_s(slot, job) for job in jobs]
         needed_s = self._needs.get(first.index, 0.0)
-        arrival = _Arrival(0.0, self._number, slot, slot.generation, jobs, sum(durations), call_s, needed_s)
-        begin_s = max(slot.free_s, self._now_s - self._slip_s + costs.latency_s / 2)
+        busy_s = sum(durations)
+        arrival = _Arrival(0.0, self._number, slot, slot.generation, jobs, busy_s, call_s, travel_s, needed_s)
+        begin_s = max(slot.free_s, self._now_s - self._slip_s + travel_s)
         if self._cores is None:
             self._arrive(arrival, begin_s, begin_s + call_s + arrival.busy_s)
             return
@@ -285,15 +288,15 @@ class SimulatedExecutor:
 
     def _arrive(self, arrival: _Arrival, began_s: float, ended_s: float) -> None:
         """A worker has a bundle from then until then: its answer, or the news that there will be none."""
-        slot, travel_s = arrival.slot, self._costs.latency_s / 2
+        slot = arrival.slot
         if arrival.generation != slot.generation:
             return
-        self.time.idle(slot.free_s, began_s, arrival.needed_s, travel_s)
+        self.time.idle(slot.free_s, began_s, arrival.needed_s, arrival.travel_s)
         slot.free_s = ended_s
         arrival.busy_s = ended_s - began_s - arrival.call_s
         dies = -math.expm1((began_s - ended_s) * self._mishaps.failures_per_hour / 3600)
         arrival.lost = self._random.random() < dies
-        arrival.at_s = ended_s + travel_s
+        arrival.at_s = ended_s + self._costs.latency_s / 2
         if arrival.lost:
             arrival.at_s = began_s + (ended_s - began_s) * self._random.random()
         heapq.heappush(self._arrivals, arrival)

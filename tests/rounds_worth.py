@@ -43,7 +43,7 @@ def main() -> None:
                 game=game.spec,
                 strategy="tree",
                 lanes=lanes,
-                simulations=round(lanes * seconds / costs.simulation_s),
+                simulations=round(lanes * seconds / costs.crowded_simulation_s),
             )
             cells = []
             for rounds in numbers:

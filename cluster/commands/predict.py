@@ -34,7 +34,9 @@ def predict(
     ] = None,
     simulations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The work; if left out, 32 jobs of the usual length for each lane."),
+        typer.Option(
+            metavar="N", help="The work; if left out, that of 32 jobs of the usual length for each lane."
+        ),
     ] = None,
     rounds: Annotated[int | None, typer.Option(metavar="N", help="tree: how often lanes share.")] = None,
     staleness: Annotated[int, typer.Option(metavar="N", help="tree: rounds that may overlap.")] = 0,
@@ -62,13 +64,14 @@ def predict(
         typer.Option(metavar="FILE", help="Write the costs that were measured.", rich_help_panel=COSTS),
     ] = None,
     link: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="GBIT",
-            help="Of a machine's link to the others in a second, by which snapshots come to each worker.",
+            help="Of a machine's link to the others in a second, by which snapshots come to each worker; "
+            "if left out, what the costs have, or 10.",
             rich_help_panel=COSTS,
         ),
-    ] = 10.0,
+    ] = None,
     failures_per_hour: Annotated[
         float, typer.Option(metavar="X", help="Deaths of one worker.", rich_help_panel=MISHAPS)
     ] = 0.0,
@@ -107,7 +110,7 @@ def predict(
             raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
     if repeats < 1:
         raise InvalidInput("repeats", repeats, "a whole number of at least 1")
-    if not 0 < link < float("inf"):
+    if link is not None and not 0 < link < float("inf"):
         raise InvalidInput("link", link, "gigabits a second, more than 0")
     counts = read_counts(workers, "workers")
     plan = PredictionPlan(
@@ -133,7 +136,7 @@ def predict(
         ),
         costs_file=costs,
         save_costs=save_costs,
-        link_bytes_per_s=link * 1e9 / 8,
+        link_bytes_per_s=None if link is None else link * 1e9 / 8,
     )
 
     def report(line: str) -> None:

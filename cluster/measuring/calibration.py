@@ -53,7 +53,7 @@ _BURST = SearchRequest(
 )
 MEDIAN_TO_DEVIATION = 1.4826
 """Standard deviation / median of the absolute deviations, of a normal distribution."""
-REPEATS = 3
+REPEATS = 5
 """Of what several processes do side by side. The best counts: whoever else uses the machine only takes."""
 _PING = SearchRequest(
     game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
@@ -64,14 +64,16 @@ LANES = 2
 
 
 class Rows(NamedTuple):
-    """What messages of `tree` have at most."""
+    """What messages of `tree` have at most; None as the search has it."""
 
-    snapshot: int
-    increments: int
+    snapshot: int | None = None
+    increments: int | None = None
 
 
 LITTLE = Rows(4_096, 2_048)
-"""Of the search that shows what the size of messages costs: far less than those of the other."""
+"""Of searches that show what the size of messages costs: far less than the others."""
+APART = 2.0
+"""If sizes differ by less than this factor, chance would be taken for what they cost."""
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
@@ -111,9 +113,7 @@ def measure_costs(
             costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
         if strategy == "tree":
             report(f"{strategy}: what a snapshot costs, and how much of it is its size")
-            costs = _time_snapshots(small, executor, costs)
-            less = _time_snapshots(small, executor, _time_steps(small, LITTLE, costs), LITTLE)
-            costs = _by_size(costs, less)
+            costs = _by_size(small, executor, _time_snapshots(small, executor, costs))
         elif strategy == "leaf":
             report(f"{strategy}: what a batch costs")
             ran = _run(small, executor)
@@ -162,17 +162,26 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
     )
 
 
-def _by_size(costs: Costs, less: Costs) -> Costs:
-    """The costs, with what a row and a byte add: ``less`` are those of the search with less to send."""
-    more_rows = max(1.0, costs.increment_rows - less.increment_rows)
-    more_bytes = max(1.0, costs.snapshot_bytes - less.snapshot_bytes)
+def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
+    """The costs, which are of this search, with what a row and a byte of its messages add to them."""
+    rows = _time_steps(request, Rows(increments=LITTLE.increments))
+    bytes_ = Rows(snapshot=LITTLE.snapshot)
+    less = _time_snapshots(request, executor, _time_steps(request, bytes_, costs), bytes_)
     return replace(
         costs,
-        row_s=max(0.0, costs.absorb_s - less.absorb_s) / more_rows,
-        round_byte_s=max(0.0, costs.round_s - less.round_s) / more_bytes,
-        publish_byte_s=max(0.0, costs.publish_s - less.publish_s) / more_bytes,
-        fetch_byte_s=max(0.0, costs.fetch_s - less.fetch_s) / more_bytes,
+        row_s=slope(costs, rows, "absorb_s", "increment_rows"),
+        round_byte_s=slope(costs, less, "round_s", "snapshot_bytes"),
+        publish_byte_s=slope(costs, less, "publish_s", "snapshot_bytes"),
+        fetch_byte_s=slope(costs, less, "fetch_s", "snapshot_bytes"),
     )
+
+
+def slope(more: Costs, less: Costs, cost: str, size: str) -> float:
+    """What each of ``size`` adds to ``cost``, by two measurements; 0 if their sizes are not far apart."""
+    sizes = getattr(more, size), getattr(less, size)
+    if sizes[0] < APART * sizes[1] or not sizes[0]:
+        return 0.0
+    return max(0.0, float(getattr(more, cost) - getattr(less, cost))) / float(sizes[0] - sizes[1])
 
 
 def _size(request: SearchRequest) -> int:
@@ -212,7 +221,11 @@ def _open(request: SearchRequest, rows: Rows | None) -> Search:
     search = open_search(request)
     if rows is None:
         return search
-    context = replace(search.context, snapshot_rows=rows.snapshot, increment_rows=rows.increments)
+    context = replace(
+        search.context,
+        snapshot_rows=rows.snapshot or search.context.snapshot_rows,
+        increment_rows=rows.increments or search.context.increment_rows,
+    )
     search.strategy.context = context
     return replace(search, context=context)
 
@@ -353,8 +366,15 @@ def _time_burst(executor: RayExecutor) -> tuple[float, float]:
 def _time_snapshots(
     request: SearchRequest, executor: RayExecutor, costs: Costs, rows: Rows | None = None
 ) -> Costs:
-    """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker."""
-    ran = _run(request, executor, rows=rows)
+    """What a round costs beside its calls: a snapshot published by the coordinator, fetched by the worker.
+
+    By the object store, as it goes to more than a few workers.
+    """
+    few, executor.few = executor.few, 0
+    try:
+        ran = _run(request, executor, rows=rows)
+    finally:
+        executor.few = few
     call_s = costs.turn_s + costs.send_s + costs.receive_s
     known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s

@@ -98,6 +98,8 @@ class Costs:
         for name, value in data.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
                 raise InvalidInput(f"costs.{name}", value, "a number of at least 0")
+        if not data["link_bytes_per_s"]:
+            raise InvalidInput("costs.link_bytes_per_s", 0, "a number of more than 0")
         return cls(**data)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.measuring.calibration import measure_costs, steps_of
-from cluster.measuring.costs import LINK_BYTES_PER_S, Costs, Mishaps
+from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.prediction import Change, Check, Predicted, check, predict, try_changes
 from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
@@ -28,7 +28,7 @@ class PredictionPlan:
     """What is asked."""
 
     request: SearchRequest
-    """Its strategy does not count; without a budget it gets MIN_ROUNDS jobs for each lane."""
+    """Its strategy does not count; without a budget it gets as much work as MIN_ROUNDS jobs for each lane."""
     strategies: Sequence[str]
     workers: Sequence[int]
     measured: Sequence[int]
@@ -37,8 +37,8 @@ class PredictionPlan:
     mishaps: Mishaps
     costs_file: Path | None
     save_costs: Path | None
-    link_bytes_per_s: float = LINK_BYTES_PER_S
-    """See `Costs`."""
+    link_bytes_per_s: float | None = None
+    """Instead of what the costs have; see `Costs`."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             costs = measure_costs(request, plan.strategies, executor, report)
             if plan.save_costs is not None:
                 _write_costs(costs, plan.save_costs)
-        costs = {name: replace(each, link_bytes_per_s=plan.link_bytes_per_s) for name, each in costs.items()}
+        if (link := plan.link_bytes_per_s) is not None:
+            costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
         for strategy in plan.strategies if plan.measured else ():
             assert executor is not None
             asked = _of_strategy(small, strategy)

@@ -268,7 +268,13 @@ def test_people_read_tables_in_80_columns(
 def costs_file(folder: Path, *strategies: str, **others: float) -> str:
     """Costs of 100 us for each simulation, and nothing else but ``others``."""
     nothing = dict.fromkeys((field.name for field in fields(Costs)), 0.0)
-    costs = nothing | {"simulation_s": 1e-4, "crowded_simulation_s": 1e-4, "job_cpu_share": 1.0, "cores": 1}
+    costs = nothing | {
+        "simulation_s": 1e-4,
+        "crowded_simulation_s": 1e-4,
+        "job_cpu_share": 1.0,
+        "cores": 1,
+        "link_bytes_per_s": 1e9,
+    }
     (folder / "costs.json").write_text(json.dumps(dict.fromkeys(strategies, costs | others)))
     return str(folder / "costs.json")
 

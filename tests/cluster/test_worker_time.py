@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import games
+from cluster.measuring.calibration import slope
 from cluster.measuring.costs import Costs, Mishaps
 from cluster.measuring.predict_launch import PredictionPlan, run_prediction
 from cluster.measuring.prediction import Predicted, for_request, predict
@@ -24,6 +25,7 @@ from cluster.measuring.worker_time import (
     WORKING,
     WorkerTime,
 )
+from games.errors import InvalidInput
 from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
 from tests.games.own_game import write_waiting
@@ -179,6 +181,27 @@ def test_what_messages_cost_follows_their_size() -> None:
     assert min(MESSAGES.with_messages(0.0, 0.0).to_json().values()) >= 0.0
 
 
+@pytest.mark.parametrize(
+    ("rows", "absorb_s", "row_s"),
+    [
+        (4_384.0, 4e-4, 5e-8),
+        # Chance, where both have sent as much, or nothing.
+        (16_384.0, 9e-4, 0.0),
+        (16_383.0, 0.0, 0.0),
+        (0.0, 2e-3, 0.0),
+    ],
+)
+def test_what_a_row_costs_is_not_taken_from_chance(rows: float, absorb_s: float, row_s: float) -> None:
+    less = replace(MESSAGES, increment_rows=rows, absorb_s=absorb_s)
+    assert slope(MESSAGES, less, "absorb_s", "increment_rows") == pytest.approx(row_s)
+    assert slope(FREE, FREE, "absorb_s", "increment_rows") == 0.0
+
+
+def test_costs_have_a_link() -> None:
+    with pytest.raises(InvalidInput, match="link_bytes_per_s"):
+        Costs.from_json(FREE.to_json() | {"link_bytes_per_s": 0.0})
+
+
 def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
     request = SearchRequest(
         game="tictactoe", strategy="tree", lanes=1024, rounds=32, simulations=1024 * 32 * 8_000_000
@@ -186,11 +209,12 @@ def test_many_lanes_send_little_each_and_get_large_snapshots() -> None:
     costs = for_request(MESSAGES, request)
     assert costs.increment_rows == 2_441
     assert costs.absorb_s == pytest.approx(1e-3 - 13_943 * 5e-8)
-    assert costs.snapshot_bytes == 2**20 * 17
-    # Nobody has more to tell than it has done, and snapshots have no more than was told.
+    # With counts of 64 bits.
+    assert costs.snapshot_bytes == 2**20 * 21
+    # A job of few simulations has little to tell.
     small = for_request(MESSAGES, replace(request, simulations=1024 * 32 * 10))
-    assert small.increment_rows == 10
-    assert small.snapshot_bytes == 17 * min(65_536, 1 + 1024 * 32 * 10 // 2)
+    assert small.increment_rows == 20
+    assert small.snapshot_bytes == 65_536 * 17
     assert for_request(FREE, request) == FREE
 
 
@@ -199,7 +223,9 @@ def test_snapshots_travel_from_machine_to_machine() -> None:
     slow = replace(MESSAGES, fetch_s=0.0, fetch_byte_s=0.0, link_bytes_per_s=1.0)
     slow = replace(slow, link_bytes_per_s=for_request(slow, ROUNDS).snapshot_bytes / 0.1)
     fast = replace(slow, link_bytes_per_s=1e15)
-    took = [row.simulations / row.simulations_per_s for row in (spent(fast), spent(slow))]
+    rows = [spent(fast), spent(slow)]
+    took = [row.simulations / row.simulations_per_s for row in rows]
+    assert rows[1].spent[TRAVEL] == pytest.approx(4.0 / took[1], rel=0.02)
     assert took[1] - took[0] == pytest.approx(10 * 4 * 0.1, rel=0.02)
     (here,) = predict(ROUNDS, replace(slow, cores=8), [8], report=lambda line: None)
     assert here.simulations / here.simulations_per_s == pytest.approx(took[0], rel=0.05)
