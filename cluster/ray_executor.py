@@ -110,6 +110,7 @@ class RayExecutor:
         self._job_timeout_s = job_timeout_s
         self.in_flight = in_flight
         self.few = FEW
+        """0 has everything that jobs share go by the object store, as it does for more workers."""
         self._folder: Path | None = None
         if address is None:
             self._folder = _start_embedded(math.ceil(workers.least * resources.cpus))
