@@ -17,6 +17,7 @@ import argparse
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -315,6 +316,8 @@ def outside(strategies: list[str]) -> int:
     network = Network(f"banyan{os.getpid()}")
     settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), **HEALTH}
     chosen = [f"--strategy={strategy}" for strategy in strategies]
+    # Asked to end, it leaves no host behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory(prefix="banyan-hosts-") as folder:
         try:
             network.build()
