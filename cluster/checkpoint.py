@@ -231,6 +231,9 @@ def _request_of(values: dict[str, Any]) -> SearchRequest:
         if name not in hints:
             raise BadArchive(f"a checkpoint of a search without {name!r}, which is not known here")
         kinds = get_args(hints[name]) or (hints[name],)
+        if value is None and type(None) not in kinds:
+            # A field that could be left to the budget when this was written, and cannot any more.
+            continue
         if name == "moves":
             fits = isinstance(value, list) and all(isinstance(move, str) for move in value)
         else:

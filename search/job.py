@@ -41,8 +41,6 @@ class Context:
     """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
     report_visits: int
     """root: nodes with fewer visits report no children."""
-    lane_exploration: float = 1.0
-    """tree: the share of C that a lane explores with."""
     snapshot_rows: int = 0
     """tree: rows of a snapshot at most..."""
     increment_rows: int = 0

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rng import Stream, below
-from games.rules import Moves, State
+from games.rng import Stream
+from games.rules import State
 from games.unbound import (
     HIDDEN,
     current_player,
@@ -32,6 +32,7 @@ from games.unbound import (
     returns,
 )
 from search.alphabeta import Frames
+from search.expansion import ALL_TRIED, own_share, untried_move
 from search.features import DECISIVE, EVALUATED, PAIRED, PRIORS, WIDENED
 from search.heuristics import note_heuristic
 from search.information_sets import best_available, deal, unused
@@ -50,7 +51,6 @@ from search.tree import (
     UNPROVEN,
     Tree,
     add_child,
-    num_children,
     proof,
     set_proof,
 )
@@ -88,8 +88,6 @@ class Workspace(NamedTuple):
 
 
 _ONE = np.uint64(1)
-OWN_DRAWS = 4
-"""How often a lane looks for an untried move among its own share before it looks among all."""
 
 
 class Leaves(NamedTuple):
@@ -162,7 +160,7 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 if WIDENED:
                     move = best_untried(tree, node, state, work.moves, num_untried, stream)
                 else:
-                    move = _own_share(tree, knobs, node, work.moves, num_untried, stream)
+                    move = own_share(tree, knobs, node, work.moves, num_untried, stream)
                 child = add_child(tree, node, move)
                 if child != NO_BLOCK:
                     tree.available[child] = visits
@@ -199,8 +197,8 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                     elif WIDENED:
                         move = best_untried(tree, node, state, work.moves, num_legal, stream)
                     else:
-                        move = _untried(tree, knobs, node, work.moves, num_legal, stream)
-                    child = add_child(tree, node, move)
+                        move = untried_move(tree, knobs, node, work.moves, num_legal, stream)
+                    child = NO_BLOCK if move == ALL_TRIED else add_child(tree, node, move)
                     if child != NO_BLOCK:
                         if won >= 0:
                             # No other move is of interest, so it is all of them.
@@ -384,40 +382,6 @@ def play_out(
         else:
             results[1] += 1
     return plies
-
-
-@njit
-def _untried(tree: Tree, knobs: Knobs, node: Int, moves: Moves, num_legal: Int, stream: Stream) -> int:
-    """A random one of the legal moves that have no child yet; there is at least one.
-
-    At a node that other lanes know too, a lane looks first among its own share of the moves,
-    so that the lanes together try as many different ones as they can.
-    """
-    first = np.int64(tree.children[node])
-    count = num_children(tree, node)
-    known_to_all = tree.unobserved[node] < knobs.anticipated * np.int64(tree.visits[node])
-    own_draws = OWN_DRAWS if known_to_all else 0
-    while True:
-        if own_draws > 0:
-            own_draws -= 1
-            index = (num_legal * knobs.share + below(stream, int(num_legal))) // knobs.num_shares
-        else:
-            index = below(stream, int(num_legal))
-        move = np.int64(moves[index])
-        tried = False
-        for child in range(first, first + count):
-            tried |= tree.move[child] == move
-        if not tried:
-            return move  # type: ignore[return-value]
-
-
-@njit
-def _own_share(tree: Tree, knobs: Knobs, node: Int, untried: Moves, num_untried: int, stream: Stream) -> int:
-    """A random one of the untried moves; at a node that other lanes know too, of one's own share of them."""
-    index = below(stream, num_untried)
-    if tree.unobserved[node] < knobs.anticipated * np.int64(tree.visits[node]):
-        index = (num_untried * knobs.share + index) // knobs.num_shares
-    return np.int64(untried[index])  # type: ignore[return-value]
 
 
 @njit

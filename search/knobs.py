@@ -14,7 +14,7 @@ def knobs_of(context: Context, anticipated: int = 0, share: int = 0, num_shares:
     if anticipated == 0:
         return knobs
     return knobs._replace(
-        exploration=knobs.exploration * context.lane_exploration,
+        exploration=knobs.exploration * context.request.lane_exploration,
         anticipated=anticipated,
         share=share,
         num_shares=num_shares,

@@ -20,7 +20,6 @@ from search.knobs import knobs_of
 from search.plan import (
     Plan,
     expected_simulations,
-    lane_exploration,
     make_plan,
     playouts_per_leaf,
     rows_at_most,
@@ -132,7 +131,6 @@ def open_view(
         exploration_scale=1.0,
         tree_slots=_job_slots(request, plan, memory_bytes, lanes, engine, snapshot_rows),
         report_visits=max(2, simulations // lanes // REPORTED_SHARE),
-        lane_exploration=lane_exploration(request, simulations, lanes),
         snapshot_rows=snapshot_rows,
         increment_rows=increment_rows,
         evaluator_source=evaluator,

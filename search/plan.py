@@ -33,9 +33,6 @@ INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
 """The same for the increments of all lanes together, which take the coordinator some 100 ns each to merge."""
 SNAPSHOT_ROW_BYTES = 512
 """Memory that must be there for each row: with all copies it takes a tenth of that."""
-FEW_SIMULATIONS, LEAST_EXPLORATION = 3_000.0, 0.4
-"""tree: a lane of n simulations in all explores with sqrt(n / (n + this)) of C, and so much of it at least.
-See README.md, "Why lanes are kept apart as they are"."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
 """A game slower than this sends its leaves one by one."""
 PLAYOUTS_PER_LEAF = 32
@@ -134,13 +131,6 @@ def expected_simulations(request: SearchRequest, game: Game, plan: Plan | None) 
         return plan.simulations
     seconds = 10.0 if request.seconds is None else request.seconds
     return int(game.nominal_simulations_per_s * seconds)
-
-
-def lane_exploration(request: SearchRequest, simulations: int, lanes: int) -> float:
-    """tree: the share of C that a lane explores with, in a search of so many simulations in all."""
-    if request.lane_exploration is not None:
-        return request.lane_exploration
-    return max(LEAST_EXPLORATION, math.sqrt(simulations / (simulations + lanes * FEW_SIMULATIONS)))
 
 
 def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:

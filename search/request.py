@@ -106,9 +106,8 @@ class SearchRequest:
     """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
     perturbation: float = 0.2
     """tree: how many standard errors a lane moves the means of its snapshot."""
-    lane_exploration: float | None = None
-    """tree: the share of C that a lane explores with; None lets the budget decide (plan.py). Lanes that
-    differ explore by that already, and the more the fewer simulations each has."""
+    lane_exploration: float = 1.0
+    """tree: the share of C that a lane explores with."""
     share_visits: int = 2
     """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
     they would not fit."""

@@ -233,7 +233,7 @@ def read_options(
         float | None,
         typer.Option(
             metavar="X",
-            help="tree: the share of C that a lane explores with (by the budget).",
+            help="tree: the share of C that a lane explores with (1).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,

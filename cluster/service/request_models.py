@@ -95,8 +95,8 @@ class SearchBody(Strict):
         default=1.0, description="tree: visits expected of each other lane for one's own."
     )
     perturbation: float = Field(default=0.2, description="tree: standard errors by which a lane moves means.")
-    lane_exploration: float | None = Field(
-        default=None, description="tree: the share of C that a lane explores with; null: by the budget."
+    lane_exploration: float = Field(
+        default=1.0, description="tree: the share of C that a lane explores with."
     )
     staleness: int = Field(default=0, description="tree: rounds a lane may lag behind.")
     in_flight: Literal["unobserved", "virtual-loss"] = Field(

@@ -17,7 +17,7 @@ from games.game import Moves, State
 from games.rng import Stream, below
 from games.specialise import specialise
 from games.unbound import playout, returns
-from search.kernel import OWN_DRAWS
+from search.expansion import VISITS_A_GROUP
 from search.selection import Knobs, natural_log
 from tests.games.common import plain
 
@@ -112,8 +112,10 @@ class NaiveSearch:
         node.complete |= len(node.children) == len(legal)
         best = best_child(knobs, node, mover) if node.children else None
         if len(node.children) < len(legal) and (best is None or best[1] < knobs.first_play_urgency):
-            node.children.append(Node(self._untried(knobs, node, legal)))
-            return node.children[-1], True
+            untried = self._untried(knobs, node, legal)
+            if untried is not None:
+                node.children.append(Node(untried))
+                return node.children[-1], True
         assert best is not None
         return node.children[best[0]], False
 
@@ -122,16 +124,28 @@ class NaiveSearch:
         moves = np.zeros(self.game.max_moves, dtype=np.uint16)
         return [int(move) for move in moves[: self.game.calls.legal_moves(state, moves)]]
 
-    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int:
+    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int | None:
         tried = {child.move for child in node.children}
-        own_draws = OWN_DRAWS if node.unobserved < knobs.anticipated * node.visits else 0
+        is_known = node is self.root or node.unobserved < knobs.anticipated * node.visits
+        if knobs.anticipated > 0 and is_known:
+            own = self._of_group(legal, tried, knobs.share, knobs.num_shares)
+            if own is not None:
+                return own
+            if tried and node.unobserved >= knobs.anticipated:
+                return None
+            groups = min(knobs.num_shares, node.visits // VISITS_A_GROUP)
+            if tried and groups > 1:
+                return self._of_group(legal, tried, knobs.share * groups // knobs.num_shares, groups)
         while True:
-            draw = int(_below(self.stream, len(legal)))
-            if own_draws > 0:
-                own_draws -= 1
-                draw = (len(legal) * knobs.share + draw) // knobs.num_shares
-            if legal[draw] not in tried:
-                return legal[draw]
+            move = legal[int(_below(self.stream, len(legal)))]
+            if move not in tried:
+                return move
+
+    def _of_group(self, legal: list[int], tried: set[int], group: int, groups: int) -> int | None:
+        """One of the moves that belong to that group of lanes."""
+        mine = legal[len(legal) * group // groups : len(legal) * (group + 1) // groups]
+        untried = [move for move in mine if move not in tried]
+        return untried[int(_below(self.stream, len(untried)))] if untried else None
 
 
 def carry_proof_up(path: list[Node], movers: list[int]) -> None:

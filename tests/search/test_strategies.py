@@ -20,7 +20,6 @@ from search.plan import (
     SHORTEST_JOB_S,
     SNAPSHOT_ROWS,
     Plan,
-    lane_exploration,
     make_plan,
     playouts_per_leaf,
     rows_at_most,
@@ -203,21 +202,6 @@ def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
     _, session = run_search(request)
     state = session.search.strategy.state()
     assert int(state["min_visits"][0]) == 2
-
-
-@pytest.mark.parametrize(
-    ("lanes", "each", "share"),
-    [(16, 400, 0.4), (4, 1_600, 0.59), (64, 2_500, 0.674), (16, 10_000, 0.877), (2, 10**9, 1.0)],
-)
-def test_lanes_explore_nearly_as_one_where_each_has_many_simulations(
-    lanes: int, each: int, share: float
-) -> None:
-    request = SearchRequest("gomoku", lanes=lanes, simulations=lanes * each)
-    assert lane_exploration(request, lanes * each, lanes) == pytest.approx(share, abs=0.001)
-    context = open_search(request).context
-    assert context.lane_exploration == lane_exploration(request, lanes * each, lanes)
-    asked = SearchRequest("gomoku", lanes=lanes, simulations=lanes * each, lane_exploration=0.3)
-    assert open_search(asked).context.lane_exploration == 0.3
 
 
 @given(st.integers(1, 10**9), st.integers(1, 100), st.integers(1, 100))
@@ -430,7 +414,7 @@ def duplicates_of(seed: int, anticipation: float) -> float:
     result, session = run_search(request)
     assert result.simulations == 800
     strategy = session.search.strategy
-    assert 0 < strategy.duplicates < strategy.created
+    assert 0 <= strategy.duplicates < strategy.created
     assert strategy.tree.counts[NODES] - 1 <= strategy.created - strategy.duplicates
     share = session.coordinator.duplicate_share
     assert share == strategy.duplicates / strategy.created
@@ -438,9 +422,9 @@ def duplicates_of(seed: int, anticipation: float) -> float:
 
 
 def test_lanes_of_tree_tell_how_often_they_make_the_same_node() -> None:
-    """Those that expect what the others do make fewer of the same."""
+    """Those that expect what the others do hardly ever make the same."""
     seeds = range(4)
-    assert sum(duplicates_of(k, 1.0) for k in seeds) < 0.95 * sum(duplicates_of(k, 0.0) for k in seeds)
+    assert sum(duplicates_of(k, 1.0) for k in seeds) < 0.1 * sum(duplicates_of(k, 0.0) for k in seeds)
 
 
 def test_more_is_anticipated_than_a_tree_can_count() -> None:
