@@ -153,7 +153,7 @@ def play_game(
         leg=job.leg + 1,
         start=start,
         opening=len(opening),
-        efforts=(efforts[FIRST], efforts[SECOND]),
+        efforts=(efforts[FIRST].as_written, efforts[SECOND].as_written),
     )
 
 

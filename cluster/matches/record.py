@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import games
@@ -56,6 +56,11 @@ class Effort:
             self.simulations + other.simulations,
             self.nodes + other.nodes,
         )
+
+    @property
+    def as_written(self) -> Effort:
+        """To the microsecond, as a file keeps it: so figures from a file and from memory agree."""
+        return replace(self, cpu_s=round(self.cpu_s, 6), longest_s=round(self.longest_s, 6))
 
     def __str__(self) -> str:
         return (

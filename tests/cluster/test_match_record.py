@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     write_file(file, [WON, OPEN])
     assert read_file(file) == [WON, OPEN]
     assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
+
+
+def test_an_effort_as_written_reads_back() -> None:
+    effort = Effort(7, 0.0123456789, 0.00987654321, 70, 7).as_written
+    assert read_records(str(replace(WON, efforts=(effort, effort))))[0].efforts == (effort, effort)
 
 
 def test_it_is_lines_of_name_and_value() -> None:

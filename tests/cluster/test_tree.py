@@ -56,7 +56,7 @@ def test_the_tree_is_the_searchs(capsys: pytest.CaptureFixture[str]) -> None:
     tree = answer.pop("tree")
     assert set(answer) == set(search)
     assert (tree["visits"], tree["share"], tree["move"]) == (2000, 1.0, "")
-    assert (count(tree), depth(tree), len(tree["children"]), tree["left_out"]) == (40, 4, 4, 5)
+    assert (count(tree), depth(tree), len(tree["children"]) + tree["left_out"]) == (40, 4, 9)
     visits = {child["move"]: (child["visits"], child["value"]) for child in search["children"]}
     for child in tree["children"]:
         assert (child["visits"], child["value"]) == visits[child["move"]]
