@@ -257,6 +257,12 @@ def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:
     assert checkpoint.open().coordinator.counters.resumed == 1
 
 
+def test_a_field_that_could_be_left_to_the_budget_has_its_default_now(kept: Path) -> None:
+    request = read_description(kept)["request"] | {"lane_exploration": None}
+    changed(kept, request=request)
+    assert read_checkpoint(kept).request.lane_exploration == 1.0
+
+
 def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept: Path) -> None:
     request = read_description(kept)["request"]
     del request["final_move"]
