@@ -40,7 +40,6 @@ _GENERIC = (
     kernel.descend,
     kernel.value_of_leaf,
     kernel.simulate,
-    kernel.look_ahead,
     kernel.select_leaves,
     kernel.evaluate_leaves,
     kernel.absorb_leaves,
@@ -65,10 +64,6 @@ class Engine:
     @cached_property
     def simulate(self) -> Callable[..., int]:
         return self._functions["simulate"]
-
-    @cached_property
-    def look_ahead(self) -> Callable[..., None]:
-        return self._functions["look_ahead"]
 
     @cached_property
     def select_leaves(self) -> Callable[..., None]:
@@ -106,7 +101,7 @@ class Engine:
             leaf_state=np.zeros_like(self.game.initial_state()),
             moves=np.zeros(self.game.max_moves, dtype=np.uint16),
             used=np.zeros(self.game.max_moves + 1, dtype=np.int64),
-            slot_of=np.zeros(65_536 if self.hidden else 1, dtype=np.uint16),
+            slot_of=np.zeros(65_536, dtype=np.uint16),
             draw=np.zeros(2, dtype=np.uint64),
             nodes=np.zeros(plies, dtype=np.int32),
             slots=np.zeros(plies, dtype=np.uint16),

@@ -1,14 +1,14 @@
 """Expansion: which of a node's untried moves gets a child, and how the lanes of `tree` share them out.
 
-At a node that all lanes know, each move belongs to one of them. Without that, every lane that comes to a
-node with one untried move left would have to try it before it may follow what is known of the others: the
-fewer are left, the more often the same child is made. So a lane that has tried its own moves goes on to the
-best child.
+At a node that all lanes know, unobserved visits are those that other lanes make of it before one's own
+(search/unfolding.py): so they number one's own visit. Untried moves stand in one order for all lanes, and
+visit number n, counted from 0, tries the n-th. Whoever comes after the last of them goes to the best child.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from games.jit import Int, njit
 from games.rng import Stream, below
@@ -17,32 +17,52 @@ from search.selection import Knobs
 from search.tree import ROOT, Tree, num_children
 
 ALL_TRIED = -1
-VISITS_A_GROUP = 4
-"""A lane that comes to a node for the first time in a job shares the moves with as many groups of lanes as
-the node has visits, divided by this. With all lanes, a move could wait for as many visits as there are
-lanes."""
+_STEP = 65_521
+"""A prime above any number of moves: so many steps round the list come by every move once."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit
-def untried_move(tree: Tree, knobs: Knobs, node: Int, moves: Moves, num_legal: Int, stream: Stream) -> int:
-    """A random one of the ``num_legal`` legal moves that have no child yet; there is at least one.
+def untried_move(
+    tree: Tree,
+    knobs: Knobs,
+    path: npt.NDArray[np.int32],
+    depth: Int,
+    moves: Moves,
+    num_legal: Int,
+    marks: npt.NDArray[np.uint16],
+    stream: Stream,
+) -> int:
+    """One of the ``num_legal`` legal moves of ``path[depth]`` that have no child yet; there is at least one.
 
-    Or `ALL_TRIED`, if the node has children and what is untried is left to other lanes. ``moves`` may be
-    reordered in place.
+    Or `ALL_TRIED`, if the node has children and what is untried is left to other lanes. ``marks`` ([65,536],
+    all zero, and so again afterwards) is scratch.
     """
-    if _is_known_to_all(tree, knobs, node):
-        move = _untried_of_group(tree, node, moves, num_legal, knobs.share, knobs.num_shares, stream)
-        if move != ALL_TRIED:
-            return move
-        if num_children(tree, node) > 0:
-            if np.int64(tree.unobserved[node]) >= knobs.anticipated:
-                # This lane was here in this job already, and so, it is expected, were the others.
-                return ALL_TRIED
-            groups = min(np.int64(knobs.num_shares), np.int64(tree.visits[node]) // VISITS_A_GROUP)
-            if groups > 1:
-                group = knobs.share * groups // knobs.num_shares
-                return _untried_of_group(tree, node, moves, num_legal, group, groups, stream)
-    return _any_untried(tree, node, moves, num_legal, stream)
+    node = np.int64(path[depth])
+    if not _is_known_to_all(tree, knobs, node):
+        return _any_untried(tree, node, moves, num_legal, stream)
+    count = num_children(tree, node)
+    number = np.int64(tree.unobserved[node])
+    if number >= num_legal - count:
+        if count > 0:
+            return ALL_TRIED
+        # Its children are being made, by lanes that this one hears of later.
+        number %= np.int64(num_legal)
+    first = np.int64(tree.children[node])
+    for child in range(first, first + count):
+        marks[tree.move[child]] = 1
+    place = np.int64(_place_in_order(tree, knobs, path, depth) % np.uint64(num_legal))
+    step = np.int64(_STEP) % np.int64(num_legal)
+    move = np.int64(moves[place])
+    while marks[move] != 0 or number > 0:
+        number -= marks[move] == 0
+        place += step
+        if place >= num_legal:
+            place -= np.int64(num_legal)
+        move = np.int64(moves[place])
+    for child in range(first, first + count):
+        marks[tree.move[child]] = 0
+    return move  # type: ignore[return-value]
 
 
 @njit
@@ -72,27 +92,18 @@ def _any_untried(tree: Tree, node: Int, moves: Moves, num_legal: Int, stream: St
 
 
 @njit
-def _untried_of_group(
-    tree: Tree, node: Int, moves: Moves, num_legal: Int, group: Int, groups: Int, stream: Stream
-) -> int:
-    """A random untried move among those that belong to that group of lanes, or `ALL_TRIED`."""
-    begin = num_legal * group // groups
-    end = num_legal * (group + 1) // groups
-    num_untried = 0
-    for index in range(begin, end):
-        move = moves[index]
-        if not _is_tried(tree, node, np.int64(move)):
-            moves[begin + num_untried] = move
-            num_untried += 1
-    if num_untried == 0:
-        return ALL_TRIED
-    return np.int64(moves[begin + below(stream, num_untried)])  # type: ignore[return-value]
-
-
-@njit
 def _is_tried(tree: Tree, node: Int, move: Int) -> bool:
     first = np.int64(tree.children[node])
     tried = False
     for child in range(first, first + num_children(tree, node)):
         tried |= tree.move[child] == move
     return tried
+
+
+@njit
+def _place_in_order(tree: Tree, knobs: Knobs, path: npt.NDArray[np.int32], depth: Int) -> np.uint64:
+    """Where the order of a node's moves begins: the same for all lanes, another for each node."""
+    place = np.uint64(knobs.order) * _MIX
+    for d in range(1, depth + 1):
+        place = (place + np.uint64(tree.move[path[d]]) + np.uint64(1)) * _MIX
+    return place >> np.uint64(32)

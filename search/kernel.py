@@ -68,7 +68,7 @@ class Workspace(NamedTuple):
     moves: npt.NDArray[np.uint16]
     """[max_moves]"""
     slot_of: npt.NDArray[np.uint16]
-    """[65,536] with hidden information: by move, the slot of a node's child + 1; all zero between uses."""
+    """[65,536] by move, whether it is tried, or the slot of a node's child + 1; all zero between uses."""
     used: npt.NDArray[np.int64]
     """[max_moves + 1] how many of the root's moves have searched this determinization, and which."""
     draw: npt.NDArray[np.uint64]
@@ -110,13 +110,12 @@ class Leaves(NamedTuple):
 def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stream) -> int:
     """Go from the root (whose position is in work.state) to a leaf; returns its depth.
 
-    ``visits`` is how many the leaf will stand for; 0 only looks where a visit would go.
+    ``visits`` is how many the leaf will stand for.
 
     The path is left in work.nodes, slots and movers, the leaf's position in work.state.
     A leaf is a new child, a finished position, a proven node, or, when the arena is full, a
     node without children. With priors any node without children is one: they come with its
-    evaluation. Beside what is unfolded on the way, the tree may gain one node; where it is only
-    looked at, the way ends at the node that would have got a child.
+    evaluation. Beside what is unfolded on the way, the tree may gain one node.
     """
     state = work.state
     # Indices are unsigned, so that no access asks whether they are negative.
@@ -127,7 +126,7 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
         shape = np.int64(tree.shape[node])
         if shape >> PROOF_SHIFT != UNPROVEN:
             known = proof(tree, node) != UNPROVEN
-            if known or not unfold(tree, node, work.base, knobs.perturbation, stream):
+            if known or not unfold(tree, node, work.base, knobs, stream):
                 return np.int64(depth)  # type: ignore[return-value]
             shape = np.int64(tree.shape[node])
         if is_terminal(state):
@@ -154,8 +153,6 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 >= allowed(knobs, np.int64(tree.visits[node]) + tree.unobserved[node])
             )
             if num_untried > 0 and score < knobs.first_play_urgency and not full:
-                if visits == 0:
-                    return np.int64(depth)  # type: ignore[return-value]
                 count = shape & COUNT_MASK
                 if WIDENED:
                     move = best_untried(tree, node, state, work.moves, num_untried, stream)
@@ -189,15 +186,15 @@ def descend(tree: Tree, knobs: Knobs, visits: int, work: Workspace, stream: Stre
                 if count > 0 and knobs.first_play_urgency < math.inf:
                     slot, score = best_child(tree, knobs, node, player)
                 if score < knobs.first_play_urgency:
-                    if visits == 0:
-                        return np.int64(depth)  # type: ignore[return-value]
                     won = winning_move(state, work, num_legal) if DECISIVE and count == 0 else -1
                     if won >= 0:
                         move = won
                     elif WIDENED:
                         move = best_untried(tree, node, state, work.moves, num_legal, stream)
                     else:
-                        move = untried_move(tree, knobs, node, work.moves, num_legal, stream)
+                        move = untried_move(
+                            tree, knobs, work.nodes, depth, work.moves, num_legal, work.slot_of, stream
+                        )
                     child = NO_BLOCK if move == ALL_TRIED else add_child(tree, node, move)
                     if child != NO_BLOCK:
                         if won >= 0:
@@ -260,23 +257,6 @@ def simulate(
         if knobs.solver:
             _spread_proof(tree, work.nodes, work.movers, depth)
     return simulations
-
-
-def look_ahead(
-    tree: Tree, knobs: Knobs, root_state: State, visits: int, stream: Stream, work: Workspace
-) -> None:
-    """Count that many visits as in flight where they would go by what the tree knows now.
-
-    A lane begins with the visits that the lanes before it are making at the same time. Tree,
-    stream and workspace are modified in place; the tree gains no node but what is unfolded.
-    """
-    if PAIRED:
-        work.used[0] = 0
-    for _ in range(visits):
-        determinize(root_state, work.state, stream)
-        depth = descend(tree, knobs, 0, work, stream)
-        for d in range(depth + 1):
-            tree.unobserved[work.nodes[d]] += 1
 
 
 def select_leaves(

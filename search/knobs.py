@@ -18,6 +18,7 @@ def knobs_of(context: Context, anticipated: int = 0, share: int = 0, num_shares:
         anticipated=anticipated,
         share=share,
         num_shares=num_shares,
+        order=context.request.seed & 2**62 - 1,
     )
 
 
@@ -37,6 +38,7 @@ def knobs_from(request: SearchRequest, hidden: str, exploration_scale: float) ->
         perturbation=request.perturbation * exploration_scale,
         share=0,
         num_shares=1,
+        order=0,
         implicit=request.implicit_minimax,
         bias=request.bias * exploration_scale,
         widening=request.widening or 0,

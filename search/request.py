@@ -104,7 +104,7 @@ class SearchRequest:
     """tree: how often the lanes share what they found; None: as plan.py says."""
     anticipation: float = 1.0
     """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
-    perturbation: float = 0.2
+    perturbation: float = 0.0
     """tree: how many standard errors a lane moves the means of its snapshot."""
     lane_exploration: float = 1.0
     """tree: the share of C that a lane explores with."""

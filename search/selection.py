@@ -54,9 +54,11 @@ class Knobs(NamedTuple):
     perturbation: float
     """tree: by how many standard errors the means of a snapshot are moved."""
     share: int
-    """Which share of a node's untried moves this lane looks at first, where other lanes know the node..."""
+    """Which of the visits that a round makes of a node are this lane's (search/unfolding.py)..."""
     num_shares: int
-    """...of how many."""
+    """...if each of so many lanes makes one."""
+    order: int
+    """What the order of untried moves begins with, the same for all lanes; at least 0."""
     implicit: float
     """Implicit minimax (search/heuristics.py): the share a of the evaluations in what a child is worth."""
     bias: float
@@ -151,8 +153,9 @@ def best_child(tree: Tree, knobs: Knobs, node: Int, player: Int) -> tuple[int, f
     visits_here = np.int64(tree.visits[here])
     in_flight_here = np.int64(tree.unobserved[here])
     explore = knobs.exploration * sqrt_log(visits_here + in_flight_here)
-    # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
-    plain = in_flight_here == 0 and not knobs.solver and not EVALUATED
+    # Where nothing is in flight here, nothing is below, unless a lane expects it there; the compiler makes
+    # this a loop of its own.
+    plain = in_flight_here == 0 and knobs.anticipated == 0 and not knobs.solver and not EVALUATED
     won = FIRST_WINS if player == 0 else SECOND_WINS
     lost = SECOND_WINS if player == 0 else FIRST_WINS
     best_slot = 0

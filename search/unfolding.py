@@ -5,7 +5,8 @@ A job of `tree` is short beside the tree that it starts from. So its arena begin
 and a job costs what it visits, however large the snapshot is.
 
 A folded node has no children in its arena, FOLDED in its shape, and in place of its first child's slot
-its row. With a perturbation, the means of children are moved when they are unfolded.
+its row. When children are unfolded, the visits that other lanes make of them before this one does are counted
+as unobserved (`visits_before`), and with a perturbation their means are moved.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from games.jit import Int, njit
 from games.rng import Stream, next_uint64
 from games.specialise import cached_njit
+from search.selection import Knobs
 from search.statistics import PROOF_BITS, Statistics, first_children_of
 from search.tree import (
     FOLDED,
@@ -34,6 +36,8 @@ from search.tree import (
 
 _RESOLUTION = 1048576.0
 """Perturbations are multiples of 2**-20, so that sums of whole returns with them stay exact."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HIGH = np.uint64(33)
 
 
 class Base(NamedTuple):
@@ -58,24 +62,39 @@ def base_of(statistics: Statistics) -> Base:
 
 
 @cached_njit
-def begin(tree: Tree, base: Base) -> None:
+def begin(tree: Tree, base: Base, knobs: Knobs) -> None:
     """Make the tree what the snapshot says, folded: its root alone.
 
     Tree and ``base.moved`` are modified in place.
     """
     clear(tree)
     _take_row(tree, ROOT, base, 0)
+    tree.unobserved[ROOT] = visits_before(knobs, 0)
 
 
 @njit
-def unfold(tree: Tree, node: Int, base: Base, strength: float, stream: Stream) -> bool:
+def visits_before(knobs: Knobs, row: Int) -> int:
+    """How many visits other lanes make of a row's node before this lane makes its first.
+
+    Of the visits that a round will make of it, one in ``num_shares`` is this lane's, and which one is another
+    for each row. If no lane knew what the others find, and every lane counted like this, they would together
+    visit what one after the other would.
+    """
+    if knobs.anticipated == 0:
+        return 0
+    mixed = (np.uint64(row) * _MIX) >> _HIGH
+    rank = (np.int64(mixed) + knobs.share) % knobs.num_shares
+    return rank * knobs.anticipated // max(1, knobs.num_shares - 1)  # type: ignore[return-value]
+
+
+@njit
+def unfold(tree: Tree, node: Int, base: Base, knobs: Knobs, stream: Stream) -> bool:
     """Give a folded node its children, which are folded in turn; modified in place.
 
     False when the arena has no room for them. Then the node stays folded: children that it got otherwise
     would be taken for those of the snapshot.
 
-    ``strength`` > 0 moves each mean by about that many of its standard errors, drawn from
-    ``stream``, so that lanes which start from one snapshot do not look at the same leaves.
+    A perturbation moves each mean by about that many of its standard errors, drawn from ``stream``.
     ``base.moved`` gets the total values as they stand in the tree.
     """
     row = np.int64(tree.children[node])
@@ -91,12 +110,15 @@ def unfold(tree: Tree, node: Int, base: Base, strength: float, stream: Stream) -
     for slot in range(count):
         _take_row(tree, first + slot, base, first_row + slot)
         visits = np.int64(tree.visits[first + slot])
-        if strength > 0.0 and visits > 0:
+        tree.unobserved[first + slot] = visits_before(knobs, first_row + slot)
+        if knobs.perturbation > 0.0 and visits > 0:
             # The variance of returns in [-1, 1] is at most 1 - mean**2; two draws added keep it from 0.
             total_value = tree.total_value[first + slot]
             mean = total_value / (visits + 2)
             deviation = math.sqrt(visits * (1.0 - mean * mean))
-            total_value += math.floor(strength * deviation * _normal(stream) * _RESOLUTION) / _RESOLUTION
+            total_value += (
+                math.floor(knobs.perturbation * deviation * _normal(stream) * _RESOLUTION) / _RESOLUTION
+            )
             tree.total_value[first + slot] = total_value
             base.moved[first_row + slot] = total_value
     return True

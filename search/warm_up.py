@@ -29,10 +29,8 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
             engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
             return
         tree = engine.new_tree(64)
-        begin(tree, work.base)
+        begin(tree, work.base, knobs_of(context))
         engine.simulate(tree, knobs_of(context), engine.lane_root(context, 0), 1, stream, work)
-        if context.request.strategy == "tree":
-            engine.look_ahead(tree, knobs_of(context), context.root_state.copy(), 1, stream, work)
         increments(tree, work.base.as_it_stands, 2, 16)
 
 

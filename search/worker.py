@@ -122,17 +122,15 @@ class Worker:
             self._arena = engine.new_tree(context.tree_slots)
         tree = self._arena
         base = self._base_of(job.snapshot)
-        begin(tree, base)
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         lanes = context.request.lanes
-        # Shares go round, so that no lane keeps the moves that happen to stand first.
         # The tree counts in int32: what a job anticipates in all must not run over.
-        anticipated = min(context.request.anticipated, (2**31 - 1 - job.lane) // max(1, job.simulations))
+        anticipated = min(context.request.anticipated, (2**31 - 1) // (job.simulations + 1))
+        # Shares go round, so that none stays with a lane.
         knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
+        begin(tree, base, knobs)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()
-        if knobs.anticipated > 0:
-            engine.look_ahead(tree, knobs, root_state, job.lane, stream, work)
         done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.as_it_stands, least, rows, base.first_children)

@@ -225,7 +225,7 @@ def read_options(
         float | None,
         typer.Option(
             metavar="X",
-            help="tree: standard errors by which a lane moves the means it starts from (0.2).",
+            help="tree: standard errors by which a lane moves the means it starts from (0).",
             rich_help_panel=ALGORITHM,
         ),
     ] = None,

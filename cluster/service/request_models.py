@@ -94,7 +94,7 @@ class SearchBody(Strict):
     anticipation: float = Field(
         default=1.0, description="tree: visits expected of each other lane for one's own."
     )
-    perturbation: float = Field(default=0.2, description="tree: standard errors by which a lane moves means.")
+    perturbation: float = Field(default=0.0, description="tree: standard errors by which a lane moves means.")
     lane_exploration: float = Field(
         default=1.0, description="tree: the share of C that a lane explores with."
     )

@@ -4,8 +4,8 @@ After each round the lanes' increments are merged and the next snapshot is publi
 for all lanes (Gelly et al. 2008; Pachi's distributed engine). Lanes that start from the
 same statistics would look at the same leaves. So each lane counts a visit of its own as
 one of every other lane too, in exploration only: unobserved samples (Liu et al. 2020),
-expected instead of observed. And each lane moves the means of its snapshot by a fraction
-of their standard error. See search/worker.py for the lane's side.
+expected instead of observed. And of the visits that a round makes of a node, one in as
+many as there are lanes is a lane's own (search/unfolding.py).
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ KNOBS = Knobs(
     perturbation=0.0,
     share=0,
     num_shares=1,
+    order=0,
     implicit=0.0,
     bias=0.0,
     widening=0,
@@ -96,20 +97,20 @@ def restored(statistics: Statistics, strength: float = 0.0, seed: int = 0) -> tu
     """A tree that starts from the snapshot, all of it unfolded, and the snapshot as it stands in it."""
     base = base_of(statistics)
     tree = new_tree(max(100_000, 2 * len(statistics.visits)))
-    unfold_all(tree, base, strength, new_stream(seed))
+    unfold_all(tree, base, KNOBS._replace(perturbation=strength), new_stream(seed))
     return tree, base.as_it_stands
 
 
 @cached_njit
-def unfold_all(tree: Tree, base: Base, strength: float, stream: Stream) -> None:
+def unfold_all(tree: Tree, base: Base, knobs: Knobs, stream: Stream) -> None:
     """Begin the tree, and unfold every node, breadth first."""
-    begin(tree, base)
+    begin(tree, base, knobs)
     places = np.zeros(len(base.first_children), dtype=np.int32)
     following = 1
     for row in range(len(places)):
         node = places[row]
         if tree.shape[node] & FOLDED != 0:
-            unfold(tree, node, base, strength, stream)
+            unfold(tree, node, base, knobs, stream)
             for slot in range(num_children(tree, node)):
                 places[following] = tree.children[node] + slot
                 following += 1

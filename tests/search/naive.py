@@ -17,7 +17,6 @@ from games.game import Moves, State
 from games.rng import Stream, below
 from games.specialise import specialise
 from games.unbound import playout, returns
-from search.expansion import VISITS_A_GROUP
 from search.selection import Knobs, natural_log
 from tests.games.common import plain
 
@@ -63,6 +62,7 @@ class NaiveSearch:
         self.root_state = root_state
         self.stream = stream
         self.root = Node()
+        self.path = [self.root]
         self._playout = specialise([play_to_the_end], game)["play_to_the_end"]
 
     def simulate(self, knobs: Knobs, simulations: int) -> int:
@@ -75,7 +75,8 @@ class NaiveSearch:
     def _simulate_once(self, knobs: Knobs) -> None:
         calls = self.game.calls
         state = self.root_state.copy()
-        path, movers = [self.root], []
+        self.path = path = [self.root]
+        movers: list[int] = []
         while True:
             node = path[-1]
             if node.proof != UNPROVEN:
@@ -128,24 +129,18 @@ class NaiveSearch:
         tried = {child.move for child in node.children}
         is_known = node is self.root or node.unobserved < knobs.anticipated * node.visits
         if knobs.anticipated > 0 and is_known:
-            own = self._of_group(legal, tried, knobs.share, knobs.num_shares)
-            if own is not None:
-                return own
-            if tried and node.unobserved >= knobs.anticipated:
+            begin = knobs.order * 0x9E3779B97F4A7C15 % 2**64
+            for below_root in self.path[1:]:
+                begin = (begin + below_root.move + 1) * 0x9E3779B97F4A7C15 % 2**64
+            order = [legal[((begin >> 32) + 65_521 * i) % len(legal)] for i in range(len(legal))]
+            untried = [move for move in order if move not in tried]
+            if tried and node.unobserved >= len(untried):
                 return None
-            groups = min(knobs.num_shares, node.visits // VISITS_A_GROUP)
-            if tried and groups > 1:
-                return self._of_group(legal, tried, knobs.share * groups // knobs.num_shares, groups)
+            return untried[node.unobserved % len(untried)]
         while True:
             move = legal[int(_below(self.stream, len(legal)))]
             if move not in tried:
                 return move
-
-    def _of_group(self, legal: list[int], tried: set[int], group: int, groups: int) -> int | None:
-        """One of the moves that belong to that group of lanes."""
-        mine = legal[len(legal) * group // groups : len(legal) * (group + 1) // groups]
-        untried = [move for move in mine if move not in tried]
-        return untried[int(_below(self.stream, len(untried)))] if untried else None
 
 
 def carry_proof_up(path: list[Node], movers: list[int]) -> None:
@@ -194,7 +189,7 @@ def score_of(knobs: Knobs, node: Node, child: Node, mover: int) -> float:
         mean = value * scale * scale
         mean += knobs.implicit * (sign * child.heuristic - mean)
         return mean + explore * scale + knobs.bias * sign * child.heuristic / (child.visits + 1)
-    if child.unobserved == 0:
+    if child.unobserved == 0 and knobs.anticipated == 0:
         return scale * (value * scale + explore)
     if knobs.virtual_loss:
         mean = (value - child.unobserved) / (child.visits + child.unobserved)

@@ -220,7 +220,7 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("root", {"first_play_urgency": 0.3}),
         ("tree", {"anticipation": 0.0}),
         ("tree", {"anticipation": 2.0}),
-        ("tree", {"perturbation": 0.0}),
+        ("tree", {"perturbation": 0.1}),
         ("tree", {"perturbation": 0.5}),
         ("tree", {"staleness": 1}),
         ("tree", {"share_visits": 40}),

@@ -38,7 +38,6 @@ def lane(
     knobs: Knobs,
     *,
     simulations: int,
-    ahead: int = 0,
     folded: bool = True,
     slots: int = 100_000,
 ) -> tuple[Tree, Statistics]:
@@ -46,12 +45,11 @@ def lane(
     base = base_of(statistics)
     tree = engine.new_tree(slots)
     if folded:
-        begin(tree, base)
+        begin(tree, base, knobs)
     else:
-        unfold_all(tree, base, 0.0, new_stream(0))
+        unfold_all(tree, base, knobs, new_stream(0))
     work = engine.new_workspace()._replace(base=base)
     stream = new_stream(9)
-    engine.look_ahead(tree, knobs, root_state, ahead, stream, work)
     engine.simulate(tree, knobs, root_state, simulations, stream, work)
     return tree, increments(tree, base.as_it_stands, 2, ALL_ROWS, base.first_children)[0]
 
@@ -65,21 +63,21 @@ def columns(statistics: Statistics) -> list[list[float]]:
     st.integers(0, 10_000),
     SIZES,
     SIZES,
-    st.integers(0, 20),
+    st.integers(0, 15),
     st.booleans(),
     st.sampled_from([0, 15]),
 )
 @EXAMPLES
 def test_increments_are_those_of_a_tree_that_was_unfolded_before(
-    spec: str, seed: int, before: int, more: int, ahead: int, solver: bool, anticipated: int
+    spec: str, seed: int, before: int, more: int, share: int, solver: bool, anticipated: int
 ) -> None:
     game = games.load(spec)
     knobs = KNOBS._replace(solver=solver)
     statistics, _ = snapshot(grow(spec, before, seed, knobs=knobs), 2, ALL_ROWS)
-    knobs = knobs._replace(anticipated=anticipated)
+    knobs = knobs._replace(anticipated=anticipated, share=share, num_shares=anticipated + 1)
     given = (engine_of(game), position(game), statistics, knobs)
-    folded, added = lane(*given, simulations=more, ahead=ahead)
-    whole, expected = lane(*given, simulations=more, ahead=ahead, folded=False)
+    folded, added = lane(*given, simulations=more)
+    whole, expected = lane(*given, simulations=more, folded=False)
     assert columns(added) == columns(expected)
     assert folded.counts[NODES] <= whole.counts[NODES]
 
@@ -90,9 +88,9 @@ def test_so_it_is_where_something_is_hidden(anticipated: int) -> None:
     view = game.observation(game.initial_state(), 0)
     engine = engine_of(game, Features(hidden=True))
     _, statistics = lane(engine, view, engine.lone_root(), KNOBS, simulations=400)
-    knobs = KNOBS._replace(anticipated=anticipated)
-    _, added = lane(engine, view, statistics, knobs, simulations=300, ahead=5)
-    _, expected = lane(engine, view, statistics, knobs, simulations=300, ahead=5, folded=False)
+    knobs = KNOBS._replace(anticipated=anticipated, share=5, num_shares=anticipated + 1)
+    _, added = lane(engine, view, statistics, knobs, simulations=300)
+    _, expected = lane(engine, view, statistics, knobs, simulations=300, folded=False)
     assert added.available.sum() > 0
     assert columns(added) == columns(expected)
 
@@ -111,9 +109,9 @@ def test_means_are_moved_once_and_only_where_they_are_unfolded() -> None:
     base = base_of(statistics)
     base.moved[:] = np.nan
     tree = new_tree(100_000)
-    begin(tree, base)
-    work = engine_of(game).new_workspace()._replace(base=base)
     knobs = KNOBS._replace(perturbation=0.25)
+    begin(tree, base, knobs)
+    work = engine_of(game).new_workspace()._replace(base=base)
     engine_of(game).simulate(tree, knobs, position(game), 50, new_stream(1), work)
     known = ~np.isnan(base.moved)
     assert 1 + num_children(tree, ROOT) <= known.sum() < len(base.moved)
@@ -132,7 +130,7 @@ def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
     for column in statistics:
         column.flags.writeable = False
     base = base_of(statistics)
-    begin(new_tree(100), base)
+    begin(new_tree(100), base, KNOBS)
     assert all(column.flags.writeable for column in base.statistics)
     assert columns(base.statistics) == columns(statistics)
 
@@ -184,7 +182,7 @@ def test_twice_as_many_slots_as_rows_hold_any_snapshot(rows: int) -> None:
         marks=np.zeros(rows, dtype=np.uint8),
     )
     tree = new_tree(2 * rows)
-    unfold_all(tree, base_of(statistics), 0.0, new_stream(0))
+    unfold_all(tree, base_of(statistics), KNOBS, new_stream(0))
     assert tree.counts[NODES] == rows
     assert tree.counts[FULL] == 0
     assert digest(tree) == digest_of(statistics)
