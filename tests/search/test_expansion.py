@@ -105,5 +105,5 @@ def test_lanes_that_see_nothing_of_each_other_visit_what_one_would(lanes: int) -
                 made[slot] += 1
                 tree.unobserved[first + slot] += lanes
                 tree.unobserved[ROOT] += lanes
-    assert np.abs(together - expected).max() <= 2
+    assert np.abs(together - expected).max() <= max(2, lanes // 4)
     assert np.abs(herd - expected).max() >= lanes // 2
