@@ -67,7 +67,7 @@ strength: $(VENV)/installed
 	$(BIN)/banyan strength morris --lanes 16,64 --simulations 200 --pairs 50 --out build/strength/morris
 	$(BIN)/banyan strength gomoku:size=9 --lanes 16 --total 6400 --scores-only --pairs 100 --strategies $(TREES),root --out build/strength/trees
 
-TREES := tree,tree:lane_exploration=0.4,tree:perturbation=0,tree:perturbation=0,anticipation=0,tree:rounds=8,perturbation=0,anticipation=0
+TREES := tree,tree:lane_exploration=0.4,tree:perturbation=0.2,tree:anticipation=0,tree:rounds=8,anticipation=0
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }

@@ -16,7 +16,8 @@ from games.jit import njit, source_of
 
 Stream = npt.NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 over the golden ratio, odd: what is multiplied with it is spread over the upper bits."""
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
@@ -61,7 +62,7 @@ def new_stream(*identity: int) -> Stream:
     """The stream with this identity (whole numbers, such as seed, lane, round), at its start."""
     plain_mix = source_of(mix)
     with np.errstate(over="ignore"):
-        state = _GOLDEN
+        state = GOLDEN
         for number in identity:
-            state = plain_mix(state ^ np.uint64(number & 0xFFFFFFFFFFFFFFFF)) + _GOLDEN
-        return np.array([plain_mix(state), plain_mix(state + _GOLDEN) | _ONE], dtype=np.uint64)
+            state = plain_mix(state ^ np.uint64(number & 0xFFFFFFFFFFFFFFFF)) + GOLDEN
+        return np.array([plain_mix(state), plain_mix(state + GOLDEN) | _ONE], dtype=np.uint64)

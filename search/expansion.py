@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rng import Stream, below
+from games.rng import GOLDEN, Stream, below
 from games.rules import Moves
 from search.selection import Knobs
 from search.tree import ROOT, Tree, num_children
@@ -19,7 +19,6 @@ from search.tree import ROOT, Tree, num_children
 ALL_TRIED = -1
 _STEP = 65_521
 """A prime above any number of moves: so many steps round the list come by every move once."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit
@@ -103,7 +102,7 @@ def _is_tried(tree: Tree, node: Int, move: Int) -> bool:
 @njit
 def _place_in_order(tree: Tree, knobs: Knobs, path: npt.NDArray[np.int32], depth: Int) -> np.uint64:
     """Where the order of a node's moves begins: the same for all lanes, another for each node."""
-    place = np.uint64(knobs.order) * _MIX
+    place = np.uint64(knobs.order) * GOLDEN
     for d in range(1, depth + 1):
-        place = (place + np.uint64(tree.move[path[d]]) + np.uint64(1)) * _MIX
+        place = (place + np.uint64(tree.move[path[d]]) + np.uint64(1)) * GOLDEN
     return place >> np.uint64(32)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.rng import Stream, next_uint64
+from games.rng import GOLDEN, Stream, next_uint64
 from games.specialise import cached_njit
 from search.selection import Knobs
 from search.statistics import PROOF_BITS, Statistics, first_children_of
@@ -36,7 +36,6 @@ from search.tree import (
 
 _RESOLUTION = 1048576.0
 """Perturbations are multiples of 2**-20, so that sums of whole returns with them stay exact."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(33)
 
 
@@ -82,7 +81,7 @@ def visits_before(knobs: Knobs, row: Int) -> int:
     """
     if knobs.anticipated == 0:
         return 0
-    mixed = (np.uint64(row) * _MIX) >> _HIGH
+    mixed = (np.uint64(row) * GOLDEN) >> _HIGH
     rank = (np.int64(mixed) + knobs.share) % knobs.num_shares
     return rank * knobs.anticipated // max(1, knobs.num_shares - 1)  # type: ignore[return-value]
 
