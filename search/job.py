@@ -47,6 +47,13 @@ class Context:
     """...and of the increments of a job."""
     evaluator_source: str | None = None
     """The text of the evaluator's file, if the request names one."""
+    staleness: int = 0
+    """tree: how many rounds a lane lags behind."""
+
+    @property
+    def anticipated(self) -> int:
+        """tree: visits expected of the other lanes, and of rounds not seen yet, for each of one's own."""
+        return round((self.request.lanes * (1 + self.staleness) - 1) * self.request.anticipation)
 
     @property
     def features(self) -> Features:

@@ -23,6 +23,7 @@ from search.plan import (
     make_plan,
     playouts_per_leaf,
     rows_at_most,
+    staleness_of,
 )
 from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
@@ -134,6 +135,7 @@ def open_view(
         snapshot_rows=snapshot_rows,
         increment_rows=increment_rows,
         evaluator_source=evaluator,
+        staleness=staleness_of(request, plan),
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))

@@ -111,8 +111,9 @@ class SearchRequest:
     share_visits: int = 2
     """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
     they would not fit."""
-    staleness: int = 0
-    """tree: how many rounds a lane may lag behind, so that no worker waits at the end of a round."""
+    staleness: int | None = None
+    """tree: how many rounds a lane lags behind, so that no worker waits at the end of a round; None: as
+    plan.py says, and 0 if rounds are given."""
 
     evaluator: str | None = None
     """leaf: a file whose evaluator says what leaves are worth and which moves look good (evaluator.py), such
@@ -188,11 +189,6 @@ class SearchRequest:
         for field, otherwise in _NOT_WITH_EVALUATOR.items():
             if (value := getattr(self, field)) != otherwise:
                 raise InvalidInput(field, value, f"{otherwise} with an evaluator, which takes its place")
-
-    @property
-    def anticipated(self) -> int:
-        """tree: visits expected of the other lanes, and of rounds not seen yet, for each of one's own."""
-        return round((self.lanes * (1 + self.staleness) - 1) * self.anticipation)
 
     @property
     def wide(self) -> bool:

@@ -125,9 +125,11 @@ class Worker:
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
         lanes = context.request.lanes
         # The tree counts in int32: what a job anticipates in all must not run over.
-        anticipated = min(context.request.anticipated, (2**31 - 1) // (job.simulations + 1))
-        # Shares go round, so that none stays with a lane.
-        knobs = knobs_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
+        anticipated = min(context.anticipated, (2**31 - 1) // (job.simulations + 1))
+        # Shares go round, so that none stays with a lane; rounds that overlap have other ones.
+        overlapping = 1 + context.staleness
+        share = job.round % overlapping * lanes + (job.lane + job.round) % lanes
+        knobs = knobs_of(context, anticipated, share, overlapping * lanes)
         begin(tree, base, knobs)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()

@@ -39,7 +39,7 @@ class Cell:
     """Standard error."""
 
 
-def by_lanes_and_rounds(a: float, rounds: int, lanes: int) -> float:
+def by_lanes_and_rounds(a: float, rounds: float, lanes: int) -> float:
     return 1.0 / (1.0 + a * (lanes - 1) / rounds)
 
 

@@ -39,7 +39,9 @@ def predict(
         ),
     ] = None,
     rounds: Annotated[int | None, typer.Option(metavar="N", help="tree: how often lanes share.")] = None,
-    staleness: Annotated[int, typer.Option(metavar="N", help="tree: rounds that may overlap.")] = 0,
+    staleness: Annotated[
+        int | None, typer.Option(metavar="N", help="tree: rounds that a lane lags behind.")
+    ] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="leaf: leaves in a job.")] = None,
     playouts_per_leaf: Annotated[
         int | None, typer.Option(metavar="N", help="leaf: playouts from each leaf.")

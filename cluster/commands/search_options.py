@@ -246,8 +246,13 @@ def read_options(
         ),
     ] = None,
     staleness: Annotated[
-        int, typer.Option(metavar="N", help="tree: rounds a lane may lag behind.", rich_help_panel=ALGORITHM)
-    ] = 0,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="tree: rounds that a lane lags behind (by the budget; 0 with --rounds).",
+            rich_help_panel=ALGORITHM,
+        ),
+    ] = None,
     in_flight: Annotated[
         str,
         typer.Option(

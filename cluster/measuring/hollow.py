@@ -62,6 +62,7 @@ def open_hollow(request: SearchRequest) -> Search:
         exploration_scale=1.0,
         tree_slots=4,
         report_visits=2,
+        staleness=plan.staleness,
     )
     engine = engine_of(game)
     setup = Setup(

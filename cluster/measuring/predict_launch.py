@@ -16,7 +16,7 @@ from cluster.measuring.prediction import Change, Check, Predicted, check, predic
 from cluster.measuring.speedup import default_lanes, default_simulations
 from games.errors import InvalidInput
 from search.opening import open_search
-from search.plan import MIN_ROUNDS, job_seconds, least_rounds, make_plan
+from search.plan import MIN_ROUNDS, job_seconds, make_plan
 from search.request import MAX_SIMULATIONS, SearchRequest
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
         request,
         strategy=strategy,
         rounds=request.rounds if strategy == "tree" else None,
-        staleness=request.staleness if strategy == "tree" else 0,
+        staleness=request.staleness if strategy == "tree" else None,
         batch=request.batch if strategy == "leaf" else None,
         playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
     )
@@ -126,7 +126,7 @@ def _cut(request: SearchRequest) -> SearchRequest:
     """No more jobs for each lane than a search has rounds: slow games send their leaves one by one."""
     assert request.simulations is not None
     jobs = make_plan(request, games.load(request.game))
-    rounds = max(MIN_ROUNDS, least_rounds(request, jobs.lanes))
+    rounds = jobs.rounds if request.strategy == "tree" else MIN_ROUNDS
     return replace(request, simulations=min(request.simulations, rounds * jobs.lanes * jobs.size(0)))
 
 

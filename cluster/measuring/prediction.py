@@ -232,15 +232,15 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
     more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
     changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
     if request.strategy == "tree":
-        rounds = max(2, plan.rounds // 4)
-        changes.append(
-            (
-                f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})",
-                replace(request, rounds=rounds),
-            )
-        )
-        staleness = request.staleness + 1
-        changes.append((f"--staleness {staleness} ({WEAKER})", replace(request, staleness=staleness)))
+        rounds, lag = max(2, plan.rounds // 4), plan.staleness
+        asked = f"--rounds {rounds}" + (f" --staleness {lag}" if lag else "")
+        fewer = replace(request, rounds=rounds, staleness=lag)
+        changes.append((f"{asked} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})", fewer))
+        # Of twice as many rounds, a lane has not heard of twice as many: as much work as before.
+        rounds, lag = (plan.rounds, lag + 1) if lag else (2 * plan.rounds, 1)
+        overlapping = replace(request, rounds=rounds, staleness=lag)
+        weaker = f" ({WEAKER})" if lag > 1 else ""
+        changes.append((f"--rounds {rounds} --staleness {lag}{weaker}", overlapping))
     if request.strategy == "leaf":
         playouts = playouts_per_leaf(request, games.load(request.game))
         batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
@@ -251,7 +251,7 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
         for more in (4 * playouts, 32 * playouts):
             if more <= MAX_PLAYOUTS_PER_LEAF:
                 # Of the same size: as many times fewer leaves in a job.
-                fewer = max(1, batch * playouts // more)
-                changed = replace(request, playouts_per_leaf=more, batch=fewer)
+                leaves = max(1, batch * playouts // more)
+                changed = replace(request, playouts_per_leaf=more, batch=leaves)
                 changes.append((f"--playouts-per-leaf {more} ({WEAKER})", changed))
     return changes

@@ -98,7 +98,9 @@ class SearchBody(Strict):
     lane_exploration: float = Field(
         default=1.0, description="tree: the share of C that a lane explores with."
     )
-    staleness: int = Field(default=0, description="tree: rounds a lane may lag behind.")
+    staleness: int | None = Field(
+        default=None, description="tree: rounds that a lane lags behind; null: by the budget, 0 with rounds."
+    )
     in_flight: Literal["unobserved", "virtual-loss"] = Field(
         default="unobserved", description="leaf: what a visit in flight counts as."
     )

@@ -131,7 +131,7 @@ class Strategy(ABC):
         Raises Unsound, and then the strategy is not to be used.
         """
         issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
-        most_out = 2 * self.lanes * (1 + self.context.request.staleness)
+        most_out = 2 * self.lanes * (1 + self.context.staleness)
         require(0 <= absorbed <= issued <= min(absorbed + most_out, MAX_SIMULATIONS), "jobs are out of order")
         require(0 <= self.duplicates <= self.created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)

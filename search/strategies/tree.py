@@ -26,7 +26,7 @@ class TreeStrategy(Strategy):
         super().__init__(setup)
         self._min_visits = self.context.request.share_visits
         first = Snapshot(0, self.lone_root)
-        self._snapshots = dict.fromkeys(range(self.context.request.staleness + 1), first)
+        self._snapshots = dict.fromkeys(range(self.context.staleness + 1), first)
 
     @property
     def ready(self) -> bool:
@@ -47,7 +47,7 @@ class TreeStrategy(Strategy):
             # Taken here and not when it is asked for: at this point of the fold it is always the same.
             del self._snapshots[job.round]
             statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
-            key = job.round + 1 + self.context.request.staleness
+            key = job.round + 1 + self.context.staleness
             self._snapshots[key] = Snapshot(key, statistics)
 
     def _state(self) -> Arrays:
@@ -69,7 +69,7 @@ class TreeStrategy(Strategy):
     def _rounds_at_hand(self) -> range:
         """The rounds whose jobs can be made: the one that is being absorbed, and as many as may overlap."""
         this_round = self.absorbed // self.lanes
-        return range(this_round, this_round + 1 + self.context.request.staleness)
+        return range(this_round, this_round + 1 + self.context.staleness)
 
     @property
     def snapshot_rows(self) -> int:

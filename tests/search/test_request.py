@@ -128,14 +128,6 @@ def test_files_can_be_refused_before_one_is_touched(tmp_path: Path) -> None:
     assert open_search(GOOD, files=False).game.name == "tictactoe"
 
 
-def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:
-    assert replace(GOOD, lanes=16).anticipated == 15
-    assert replace(GOOD, lanes=16, staleness=2).anticipated == 47
-    assert replace(GOOD, lanes=16, anticipation=0.5).anticipated == 8
-    assert replace(GOOD, lanes=16, anticipation=0.0).anticipated == 0
-    assert replace(GOOD, lanes=1).anticipated == 0
-
-
 def test_a_request_travels() -> None:
     assert pickle.loads(pickle.dumps(GOOD)) == GOOD
     assert hash(GOOD) == hash(replace(GOOD))

@@ -17,12 +17,14 @@ from search.job import GROW_STREAM, RoundJob
 from search.opening import open_search
 from search.plan import (
     INCREMENT_ROWS,
+    LANES_OF_A_CORE,
     SHORTEST_JOB_S,
     SNAPSHOT_ROWS,
     Plan,
     make_plan,
     playouts_per_leaf,
     rows_at_most,
+    staleness_of,
     timed_job_seconds,
 )
 from search.request import STRATEGIES, SearchRequest
@@ -168,7 +170,7 @@ def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: i
     game = games.load("gomoku")
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=lanes * 1000, rounds=asked)
     assert make_plan(request, game).rounds == rounds
-    timed = replace(request, simulations=None, seconds=0.1 * lanes)
+    timed = replace(request, simulations=None, seconds=0.1 * lanes, staleness=0)
     assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / rounds)
     assert timed_job_seconds(timed, lanes, 1, 0.0015) == min(0.0015, 0.1 / rounds)
     assert timed_job_seconds(timed, lanes, 1, 0.0) == SHORTEST_JOB_S
@@ -176,6 +178,63 @@ def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: i
     assert make_plan(other, game).rounds == 1
     timed = replace(timed, strategy="root", rounds=None)
     assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / 32)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "lane_s", "rounds", "staleness"),
+    [
+        (1, 3.0, 32, 0),
+        (1, 150.0, 1000, 0),
+        (16, 0.63, 32, 0),
+        (16, 0.65, 65, 1),
+        (16, 5.0, 128, 1),
+        (16, 30.0, 200, 1),
+        (48, 0.95, 48, 0),
+        (48, 0.97, 97, 1),
+        (256, 5.0, 64, 0),
+        (256, 5.2, 128, 1),
+    ],
+)
+def test_twice_as_many_rounds_overlap_where_jobs_are_long_enough(
+    lanes: int, lane_s: float, rounds: int, staleness: int
+) -> None:
+    game = games.load("gomoku")
+    simulations = round(lanes * lane_s * game.nominal_simulations_per_s)
+    request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=simulations)
+    plan = make_plan(request, game)
+    assert (plan.rounds, plan.staleness) == (rounds, staleness)
+    assert staleness_of(request, plan) == staleness
+    timed = replace(request, simulations=None, seconds=lane_s * LANES_OF_A_CORE)
+    assert staleness_of(timed, None) == staleness
+    job_s = timed_job_seconds(timed, lanes, lanes, 9.0)
+    assert job_s == pytest.approx(lane_s * LANES_OF_A_CORE / min(rounds, 128), rel=0.02) or job_s == 0.15
+    # What is asked for is what there is.
+    for asked in ({"rounds": 40}, {"staleness": 0}, {"staleness": 2}, {"rounds": 40, "staleness": 1}):
+        plan = make_plan(replace(request, **asked), game)
+        assert plan.staleness == asked.get("staleness", 0)
+        assert plan.rounds == asked.get("rounds", plan.rounds)
+    assert make_plan(replace(request, strategy="root"), game).staleness == 0
+
+
+def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:
+    def anticipated(lanes: int, **others: Any) -> int:
+        request = SearchRequest("tictactoe", strategy="tree", lanes=lanes, simulations=1000, **others)
+        return open_search(request).context.anticipated
+
+    assert anticipated(16) == 15
+    assert anticipated(16, staleness=2) == 47
+    assert anticipated(16, anticipation=0.5) == 8
+    assert anticipated(16, anticipation=0.0) == 0
+    assert anticipated(1) == 0
+
+
+def test_rounds_that_overlap_share_out_moves_as_lanes_do() -> None:
+    """Two rounds know nothing of each other: together their lanes try each move once."""
+    request = SearchRequest("gomoku:size=5", strategy="tree", lanes=4, rounds=2, staleness=1, simulations=24)
+    _, session = run_search(request)
+    strategy = session.search.strategy
+    assert strategy.created == strategy.tree_nodes() - 1 == 24
+    assert strategy.duplicates == 0
 
 
 def test_the_longer_jobs_are_the_more_travels() -> None:
@@ -193,7 +252,7 @@ def test_the_longer_jobs_are_the_more_travels() -> None:
     assert rows_at_most(request, None, 16, game) == (150_000, 11_718)
     assert rows_at_most(request, None, 64, game)[1] == 2_929
     # As many snapshots as are at hand at a time share the memory.
-    assert rows_at_most(replace(request, memory_mb=64), None, 16, game)[0] == 2**17
+    assert rows_at_most(replace(request, memory_mb=64, staleness=0), None, 16, game)[0] == 2**17
     assert rows_at_most(replace(request, memory_mb=64, staleness=3), None, 16, game)[0] == 2**15
 
 
@@ -438,8 +497,8 @@ def test_more_is_anticipated_than_a_tree_can_count() -> None:
         anticipation=1000.0,
         simulations=4 * (5000 if JIT else 1200),
     )
-    assert request.anticipated * request.simulations > 2**31  # type: ignore[operator]
     result, session = run_search(request)
+    assert session.search.context.anticipated * result.simulations > 2**31
     assert result.simulations == session.search.strategy.tree.visits[ROOT] == request.simulations
 
 
