@@ -12,8 +12,8 @@ from search.job import GrowJob, Job, LeafJob, RoundJob, Snapshot
 from search.statistics import lone_root
 
 
-def round_job(index: int, key: int, simulations: int = 100) -> RoundJob:
-    return RoundJob(index, index, key, simulations, Snapshot(key, lone_root()))
+def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> RoundJob:
+    return RoundJob(index, index % lanes, key, simulations, Snapshot(key, lone_root()))
 
 
 def leaf_job(index: int) -> LeafJob:
@@ -112,6 +112,33 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
         share = queue.share(2 * workers, running=sum(sizes))
         sizes += [len(queue.take(slot, workers, share, 1e9)) for slot in range(workers)]
     return [size for size in sizes if size]
+
+
+def test_where_rounds_overlap_few_workers_get_bundles_that_are_worth_a_call() -> None:
+    """No less than the part of one worker, if that is short; the others do not wait for a round's end."""
+
+    def sizes(num_slots: int, staleness: int, simulations: float) -> list[int]:
+        """Of the bundles of the second round, while the first is running."""
+        queue = JobQueue()
+        bundles = 2 * num_slots
+        queue.add(round_job(k, k // 16, lanes=16) for k in range(16 * (1 + staleness)))
+        running = 0
+        while running < 16:
+            running += len(queue.take(0, num_slots, queue.share(bundles, running), simulations))
+        if not staleness:
+            running = 0
+            queue.add(round_job(k, 1, lanes=16) for k in range(16, 32))
+        found = []
+        while jobs := queue.take(0, num_slots, queue.share(bundles, running), simulations):
+            found.append(len(jobs))
+            running += len(jobs)
+        return found
+
+    assert sizes(2, staleness=1, simulations=1e9) == [8, 8]
+    # What is long enough is not made longer.
+    assert sizes(2, staleness=1, simulations=250.0) == [3, 3, 3, 2, 2, 1, 1, 1]
+    assert sizes(2, staleness=0, simulations=1e9) == [6, 4, 2, 2, 1, 1]
+    assert sizes(8, staleness=1, simulations=1e9)[-1] == 1
 
 
 @given(
