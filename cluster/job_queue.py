@@ -26,7 +26,7 @@ lanes on two workers, 1.2 % on four, and nothing lost with more lanes or workers
 OVERLAPPING_SHARE, FEW_WORKERS = 0.4, 4
 """Where rounds overlap, nobody waits at a round's end: with so few workers a bundle has so much of BUNDLE_S
 at least, as long as that is no more than a worker's part of a round. Jobs of 9 ms of gomoku 12x12 on two
-workers: 2 calls a round instead of 5, and 9 % more simulations a second. With more workers it brings nothing."""
+workers: 2 calls a round instead of 5, 9 % more simulations a second. With more workers it brings nothing."""
 
 
 class Queue(Protocol):
