@@ -1,6 +1,7 @@
 """What players lose by their moves, in the eyes of a judge: minutes, where games take hours.
 
     python -m tests.move_loss GAMES PLAYER PLAYER... --contested 400 --seeds 8
+    python -m tests.move_loss GAMES --strategies tree,tree:rounds=8,root --lanes 16 --total 6400
 
 GAMES is a folder of games that were played (`banyan match --out`, `banyan strength --out`), or the name of
 a game: then some are played, with few simulations and the first move at random. Every player moves from
@@ -11,6 +12,9 @@ Losses are in thousandths of a return; those beside them are against the first p
 Where everybody makes the same move there is nothing to lose. `--contested` takes positions in which the
 first two players, asked with two seeds each, did not agree: it says more for the same time, and losses are
 larger there.
+
+With --strategies, as `banyan strength` takes them, players are the sequential search of the total and of half
+of it, and each strategy with each number of lanes and the total.
 
 Players `uct:simulations=N` are the sequential search. Where there are several, the others are measured by
 them: with how many simulations would it lose as much? What lies outside is told by the nearest two. The
@@ -29,7 +33,7 @@ import random
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache, partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -38,7 +42,9 @@ import games
 from cluster.matches.game import seed_of
 from cluster.matches.record import read_file
 from cluster.matches.statistics import Z95, mean, standard_error
+from cluster.measuring.strength import read_strategies
 from games.game import Game, State
+from games.spec import Spec
 from search.players import Player, Seen, player_of
 
 MOST = 0.2
@@ -143,7 +149,7 @@ def cut(game: Game, played: Iterable[Way], draw: random.Random) -> Iterator[Way]
 class Known:
     """What was found out, in this run and before."""
 
-    def __init__(self, game: str, pool: ProcessPoolExecutor, keep: Path | None) -> None:
+    def __init__(self, game: str, pool: Executor, keep: Path | None) -> None:
         self.game = game
         self.pool = pool
         self.keep = keep
@@ -235,6 +241,16 @@ def simulations_that_lose(curve: Sequence[tuple[int, float]], loss: float) -> fl
     return float(2.0 ** (x0 + (x1 - x0) * (y0 - loss) / (y0 - y1)))
 
 
+def parallel(strategies: Sequence[Spec], lanes: Sequence[int], total: int) -> list[str]:
+    """The players that those searches are, behind the sequential search."""
+    players = [f"uct:simulations={total}", f"uct:simulations={total // 2}"]
+    for spec in strategies:
+        for count in lanes:
+            options = {"strategy": spec.name, "lanes": str(count), "simulations": str(total), **spec.options}
+            players.append("uct:" + ",".join(f"{key}={value}" for key, value in options.items()))
+    return players
+
+
 def table(players: Sequence[str], lost: Sequence[Sequence[float]]) -> Iterator[str]:
     curve = [
         (int(found[1]), mean(mine))
@@ -260,7 +276,10 @@ def table(players: Sequence[str], lost: Sequence[Sequence[float]]) -> Iterator[s
 def main() -> None:
     parser = argparse.ArgumentParser(description="What players lose by their moves, in the eyes of a judge.")
     parser.add_argument("source", metavar="GAMES", help="a folder of games, or the name of a game")
-    parser.add_argument("players", metavar="PLAYER", nargs="+")
+    parser.add_argument("players", metavar="PLAYER", nargs="*")
+    parser.add_argument("--strategies", metavar="S,S,...", type=read_strategies, default=[])
+    parser.add_argument("--lanes", metavar="N,N,...", default="16")
+    parser.add_argument("--total", type=int, default=6400, help="simulations of each of those")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--positions", type=int, default=400, help="any that the games came by")
     which.add_argument("--contested", type=int, help="so many in which the first two players do not agree")
@@ -270,6 +289,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--keep", type=Path, help="a file of JSON that grows")
     asked = parser.parse_args()
+    if asked.strategies:
+        asked.players += parallel(asked.strategies, [int(n) for n in asked.lanes.split(",")], asked.total)
+    if not asked.players:
+        parser.error("PLAYER or --strategies is missing")
     if Path(asked.source).is_dir():
         game, ways = kept_ways(Path(asked.source), asked.seed)
     else:

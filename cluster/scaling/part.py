@@ -16,6 +16,7 @@ KINDS = {
     "speedup": "speedup.json",
     "predict": "predict.json",
     "proof": "output.txt",
+    "moves": "output.txt",
 }
 """What a run is, and the file that holds what it found."""
 
@@ -42,6 +43,11 @@ class Run:
     def is_script(self, scale: str) -> bool:
         """Whether it is ``python -m ...`` and not a command of banyan."""
         return self.command(scale)[:2] == ["python", "-m"]
+
+    @property
+    def prints(self) -> bool:
+        """Whether what it found is what it prints, and not a file of JSON."""
+        return KINDS[self.kind].endswith(".txt")
 
     def minutes_of(self, scale: str) -> float:
         return self.minutes[SCALES.index(scale)]

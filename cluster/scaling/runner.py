@@ -73,8 +73,7 @@ def _run(run: Run, store: Store) -> None:
 def _process(run: Run, store: Store, words: list[str]) -> list[str]:
     folder = str(store.folder(run).resolve())
     if run.is_script(store.scale):
-        # What a proof says is what it prints.
-        return [sys.executable, *words[1:], *([] if run.kind == "proof" else ["--out", folder])]
+        return [sys.executable, *words[1:], *([] if run.prints else ["--out", folder])]
     return [sys.executable, "-c", _BANYAN, *words, "--out", folder, "--no-color"]
 
 

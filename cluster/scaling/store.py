@@ -51,9 +51,9 @@ class Store:
         return self.folder(run) / KINDS[run.kind]
 
     def found(self, run: Run) -> Any:
-        """What is in that file: JSON, or the text of a proof."""
+        """What is in that file: JSON, or the text that was printed."""
         text = self.result(run).read_text()
-        return text if run.kind == "proof" else json.loads(text)
+        return text if run.prints else json.loads(text)
 
     def pictures(self, run: Run) -> list[Path]:
         """Plots that the command wrote."""

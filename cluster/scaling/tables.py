@@ -144,6 +144,11 @@ def predict(found: dict[str, Any]) -> Iterator[str]:
         )
 
 
+def moves(text: str) -> Iterator[str]:
+    """What tests/move_loss.py printed: a line and a table."""
+    yield text.strip()
+
+
 def proof(text: str) -> Iterator[str]:
     """What a script printed, as it is."""
     yield "```"
@@ -156,6 +161,7 @@ _RENDERERS: dict[str, Callable[[Any], Iterator[str]]] = {
     "speedup": speedup,
     "predict": predict,
     "proof": proof,
+    "moves": moves,
 }
 
 
