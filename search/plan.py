@@ -20,9 +20,9 @@ SHORT_JOB_S = 0.01
 FEW_LANES = 64
 """With more lanes jobs are longer in proportion: so many results a second, of JOB_S each, are what one
 coordinator merges with half of its time, however many workers there are."""
-LANES_OF_A_CORE = 4
+LANES_OF_A_CORE = 8
 """tree: under a budget in seconds nobody knows how long jobs will be: it is guessed as if so many lanes
-shared a core."""
+shared a core, as 16 do on a machine of two."""
 ENDLESS_S = 10.0
 """A budget of nothing but what somebody stops is planned like one of so many seconds."""
 SHORTEST_JOB_S = 0.001
