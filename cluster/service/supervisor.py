@@ -20,6 +20,8 @@ from types import FrameType
 
 from cluster.processes import descendants, kill
 
+LOOK_EVERY_S = 0.1
+"""How soon the end of a server is noticed."""
 RESTART_AFTER_S = (0.5, 2.0, 5.0, 10.0, 30.0)
 """How long to wait before another server is started, the first time and so on."""
 LASTING_S = 60.0
@@ -94,7 +96,10 @@ class Supervisor:
     def _wait(self) -> int:
         """Until the server has ended; its exit status as a shell says it. Buries others on the way."""
         while True:
-            pid, how = os.waitpid(-1, 0)
+            # In a call without an end, a signal that came just before it would be heard of after it.
+            pid, how = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                time.sleep(LOOK_EVERY_S)
             if pid == self._child:
                 self._child = 0
                 code = os.waitstatus_to_exitcode(how)
