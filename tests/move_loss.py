@@ -247,7 +247,7 @@ def parallel(strategies: Sequence[Spec], lanes: Sequence[int], total: int) -> li
     for spec in strategies:
         for count in lanes:
             options = {"strategy": spec.name, "lanes": str(count), "simulations": str(total), **spec.options}
-            players.append("uct:" + ",".join(f"{key}={value}" for key, value in options.items()))
+            players.append(str(Spec("uct", options)))
     return players
 
 
