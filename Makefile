@@ -1,7 +1,7 @@
 # The environment is made once, in .venv; make clean removes it.
 #   make demo       install, and search a position of gomoku for five seconds
-#   make test       the whole suite (tests/everything.py)
-#   make test-uncompiled   games and search once more as plain Python, where an index out of bounds raises
+#   make test       what to run before a commit: every test function once, in some minutes
+#   make test-all   every test, and those of games and search once more as plain Python
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel
 #   make strength   what parallel lanes are worth in playing strength (about two hours on two cores)
@@ -18,34 +18,34 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test test-uncompiled test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
+.PHONY: demo test test-all test-resume test-hosts test-autoscaler soak load check benchmark perft strength clean
 
 demo: $(VENV)/installed
 	$(BIN)/banyan search gomoku --moves "f6 g7 f7" --seconds 5
 
-test: $(VENV)/installed-tests
+test: $(VENV)/installed-test
+	$(BIN)/python -m tests.everything --quick
+
+test-all: $(VENV)/installed-test-all $(VENV)/installed-openspiel
 	$(BIN)/python -m tests.everything
 
-test-uncompiled: $(VENV)/installed-tests
-	$(BIN)/python -m tests.everything --uncompiled
+test-resume: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.kill_and_resume --times 100 --ray 5
 
-test-resume: $(VENV)/installed-tests
-	$(BIN)/python -m tests.kill_and_resume --times 100 --ray 5
+load: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5
+	$(BIN)/python -m tests.faults.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5 --kill worker,server,ray
 
-load: $(VENV)/installed-tests
-	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5
-	$(BIN)/python -m tests.service_load --minutes 5 --clients 50 --searches 500 --workers 2 --scale 2.5 --kill worker,server,ray
+test-hosts: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.hosts
 
-test-hosts: $(VENV)/installed-tests
-	$(BIN)/python -m tests.hosts
+test-autoscaler: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.autoscaler
 
-test-autoscaler: $(VENV)/installed-tests
-	$(BIN)/python -m tests.autoscaler
+soak: $(VENV)/installed-test-all
+	$(BIN)/python -m tests.faults.soak
 
-soak: $(VENV)/installed-tests
-	$(BIN)/python -m tests.soak
-
-check: $(VENV)/installed-tests
+check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -59,7 +59,8 @@ perft: $(VENV)/installed
 	$(BIN)/banyan perft morris 6
 	$(BIN)/banyan perft thud 3
 	$(BIN)/banyan perft thud:ruleset=seed 3
-	$(BIN)/python -m tests.solve_six_mens
+	$(BIN)/banyan solve morris:variant=six --max-positions 100000000
+	$(BIN)/banyan solve morris:variant=six,fly=yes --max-positions 100000000
 
 # Broken off and started again, it goes on where it was. The last one shows what each part of tree is worth.
 strength: $(VENV)/installed
@@ -67,7 +68,7 @@ strength: $(VENV)/installed
 	$(BIN)/banyan strength morris --lanes 16,64 --simulations 200 --pairs 50 --out build/strength/morris
 	$(BIN)/banyan strength gomoku:size=9 --lanes 16 --total 6400 --scores-only --pairs 100 --strategies $(TREES),root --out build/strength/trees
 
-TREES := tree,tree:lane_exploration=0.4,tree:perturbation=0.2,tree:anticipation=0,tree:rounds=8,anticipation=0
+TREES := tree,tree:anticipation=0,tree:rounds=8,anticipation=0
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }
@@ -75,12 +76,20 @@ $(VENV)/bin/python:
 
 # Each stamp is renewed when what is to be installed changes.
 $(VENV)/installed: $(PROJECT) | $(VENV)/bin/python
-	@echo "installing Banyan into $(VENV) (a few minutes the first time)"
+	@echo "installing Banyan into $(VENV) (one or two minutes the first time)"
 	$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
-$(VENV)/installed-tests: $(VENV)/installed
-	$(PIP) install --constraint constraints.txt --editable '.[test,dev]'
+$(VENV)/installed-test: $(VENV)/installed
+	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+$(VENV)/installed-test-all: $(VENV)/installed
+	$(PIP) install --constraint constraints.txt --editable '.[test-all]'
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) install --constraint constraints.txt --editable '.[test-all,dev]'
 	@touch $@
 
 $(VENV)/installed-openspiel: $(VENV)/installed

@@ -1,15 +1,21 @@
-"""The command line: `banyan COMMAND`. Commands live in cluster/commands; this file knows how they end.
+"""The command line `banyan COMMAND`: dispatch, error lines and exit status.
 
-Exit status: 0 done, 1 failed, 2 the request was wrong, 130 interrupted. Whatever goes wrong is
-one line on standard error. Nothing heavy is imported here, so that `banyan --help` is quick.
+Each command is a module of cluster/commands.
+
+Exit status: 0 done, 1 failed, 2 the request was wrong, 130 interrupted. Each error is one line on standard
+error. Nothing heavy is imported here, so that `banyan --help` is quick.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from itertools import takewhile
+from typing import Annotated
 
 import typer
 
@@ -21,6 +27,7 @@ from cluster.commands import (
     match,
     play,
     predict,
+    reference,
     report,
     resume,
     search,
@@ -30,22 +37,23 @@ from cluster.commands import (
     strength,
     tree,
 )
+from cluster.system.interruption import INTERRUPTED, Interruption
+from search.options import knobs_of
+from search.request import SearchRequest
 
-FAILED, WRONG, INTERRUPTED = 1, 2, 130
+FAILED, WRONG = 1, 2
 
 OPTION_OF = {
     "game": "GAME",
     "depth": "DEPTH",
-    "memory": "--memory",
-    "memory_mb": "--memory",
     "budget": "--simulations and --seconds",
-    "first_play_urgency": "--fpu",
     "player": "PLAYER",
     "file": "FILE",
     "table": "TABLE",
     "part": "PART",
+    **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
-"""How the command line calls a field where it is not simply ``--field``."""
+"""Option names of request fields whose option is not ``--field``."""
 
 app = typer.Typer(
     name="banyan",
@@ -68,6 +76,7 @@ _GROUPS = (
     predict,
     benchmark,
     experiment,
+    reference,
     report,
     check,
     serve,
@@ -77,8 +86,11 @@ for _group in _GROUPS:
 
 
 def main() -> None:
-    """Run the command that the process was started with, and end the process."""
+    """Run the command given by ``sys.argv`` and exit with its status."""
+    interruption = Interruption()
+    interruption.install()
     status = run(sys.argv[1:])
+    interruption.uninstall()
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -87,36 +99,74 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; its exit status."""
+    """Run one command; returns its exit status."""
     try:
         status = app(list(arguments), prog_name="banyan", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except (BrokenPipeError, SystemExit):
-        # Whoever read the output (`| head`) has seen enough; typer makes one of these the other.
+        # The reader of the output, such as `head`, has closed it; typer turns this error into SystemExit.
         _forget_stdout()
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
+        if _debugs(arguments):
+            traceback.print_exc()
+        if not arguments and hasattr(error, "format_message"):
+            # The parser has printed the help.
+            return WRONG
         line, status = explain(error, arguments)
-        if line is None:
-            raise
         print(f"banyan: error: {line}", file=sys.stderr)
         return status
 
 
-def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None, int]:
-    """One line for people, and the exit status; no line for an error that is a bug."""
-    if hasattr(error, "format_message"):
-        # Of the command line's own parser: an unknown option, a missing argument, not a number.
-        return _one_line(_not_a_number(error, arguments) or error.format_message()), WRONG
-    from games.errors import InvalidInput
+def _debugs(arguments: Sequence[str]) -> bool:
+    """Whether errors are shown with a traceback: by the option or the environment variable."""
+    before = takewhile(lambda argument: argument.startswith("-"), arguments)
+    return "--debug" in before or os.environ.get("BANYAN_DEBUG", "") not in ("", "0")
 
+
+def _print_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+    from platform import python_version
+
+    parts = []
+    for name in ("ray", "numba", "numpy"):
+        with suppress(PackageNotFoundError):
+            parts.append(f"{name} {version(name)}")
+    print(f"banyan {version('banyan-mcts')} (python {python_version()}, {', '.join(parts)})")
+    raise typer.Exit
+
+
+@app.callback()
+def _of_all_commands(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print versions, and end."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an error (or BANYAN_DEBUG=1).")
+    ] = False,
+) -> None:
+    """Distributed, parallel Monte Carlo tree search: one position, many workers, the same answer."""
+
+
+def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
+    """The error message in one line, and the exit status."""
+    if hasattr(error, "format_message"):
+        # From the command line parser: an unknown option, a missing argument, not a number.
+        return _one_line(_not_a_number(error, arguments) or error.format_message()), WRONG
+    from games.errors import BrokenGame, InvalidInput
+
+    if isinstance(error, BrokenGame):
+        return _one_line(str(error)), WRONG
     if isinstance(error, InvalidInput):
         return _one_line(_invalid(error)), WRONG
-    from cluster.coordinator import SearchFailed
     from cluster.matches.game import PlayerFailed
     from cluster.matches.match import MatchFailed
+    from cluster.runtime.coordinator import SearchFailed
 
     if isinstance(error, MatchFailed):
         return _one_line(f"the match failed: {error}"), FAILED
@@ -128,11 +178,16 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str | None
         return "the game's rules do not compile: banyan check says where", WRONG
     if isinstance(error, OSError) and error.filename:
         return _one_line(f"{error.filename}: {error.strerror}"), FAILED
-    return None, FAILED
+    from games.user_games import broken_by
+
+    if broken := broken_by(error):
+        return str(broken), WRONG
+    what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return _one_line(f"{what} (a bug of banyan? banyan --debug shows where)"), FAILED
 
 
 def option_of(field: str) -> str:
-    """What the command line calls a field of a request."""
+    """The option name of a request field."""
     name, blank, rest = field.partition(" ")
     return OPTION_OF.get(name, "--" + name.replace("_", "-")) + blank + rest
 
@@ -149,9 +204,9 @@ def _invalid(error: Exception) -> str:
 
 
 def _not_a_number(error: Exception, arguments: Sequence[str]) -> str | None:
-    """The parser's complaint about a value that is not a number, in our own form; None if it is another.
+    """The parser's error about a value that is not a number, in our format; None for any other error.
 
-    The parser does not say what the value was.
+    The parser's error does not contain the value, so it is found in ``arguments``.
     """
     option = max(getattr(getattr(error, "param", None), "opts", None) or [""], key=len)
     expected = {"integer": "a whole number", "number": "a number"}
@@ -170,7 +225,7 @@ def _one_line(text: str) -> str:
 
 
 def _forget_stdout() -> None:
-    # Python flushes at its end, and would complain once more.
+    # Python flushes stdout at exit and would raise the error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

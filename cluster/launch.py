@@ -1,34 +1,40 @@
-"""From a request to an answer on the screen: what `banyan search` does once its options are read.
+"""Shared flow of commands that start workers: signals, waiting, closing, exit status; and `banyan search`.
 
-What may be wrong with the input is found before anything is started. Whatever was started is
-put away again, however the search ends.
+Input is checked before anything is started. All resources are released, however a command ends.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cluster import report, terminal
-from cluster.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
-from cluster.coordinator import Coordinator, SearchFailed
-from cluster.executor import DEFAULT_JOB_TIMEOUT_S, Executor
-from cluster.executors import make_executor
-from cluster.file_lock import held
-from cluster.interruption import INTERRUPTED, Interruption
-from cluster.progress import Progress
-from cluster.resources import ONE_CPU, Resources
-from cluster.session import Observer, Session
-from cluster.workers import Workers
+from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
+from cluster.executors.choose import make_executor
+from cluster.executors.handover import HandoverExecutor
+from cluster.observe import answer_report as report
+from cluster.observe.progress import Progress
+from cluster.ray_backend.executor import RayExecutor
+from cluster.runtime.coordinator import Coordinator, SearchFailed
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.resources import ONE_CPU, Resources
+from cluster.runtime.session import Observer, Session, left_s
+from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
+from cluster.runtime.workers import Workers
+from cluster.system import terminal
+from cluster.system.file_lock import held
+from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
+from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput
 from games.game import Game, State
-from search.engine import engine_of
-from search.opening import Search, open_search
+from games.user_games import files_read, know_files
+from search.kernel.engine import engine_of
+from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 
@@ -36,12 +42,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+STARTING_LINE_S = 3.0
+"""Interval of progress lines while workers start, in seconds, where the output is not a terminal."""
 BEFORE_THE_SEARCH = "banyan: interrupted before the search began"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a search runs and who may watch: nothing of it can change the answer."""
+class Placement:
+    """Where a search runs and where its metrics are served. Nothing here changes the answer."""
 
     executor: str
     workers: Workers | None
@@ -55,7 +63,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Output:
-    """What is shown."""
+    """What a command prints: JSON or text, progress, colour (None: if the terminal has it)."""
 
     json: bool
     progress: bool
@@ -63,31 +71,162 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Keep:
-    """Where a search is kept, and how often."""
+class CheckpointOptions:
+    """The checkpoint file of a search, and how often it is written."""
 
     path: Path
     every_s: float | None
-    """None: as often as `Keeper` does."""
+    """Interval in seconds; None: the default of `Keeper`."""
 
     @staticmethod
-    def of(path: Path | None, every_s: float | None) -> Keep | None:
-        """What two options say. Raises InvalidInput (checkpoint_every) for the second without the first."""
+    def of(path: Path | None, every_s: float | None) -> CheckpointOptions | None:
+        """The values of --checkpoint and --checkpoint-every; None without the first.
+
+        Raises InvalidInput (checkpoint_every) for the second without the first.
+        """
         if path is not None:
-            return Keep(path, every_s)
+            return CheckpointOptions(path, every_s)
         if every_s is not None:
             raise InvalidInput("checkpoint_every", every_s, "nothing without --checkpoint FILE")
         return None
 
 
+class Launch:
+    """A running command that starts workers; created by `launch`."""
+
+    def __init__(self, output: Output, stack: ExitStack, interruption: Interruption, before: str) -> None:
+        self.status = 0
+        """The exit status."""
+        self.stack = stack
+        """Resources that are closed when the command ends."""
+        self.errors = terminal.stderr_console(output.colour)
+        self._output = output
+        self._interruption = interruption
+        self._before = before
+
+    def say(self, line: str) -> None:
+        """Print a line to standard error."""
+        self.errors.print(f"banyan: {line}", soft_wrap=True, highlight=False)
+
+    def watch(self, work: Cancellable) -> None:
+        """Let the first signal cancel this work; before this call a signal ends the command."""
+        self._interruption.watch(work)
+
+    def start_search(self, place: Placement, search: Search) -> Executor:
+        """Start an executor and wait until it can take the jobs of a search."""
+
+        def explain(line: str) -> None:
+            if self._output.progress:
+                self.say(line)
+
+        with self._waiting(place) as tell:
+            executor = self._start(place, DEFAULT_JOB_TIMEOUT_S, resources=place.resources, explain=explain)
+            _note_compilation(search, self.errors)
+            if isinstance(executor, RayExecutor):
+                executor.waiting = tell
+            executor.open(search.context)
+        return executor
+
+    def start_units(
+        self,
+        place: Placement,
+        jobset: Jobset[Any],
+        make_worker: Callable[..., TaskWorker],
+        timeout_s: float,
+    ) -> Executor:
+        """Start an executor and wait until it can take the units of a jobset; signals then cancel the jobset.
+
+        ``make_worker`` takes an argument ``cancelled``: a function that tells a worker in this process to
+        give up the unit it runs. ``timeout_s``: time limit of a unit, unless the user sets one.
+        """
+        if place.executor == "inline":
+            make_worker = partial(make_worker, cancelled=lambda: jobset.cancelled)
+        else:
+            make_worker = partial(_with_files, files_read(), make_worker)
+        with self._waiting(place, enabled=True):
+            executor = self._start(place, timeout_s, make_worker=make_worker, in_flight=1)
+            if not jobset.finished:
+                executor.open(None)
+        self.watch(jobset)
+        return executor
+
+    def _start(self, place: Placement, timeout_s: float, **options: Any) -> Executor:
+        """Create an executor and register it to be closed when the command ends."""
+        timeout_s = timeout_s if place.job_timeout_s is None else place.job_timeout_s
+        try:
+            executor = make_executor(place.executor, place.workers, place.address, timeout_s, **options)
+        except (KeyboardInterrupt, SystemExit):
+            # Ray installs a SIGTERM handler that raises SystemExit. A Ray interrupted while it starts cannot
+            # be closed: it does not know all processes that it has started, and aborts.
+            self.errors.print(self._before)
+            self._interruption.leave()
+        self.stack.callback(executor.close)
+        self.stack.callback(self._interruption.begin_closing)
+        self._interruption.install()
+        return executor
+
+    @contextmanager
+    def _waiting(self, place: Placement, *, enabled: bool | None = None) -> Iterator[Callable[[str], None]]:
+        """Show a status line while workers start; yields a function that updates its text."""
+        if place.executor == "inline" or (place.executor == "auto" and place.address is None):
+            yield lambda text: None
+            return
+        where = "a local Ray" if place.address is None else f"Ray at {place.address}"
+        doing = f"starting the workers on {where}"
+        began_s = time.monotonic()
+        enabled = self._output.progress if enabled is None else enabled
+        with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=enabled) as line:
+            told = 0
+
+            def tell(text: str) -> None:
+                nonlocal told
+                told += 1
+                line.show(
+                    told,
+                    lambda: time.monotonic() - began_s,
+                    lambda elapsed_s: f"{doing}: {text} after {elapsed_s:.0f} s",
+                )
+
+            yield tell
+
+
+def _with_files(texts: Mapping[str, str], make_worker: Callable[[], TaskWorker]) -> TaskWorker:
+    """Create a worker in a process that was sent the users' files, because its machine may not have them."""
+    know_files(texts)
+    return make_worker()
+
+
+@contextmanager
+def launch(output: Output, before: str) -> Iterator[Launch]:
+    """Context manager of a command that starts workers.
+
+    Handles signals, closes what was started, and turns an interruption into the exit status. ``before``:
+    printed if the command is interrupted before its work has begun.
+    """
+    interruption = Interruption()
+    interruption.install()
+    stack = ExitStack()
+    started = Launch(output, stack, interruption, before)
+    try:
+        with stack:
+            yield started
+    except (KeyboardInterrupt, Exception) as error:
+        if not isinstance(error, KeyboardInterrupt) and not interruption.unheard:
+            raise
+        started.errors.print(before)
+        started.status = INTERRUPTED
+    finally:
+        interruption.uninstall()
+
+
 def run_search(
     request: SearchRequest,
-    place: Place,
+    place: Placement,
     output: Output,
     show: Callable[[Search, SearchResult, Output], None] | None = None,
-    keep: Keep | None = None,
+    keep: CheckpointOptions | None = None,
 ) -> int:
-    """Search and show the answer, as `print_result` does or in another way; the exit status.
+    """Run a search and show its answer with ``show`` (None: `print_result`); returns the exit status.
 
     Raises InvalidInput, SearchFailed, ConnectionError.
     """
@@ -103,8 +242,11 @@ def run_search(
         return _run(begin, place, output, show or print_result, keep)
 
 
-def resume_search(path: Path, place: Place, output: Output, every_s: float | None = None) -> int:
-    """Go on with a search from its checkpoint, and keep it there; as `run_search`."""
+def resume_search(path: Path, place: Placement, output: Output, every_s: float | None = None) -> int:
+    """Resume a search from its checkpoint and update that file; returns the exit status.
+
+    Raises InvalidInput, SearchFailed, ConnectionError.
+    """
 
     def begin() -> Opened:
         checkpoint = read_checkpoint(path)
@@ -113,80 +255,87 @@ def resume_search(path: Path, place: Place, output: Output, every_s: float | Non
         return checkpoint.open()
 
     with held(path, "file"):
-        return _run(begin, place, output, print_result, Keep(path, every_s))
+        return _run(begin, place, output, print_result, CheckpointOptions(path, every_s))
 
 
 def _run(
     begin: Callable[[], Opened],
-    place: Place,
+    place: Placement,
     output: Output,
     show: Callable[[Search, SearchResult, Output], None],
-    keep: Keep | None,
+    keep: CheckpointOptions | None,
 ) -> int:
-    """Run a search from where ``begin`` opens it, and keep it in a file if that is wanted."""
-    errors = terminal.stderr_console(output.colour)
-    interruption = Interruption()
-    interruption.install()
-    try:
-        with ExitStack() as stack:
-            metrics = None
-            if place.metrics_port is not None:
-                from cluster.metrics import MetricsServer
+    """Run the search that ``begin`` opens, with checkpoints if ``keep`` is given; returns the exit status."""
+    with launch(output, BEFORE_THE_SEARCH) as started:
+        metrics = None
+        if place.metrics_port is not None:
+            from cluster.observe.metrics import MetricsServer
 
-                metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
-                stack.callback(metrics.close)
-            opened = begin()
-            coordinator, search = opened.coordinator, opened.coordinator.search
-            if coordinator.finished:
-                # Of a search that is over there is but the answer to show.
-                show(search, coordinator.result(opened.elapsed_s, "inline"), output)
-                return 0
-            keeper = None
-            if keep is not None:
-                keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
-                keeper.begin(opened)
-            with starting(errors, place):
-                executor = _open_executor(search, place, interruption, stack, errors)
-            coordinator.workers = executor.num_workers
-            session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
-            interruption.watch(session)
-            if metrics is not None:
-                metrics.watch(session)
-            with Progress(errors, search.request, enabled=output.progress) as progress:
-                result = run_session(session, (progress,), keeper)
-            show(search, result, output)
-            if result.stopped_by == "cancelled" and keeper is not None:
-                errors.print(f"banyan: interrupted; {_how_to_go_on(keeper)}", soft_wrap=True, highlight=False)
-            return INTERRUPTED if result.stopped_by == "cancelled" else 0
-    except KeyboardInterrupt:
-        errors.print(BEFORE_THE_SEARCH)
-        return INTERRUPTED
-    finally:
-        interruption.uninstall()
+            metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
+            started.stack.callback(metrics.close)
+        opened = begin()
+        coordinator, search = opened.coordinator, opened.coordinator.search
+        if coordinator.finished:
+            if output.progress:
+                started.say("this search is already over; its answer is shown")
+            show(search, coordinator.result(opened.elapsed_s, "inline"), output)
+            return 0
+        keeper = None
+        if keep is not None:
+            keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
+            keeper.begin(opened)
+        try:
+            executor = started.start_search(place, search)
+        except BaseException:
+            if keeper is not None:
+                keeper.discard(coordinator)
+            raise
+        coordinator.workers = executor.num_workers
+        session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
+        if isinstance(executor, HandoverExecutor):
+            executor.left_s = partial(left_s, session)
+        started.watch(session)
+        if metrics is not None:
+            metrics.watch(session)
+        with Progress(started.errors, enabled=output.progress) as progress:
+            result = run_session(session, (progress,), keeper)
+        show(search, result, output)
+        if result.stopped_by == "cancelled":
+            started.status = INTERRUPTED
+            if keeper is not None:
+                started.say(f"interrupted; {_how_to_go_on(keeper)}")
+    return started.status
 
 
 def run_session(session: Session, observers: tuple[Observer, ...], keeper: Keeper | None) -> SearchResult:
-    """Run to the end. A search that fails is kept as far as it has come: what failed it may be mended."""
-    if keeper is None:
-        return session.run(observers)
+    """Run a session to its end. If it fails, a last checkpoint is written: the cause may be repairable."""
     try:
-        return session.run((*observers, keeper))
+        return session.run(observers if keeper is None else (*observers, keeper))
     except (SearchFailed, ConnectionError) as error:
+        done = session.coordinator.counters.simulations
+        if keeper is None:
+            if not done:
+                raise
+            raise type(error)(
+                f"{error}; {done:,} simulations are lost (--checkpoint FILE keeps them)"
+            ) from error
+        if keeper.discard(session.coordinator):
+            raise
         keeper.keep(session)
-        raise type(error)(f"{error}; {_how_to_go_on(keeper)}") from error
+        raise type(error)(f"{error}; {done:,} simulations are kept; {_how_to_go_on(keeper)}") from error
 
 
 def _how_to_go_on(keeper: Keeper) -> str:
-    return f"to go on: banyan resume {shlex.quote(str(keeper.path))}"
+    return f"to continue: banyan resume {shlex.quote(str(keeper.path))}"
 
 
 def warn(line: str, output: Output) -> None:
-    """A warning on standard error."""
+    """Print a warning to standard error."""
     terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow", soft_wrap=True)
 
 
 class Shown(Protocol):
-    """What was searched, as far as it takes to show the answer."""
+    """The parts of a search that are needed to show its answer."""
 
     @property
     def request(self) -> SearchRequest: ...
@@ -199,7 +348,7 @@ class Shown(Protocol):
 
 
 def print_result(search: Shown, result: SearchResult, output: Output) -> None:
-    """The final answer on standard output."""
+    """Print the final answer to standard output."""
     if output.json:
         terminal.print_json(result.to_json())
         return
@@ -209,7 +358,7 @@ def print_result(search: Shown, result: SearchResult, output: Output) -> None:
     board = report.board_text(
         search.game, search.root_state, result.answer, colour=terminal.has_colour(console)
     )
-    # A drawn board is not to be broken into lines, however narrow the terminal.
+    # Lines of a board are never wrapped, however narrow the terminal.
     console.print(Text.from_ansi(board), soft_wrap=True)
     console.print()
     for name, text in report.facts(result):
@@ -221,56 +370,15 @@ def print_result(search: Shown, result: SearchResult, output: Output) -> None:
         warn(line, output)
 
 
-def start_executor(
-    start: Callable[[], Executor], interruption: Interruption, stack: ExitStack, console: Console, before: str
-) -> Executor:
-    """What ``start`` starts, closed with the stack. ``before``: said if the start is interrupted."""
-    try:
-        executor = start()
-    except (KeyboardInterrupt, SystemExit):
-        # SystemExit is Ray's own answer to SIGTERM, which it takes over. Ray that was interrupted while
-        # it starts can not be put away: it does not know all that it has started, and aborts on the way.
-        console.print(before)
-        interruption.leave()
-    stack.callback(executor.close)
-    interruption.install()
-    return executor
-
-
-def _open_executor(
-    search: Search, place: Place, interruption: Interruption, stack: ExitStack, console: Console
-) -> Executor:
-    """A started executor that is closed with the stack."""
-    timeout_s = DEFAULT_JOB_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    start = partial(
-        make_executor, place.executor, place.workers, place.address, timeout_s, resources=place.resources
-    )
-    executor = start_executor(start, interruption, stack, console, BEFORE_THE_SEARCH)
-    _note_compilation(search, console)
-    executor.open(search.context)
-    return executor
-
-
 def _note_compilation(search: Search, console: Console) -> None:
-    """Say so when the search has to wait for its kernels to be compiled."""
+    """Print a line if the search has to wait for the compilation of its kernels."""
     engine = engine_of(search.game, search.context.features)
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
     if engine.features.priors:
         kernel = engine.reach_leaves
     if not hasattr(kernel, "py_func"):
-        # Uncompiled.
+        # Compilation is disabled.
         return
     cache = Path(kernel.stats.cache_path)
     if not any(cache.glob(f"*{kernel.py_func.__qualname__}-*.nbi")):
         console.print(f"compiling the kernels of {search.game.name} (once on this machine) ...")
-
-
-@contextmanager
-def starting(console: Console, place: Place) -> Iterator[None]:
-    """A sign of life on a terminal while Ray starts."""
-    if place.executor != "ray" or not console.is_terminal:
-        yield
-        return
-    where = "a local Ray" if place.address is None else f"Ray at {place.address}"
-    with console.status(f"starting the workers on {where} ..."):
-        yield

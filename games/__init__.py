@@ -1,4 +1,4 @@
-"""Rules: what a game is, and the games that come with Banyan. Knows no trees and no network."""
+"""The game interface and the built-in games of Banyan. Imports nothing of search trees or networks."""
 
 from games.catalogue import load, names, source_of_spec
 from games.errors import InvalidInput

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from games import openspiel, own
+from games import openspiel
+from games import user_games as own
 from games.battleship import Battleship
+from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.explicit_tree import ExplicitTree
 from games.game import Game
@@ -29,14 +31,25 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
 
 
 def names() -> list[str]:
-    """The names of all games, sorted: those that come with Banyan, and those of installed packages."""
+    """The names of all games, sorted: the built-in ones and those of installed packages."""
     return sorted({*_FACTORIES, *own.installed()})
 
 
-def source_of_spec(text: str, *, files: bool = True) -> str | None:
-    """The text of the game file that a spec names; None if it names none.
+def built_in() -> list[str]:
+    """The names of the built-in games, sorted."""
+    return sorted(_FACTORIES)
 
-    Raises InvalidInput (field ``game``) if the file cannot be read; without ``files`` as `load` does.
+
+def forget() -> None:
+    """Empty the cache of loaded games; games without another reference are released at once."""
+    _load.cache_clear()
+
+
+def source_of_spec(text: str, *, files: bool = True) -> str | None:
+    """The text of the game file that a spec names; None if it names no file.
+
+    Raises InvalidInput (field ``game``) if the file cannot be read, or if the spec names a file and
+    ``files`` is False.
     """
     spec = parse_game_spec(text)
     if not files:
@@ -44,19 +57,21 @@ def source_of_spec(text: str, *, files: bool = True) -> str | None:
     return own.read_source(spec.name) if is_path(spec.name) else None
 
 
-def load(text: str, source: str | None = None, *, files: bool = True) -> Game:
+def load(text: str, source: str | None = None, *, files: bool = True, tried: bool = True) -> Game:
     """The game that a spec such as ``gomoku:size=15`` or ``./mygame.py`` names.
 
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
-    Loading a file runs it: without ``files`` no spec may name one, nor one that OpenSpiel would read, and
-    none is touched. Raises InvalidInput (field ``game``).
+    Loading a file runs its code. With ``files=False`` a spec that names a file, or parameters with which
+    OpenSpiel would read a file, is refused before any file is opened. With ``tried`` the rules of a file or
+    a package are tested in random games first (games/contract/trial.py). Raises InvalidInput (field
+    ``game``), and its subclass BrokenGame if the rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:
         _refuse_files(text, spec)
     if not is_path(spec.name):
-        return _load(text, None)
-    return _load(text, own.read_source(spec.name) if source is None else source)
+        return _load(text, None, tried)
+    return _load(text, own.read_source(spec.name) if source is None else source, tried)
 
 
 def _refuse_files(text: str, spec: Spec) -> None:
@@ -68,7 +83,14 @@ def _refuse_files(text: str, spec: Spec) -> None:
 
 
 @lru_cache(maxsize=64)
-def _load(text: str, source: str | None) -> Game:
+def _load(text: str, source: str | None, tried: bool) -> Game:
+    game = _made(text, source)
+    if tried and not game.trusted:
+        try_out(game)
+    return game
+
+
+def _made(text: str, source: str | None) -> Game:
     spec = parse_game_spec(text)
     if source is not None:
         return own.game_from_file(spec, source)

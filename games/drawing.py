@@ -1,4 +1,4 @@
-"""A board as text for a terminal, with colours or without."""
+"""Boards as text for a terminal, with or without colours."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _BRIGHT = "\x1b[97m"
 _LAST = "\x1b[1;4m"
 _OWNERS: dict[int, str] = {FIRST: "\x1b[1;36m", SECOND: "\x1b[1;33m"}
 _HEAT = (17, 18, 54, 90, 126, 161, 196)
-"""Background colours of the 256-colour palette, from few visits to many."""
+"""Background colours (numbers of the 256-colour palette) from the smallest share to the largest."""
 
 
 def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | None = None) -> str:
-    """The board as lines of text without a line break at the end.
+    """The board as lines of text, without a line break at the end.
 
-    The cell of the last move stands in brackets. ``heat`` gives cells (row, column), row 0 on top, a
-    share in [0, 1], such as of a search's visits: an empty cell shows it as whole percent (at most
-    99), and with ``colour`` a background that is brightest where the share is highest. Without
-    ``colour`` the text has no escape sequences.
+    The cell of the last move is in brackets. ``heat`` is a share in [0, 1] by cell (row, column), row 0 on
+    top, for example the share of a search's visits. An empty cell shows its share as whole percent, at
+    most 99, and with ``colour`` also as background, brightest for the highest share. Without
+    ``colour`` the text contains no escape sequences.
     """
     shares = {cell: share for cell, share in (heat or {}).items() if share > 0}
     top = max(shares.values(), default=1.0)

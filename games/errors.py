@@ -1,13 +1,13 @@
-"""The one way in which Banyan says that an input was wrong."""
+"""Errors for invalid input."""
 
 from __future__ import annotations
 
 
 class InvalidInput(ValueError):
-    """An input that cannot be used: names the field, the value, and what is accepted.
+    """An input that is not accepted; the message names the field, the value, and what is accepted.
 
-    Raised at the edges (specs, moves, positions, requests) before any work starts, so
-    that nothing is lost by it. The command line prints it as one line and exits with 2.
+    Raised where input is read (specs, moves, positions, requests), before any work starts. The
+    command line prints the message as one line and exits with status 2.
     """
 
     def __init__(self, field: str, value: object, accepted: str) -> None:
@@ -18,3 +18,16 @@ class InvalidInput(ValueError):
 
     def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, object, str]]:
         return (InvalidInput, (self.field, self.value, self.accepted))
+
+
+class BrokenGame(InvalidInput):
+    """A user's game whose rules violate the contract; the message names the rule and the position."""
+
+    def __init__(self, game: str, finding: str) -> None:
+        """``game``: its spec. ``finding``: the violation as `banyan check` prints it."""
+        super().__init__("game", game, f"a game whose rules follow the contract ({finding})")
+        self.finding = finding
+        self.args = (f"{game}: {finding}",)
+
+    def __reduce__(self) -> tuple[type[BrokenGame], tuple[str, str]]:  # type: ignore[override]
+        return (BrokenGame, (str(self.value), self.finding))

@@ -1,13 +1,13 @@
-"""A game that is a tree written down: ``explicit:([1 3][2 8])``, for looking at what a search does.
+"""A game given as an explicit tree, ``explicit:([1 3][2 8])``, for studying a search step by step.
 
-In round brackets the first player chooses a branch, in square brackets the second; a number is an end of the
-game and what the first player gets there. Whoever is drawn as max is the first player, min the second.
-Returns are these numbers divided by the largest of them.
+Round brackets are nodes where the first player (max) chooses a branch, square brackets nodes of the second
+player (min). A number is a leaf and the first player's score there. Returns are scores divided by the largest
+score.
 
-A state is ``int32[2 + 2 * nodes]``: the node, the largest number, and for each node of the tree, breadth
-first, how many branches it has (negative: the second player chooses; 0: an end) and the first node below
-it (of an end: its number). A move is a branch, from 0; its text is ``1`` and so on. A position's text is the
-branches that lead to it, ``2.1.3``, or ``root``.
+A state is ``int32[2 + 2 * nodes]``: the current node, the largest score, then two integers for each node in
+breadth-first order: the number of branches (negative: the second player chooses; 0: a leaf) and the
+index of the first child (for a leaf: its score). A move is the index of a branch from 0; its text counts from
+1. A position's text is the branches that lead to it, such as ``2.1.3``, or ``root``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from games.spec import EXPLICIT, Spec
 MAX_NODES = 1_000
 MAX_VALUE = 9_999
 AT, SCALE, NODES = 0, 1, 2
-"""Indices into a state; node k is at NODES + 2 * k."""
+"""Indices into a state: current node, largest score, first node. Node k begins at NODES + 2 * k."""
 
 EXAMPLE = "([(1,3),(2,8),(7,4)],[(2,3),(-9,-1)],[(-5,-2,-3),(9),(7)])"
 ACCEPTED = (
@@ -42,13 +42,13 @@ _PATH = re.compile(rf"{_BRANCH.pattern}(?:\.{_BRANCH.pattern})*")
 
 @njit
 def current_player(state: State) -> int:
-    """FIRST or SECOND, by the kind of brackets."""
+    """FIRST at round brackets, SECOND at square brackets."""
     return int(state[NODES + 2 * state[AT]] < 0)
 
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Write the branches in order; returns how many."""
+    """Write the branches in ascending order; returns how many."""
     count = abs(state[NODES + 2 * state[AT]])
     for move in range(count):
         moves[move] = move
@@ -63,19 +63,19 @@ def play(state: State, move: int) -> None:
 
 @njit
 def is_terminal(state: State) -> bool:
-    """Whether the node is an end."""
+    """Whether the current node is a leaf."""
     return bool(state[NODES + 2 * state[AT]] == 0)
 
 
 @njit
 def returns(state: State) -> float:
-    """The end's number divided by the largest of all."""
+    """The leaf's score divided by the largest score."""
     return float(state[NODES + 2 * state[AT] + 1]) / float(state[SCALE])
 
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random branches to an end; returns the plies."""
+    """Choose uniformly random branches down to a leaf; returns the plies."""
     plies = 0
     while state[NODES + 2 * state[AT]] != 0:
         branch = below(stream, abs(state[NODES + 2 * state[AT]]))
@@ -86,19 +86,19 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The node."""
+    """The index of the current node."""
     return np.uint64(state[AT])
 
 
 @njit
 def unpack(key: np.uint64, state: State) -> None:
-    """The position at this node; ``state`` is modified in place."""
+    """Set the current node of ``state``, which is modified in place."""
     state[AT] = np.int64(key)
 
 
 @dataclass
 class _Node:
-    """A node as it is read: whose choice and the branches, or an end and its number."""
+    """A node of the parsed tree: the player and the branches, or for a leaf its value."""
 
     player: int = FIRST
     branches: list[_Node] = field(default_factory=list)
@@ -106,13 +106,13 @@ class _Node:
 
 
 class ExplicitTree(Game):
-    """A tree whose ends have values; trees of any size share one set of compiled rules."""
+    """An explicit game tree; trees of any size share one set of compiled rules."""
 
     name = EXPLICIT
     player_names = ("max", "min")
 
     def __init__(self, tree: str = EXAMPLE) -> None:
-        """``tree``: brackets and numbers; raises InvalidInput (field ``game option tree``)."""
+        """``tree``: text such as ``([1 3][2 8])``; raises InvalidInput (field ``game option tree``)."""
         root = _read(tree)
         order, depths, self._parents = [root], [0], [0]
         for number, node in enumerate(order):
@@ -140,20 +140,20 @@ class ExplicitTree(Game):
 
     @classmethod
     def from_spec(cls, spec: Spec) -> ExplicitTree:
-        """The tree after the colon, or the example; raises InvalidInput for what is none."""
+        """The tree after the colon, or the example tree; raises InvalidInput if the text is not a tree."""
         return cls(spec.options.get("tree", EXAMPLE))
 
     @property
     def spec(self) -> str:
-        """The tree stands behind the colon by itself."""
+        """The spec: the name, a colon and the tree, without an option name."""
         return f"{self.name}:{self.options['tree']}"
 
     def initial_state(self) -> State:
-        """At the root, ``int32[2 + 2 * nodes]``."""
+        """The root, ``int32[2 + 2 * nodes]``."""
         return self._start.copy()
 
     def format_move(self, state: State, move: int) -> str:
-        """The branch, from 1."""
+        """The number of the branch, from 1."""
         return str(move + 1)
 
     def parse_move(self, state: State, text: str) -> int:
@@ -166,7 +166,7 @@ class ExplicitTree(Game):
         return int(text) - 1
 
     def format_position(self, state: State) -> str:
-        """The branches that lead there, such as ``2.1.3``; ``root`` if there are none."""
+        """The branches that lead to the position, such as ``2.1.3``; ``root`` if there are none."""
         return ".".join(str(branch + 1) for _, branch in self._path(state)) or ROOT
 
     def parse_position(self, text: str) -> State:
@@ -184,11 +184,14 @@ class ExplicitTree(Game):
         return state
 
     def outcome_text(self, state: State) -> str:
-        """The number at the end."""
+        """The score of the leaf."""
         return f"ends with {state[NODES + 2 * state[AT] + 1]}"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """A row for each node on the way, with its branches: ends as numbers, ``v`` taken, ``.`` not."""
+        """A row for each node on the path, a cell for each of its branches.
+
+        A leaf shows its score; another branch shows ``v`` if it was taken and ``.`` if not.
+        """
         path = self._path(state)
         if not source_of(is_terminal)(state):
             path.append((int(state[AT]), -1))
@@ -217,7 +220,7 @@ class ExplicitTree(Game):
         return value if len(value) <= 2 else "-" if value.startswith("-") else "+"
 
     def _path(self, state: State) -> list[tuple[int, int]]:
-        """The nodes on the way and the branch that was taken at each."""
+        """[(node, branch taken)] from the root to the current node."""
         path, node = [], int(state[AT])
         while node:
             parent = self._parents[node]
@@ -227,7 +230,7 @@ class ExplicitTree(Game):
 
 
 def _read(text: str) -> _Node:
-    """The root of the tree that the text writes down; raises InvalidInput."""
+    """Parse the text of a tree; returns its root. Raises InvalidInput."""
     wrong = InvalidInput("game option tree", text, ACCEPTED)
     open_nodes: list[tuple[_Node, str]] = []
     root: _Node | None = None

@@ -1,8 +1,7 @@
-"""The contract of a game: compiled rules over a small array, and its text in ordinary Python.
+"""The contract of a game: compiled rules over a small array, and conversion to text in ordinary Python.
 
-Rules and adapters are apart: `Rules` (games/rules.py) holds the functions that kernels call millions of
-times a second; `Game` holds what people read and write. What every game must keep to is
-written down here and checked by tests/games/test_contract.py.
+`Rules` (games/rules.py) holds the functions that kernels call millions of times per second; `Game` holds
+options, text and drawing. tests/games/test_contract.py checks every built-in game against this contract.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from games.calls import calls_of
+from games.compile.calls import calls_of
 from games.errors import InvalidInput
 from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
@@ -23,97 +22,104 @@ from games.spec import Spec, options_of
 
 __all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
+MAX_EXPLORATION = 1000.0
 GAME_OVER = "no further move: the game is over"
 VALUES_A_ROW = 10
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One drawn cell: its text (one or two characters wide at most) and how to draw it."""
+    """One cell of a drawn board: a text of at most two characters, and how to draw it."""
 
     text: str
     owner: int | None = None
-    """FIRST, SECOND or None: whose piece it is, for the colour."""
+    """The owner of the piece, FIRST or SECOND, which decides the colour; None if there is no piece."""
     last: bool = False
     """Whether the last move was made here."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """A position as a grid that any front end can draw; row 0 is the top one."""
+    """A position as a grid of cells for any user interface; row 0 is the top row."""
 
     rows: Sequence[Sequence[Cell]]
     row_labels: Sequence[str]
     column_labels: Sequence[str]
     lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
-    """What joins two cells, each (row, column), where pieces move along lines."""
+    """Lines between pairs of cells (row, column), for games where pieces move along lines."""
 
 
 class Game(ABC):
-    """A game with its options fixed: rules for kernels, text for people.
+    """A game with given options: rules for kernels, text for people.
 
-    A game of one's own needs ``rules``, `initial_state`, ``max_moves`` and ``max_plies``. The text
-    has defaults that do for a start: moves are numbers, a position is its state's values.
-    Options are the parameters of ``__init__``, each with a default that is a whole number or text.
+    A subclass must define ``rules``, `initial_state`, ``max_moves`` and ``max_plies``. The methods for text
+    have defaults: a move is its number, a position is the list of its state's values. The options are
+    the parameters of ``__init__``; each needs a default, which is an integer or text.
     """
 
     name: str = ""
-    """The game's name in a spec, such as ``gomoku``; a game file's is the name of the file."""
+    """The game's name in a spec, such as ``gomoku``; for a game file, the file's name without ``.py``."""
     options: Mapping[str, str | int] = {}
     """All options, defaults included, in their canonical order."""
     rules: Rules
     player_names: tuple[str, str] = ("first", "second")
-    """What the players are called on the board."""
+    """The names of the players in displayed text."""
     max_moves: int
-    """The most legal moves that any position has (at most 4,095)."""
+    """Upper bound of the number of legal moves of a position (at most 4,095)."""
     max_plies: int
-    """The most plies that any game takes."""
+    """Upper bound of the number of plies of a game."""
     nominal_simulations_per_s: float = 50_000.0
-    """About how many simulations a second one core makes from the start. It decides into which jobs a
-    search is cut, and so has a say in its answer: a constant, never measured."""
+    """Approximate simulations/s of one core from the start position. It determines the size of a search's
+    jobs, which affects the result of the search; so it is a constant and never measured at run time."""
+    exploration: float | None = None
+    """C of UCT, for rewards in [0, 1], in searches that name none: the value that suits this game, found by
+    measurement. None: 0.35, or 0.7 for information set search where something is hidden."""
     opening_plies: int = 2
-    """Random moves with which the pairs of a match begin, unless it is told otherwise: 0 where the sides
-    are unlike each other, or chance sees to it that no two games are alike."""
+    """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
+    sides differ or in which chance makes every game different."""
     points: int = 1
-    """How many points a return of 1 stands for, where games are won by margins; 1: by winning alone."""
+    """Points that a return of 1 stands for in a game that is scored by margin; 1 if only winning counts."""
     rows: int = 0
     columns: int = 0
-    """The grid that `board` draws with `cell`, and whose cells name the moves; 0: there is none."""
+    """``rows`` and ``columns`` of the grid that the default `board` draws with `cell` and whose cells the
+    default notation names; 0 if the game has no grid."""
     source: str | None = None
-    """What stands before the options in the spec, where that is not the name: the path of a file."""
+    """For a game file: its path, which replaces the name in the spec."""
     source_text: str | None = None
-    """The text of that file, with which `games.load` makes the same game where there is no such file."""
+    """For a game file: its text, from which `games.load` makes the game on machines without the file."""
+    trusted: bool = True
+    """Whether the rules are known to follow the contract; rules of files and packages are tested first."""
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Game:
-        """The game that the spec names; raises InvalidInput for an option that it does not have."""
+        """The game that the spec describes; raises InvalidInput for an option that the game does not have."""
         return cls(**options_of(cls.__init__, spec))
 
     @property
     def spec(self) -> str:
-        """The game with all its options as one line, which `games.load` reads back."""
+        """The game with all its options as one line of text, which `games.load` accepts."""
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
         name = self.source or self.name
         return f"{name}:{options}" if options else name
 
     @property
     def evaluators(self) -> Mapping[str, Evaluator]:
-        """Ways to say what a position is worth, by name; the first is ``rules.evaluate``, if there is one."""
+        """The game's static evaluations by name; ``rules.evaluate`` is the first, if it is defined."""
         return {} if self.rules.evaluate is None else {"default": Evaluator(self.rules.evaluate)}
 
     @property
     def calls(self) -> Rules:
-        """The rules for callers in Python: compiled ones are cached on disk; without ``playout``."""
+        """The rules for callers in Python, without ``playout``. Compiled rules are cached on disk."""
         return calls_of(self)
 
     @property
     def playout_game(self) -> Game:
-        """The game whose random moves ``rules.playout`` plays: itself, unless playouts leave out a rule."""
+        """The game whose rules ``rules.playout`` follows: this one, unless playouts ignore a rule of it."""
         return self
 
     @property
     def hidden_information(self) -> bool:
-        """Whether there is anything that a player does not see."""
+        """Whether some part of a position is hidden from a player."""
         return self.rules.determinize is not None
 
     @abstractmethod
@@ -121,15 +127,16 @@ class Game(ABC):
         """A new array with the start position."""
 
     def format_move(self, state: State, move: int) -> str:
-        """The move in the game's notation, without blanks; ``state`` is the position before it.
+        """The move in the game's notation, without spaces; ``state`` is the position before the move.
 
-        As it stands: the cell with that number, row by row from ``a1``, if there is a grid; else the number.
+        Default: with a grid, the name of the cell with the move's number, counted row by row from ``a1``;
+        otherwise the number.
         """
         cell = self._cell_of(move)
         return str(move) if cell is None else format_cell(*cell)
 
     def parse_move(self, state: State, text: str) -> int:
-        """The legal move that ``text`` means; raises InvalidInput with the field ``moves``."""
+        """The legal move that ``text`` denotes; raises InvalidInput (field ``moves``)."""
         moves = {self.format_move(state, move): move for move in self.legal_moves(state)}
         if text in moves:
             return moves[text]
@@ -137,17 +144,20 @@ class Game(ABC):
         raise InvalidInput("moves", text, f"one of {shown}" if moves else GAME_OVER)
 
     def format_position(self, state: State) -> str:
-        """The position as one line of text without spaces at its ends."""
+        """The position as one line of text without leading or trailing spaces."""
         return ",".join(str(value) for value in state.tolist())
 
     def format_seen(self, state: State) -> str:
-        """The same without what is hidden from either player; as it stands nothing is left out."""
+        """The text of `format_position` without anything that is hidden from a player.
+
+        Default: the whole text.
+        """
         return self.format_position(state)
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote; raises InvalidInput with the field ``position``.
+        """The state of a text of `format_position`; raises InvalidInput (field ``position``).
 
-        The answer depends on the position alone, not on the moves that led to it.
+        The state depends only on the position, not on the moves that led to it.
         """
         state = self.initial_state()
         values = text.split(",")
@@ -161,12 +171,13 @@ class Game(ABC):
         return state
 
     def outcome_text(self, state: State) -> str:
-        """How a finished game ended, for people; as it stands who wins, or ``a draw``."""
+        """The outcome of a finished game for people. Default: the winner, or ``a draw``."""
         outcome = self.calls.returns(state)
         return f"{self.player_names[FIRST if outcome > 0 else SECOND]} wins" if outcome else "a draw"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The position as a grid of cells; as it stands of `cell`, or else the state's values."""
+        """The position as a grid of cells. Default: drawn by `cell` if there is a grid, else the state's
+        values."""
         if self.rows and self.columns:
             return self._grid(state, None if last_move is None else self.cells_of(last_move))
         values = [str(value) for value in state.tolist()]
@@ -178,41 +189,45 @@ class Game(ABC):
         )
 
     def cell(self, state: State, row: int, column: int) -> int | str | Cell | None:
-        """What `board` shows in a cell of the grid, row 0 at the bottom: FIRST or SECOND for a player's
-        piece, None for nothing, or a text, or a Cell."""
+        """What the default `board` shows in a cell of the grid, row 0 at the bottom.
+
+        FIRST or SECOND for a player's piece, None for an empty cell, a text, or a Cell.
+        """
         raise NotImplementedError(f"{type(self).__name__} has rows and columns, but no cell()")
 
     def observation(self, state: State, observer: int) -> State:
-        """What ``observer`` (FIRST or SECOND) knows in this position, for ``Rules.determinize``.
+        """The information set of ``observer`` (FIRST or SECOND), as input of ``Rules.determinize``.
 
-        A search gets nothing else. With hidden information: an array of any length that is the same
-        for all positions which the observer cannot tell apart; raises InvalidInput (field
-        ``position``) if no whole position fits. Without: the position itself.
+        A search sees nothing else of the position. With hidden information: an array of any length, equal
+        for all positions that the observer cannot distinguish; raises InvalidInput (field ``position``) if
+        no complete position fits. Without hidden information: the position itself.
         """
         return state.copy()
 
     def secret(self, state: State, owner: int) -> Board | None:
-        """What ``owner`` (FIRST or SECOND) sees of a whole position and the other does not; None: nothing."""
+        """What only ``owner`` (FIRST or SECOND) sees of a complete position; None if nothing is hidden."""
         return None
 
     def chances(self, state: State, draws: int, stream: Stream) -> dict[tuple[int, int], float]:
-        """By (row, column) of the drawn board: in what share of so many draws of what is hidden, each as
-        likely as the rules make it, whoever moves finds something there; as it stands none."""
+        """By (row, column) of the drawn board: the probability that the player to move finds something there.
+
+        Estimated as a share of ``draws`` random determinizations. Default: empty.
+        """
         return {}
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
-        """The (row, column) of the drawn board where a move is shown, for heat maps; None if nowhere.
+        """The (row, column) of the drawn board, row 0 on top, where a heat map shows a move; None if nowhere.
 
-        Row 0 is the top one. As it stands the cell whose name `format_move` gives.
+        Default: the cell that `format_move` names.
         """
         cell = None if type(self).format_move is not Game.format_move else self._cell_of(move)
         return None if cell is None else (self.rows - 1 - cell[0], cell[1])
 
     def owners(self, states: State) -> npt.NDArray[np.int8]:
-        """[B, rows, columns] whose piece is on each cell of the board, row 0 at the bottom, in each of the
-        ``states`` [B, state length]: 0 nobody's, 1 the first player's, 2 the second's.
+        """int8[B, rows, columns]: the owner of the piece on each cell, for ``states`` [B, state length].
 
-        As it stands of `board`, which is slow.
+        0: no piece, 1: the first player, 2: the second player. Row 0 is the bottom row. The default is
+        computed from `board`, which is slow.
         """
         boards = [self.board(state).rows[::-1] for state in states]
         signs = [
@@ -221,7 +236,7 @@ class Game(ABC):
         return np.array(signs, dtype=np.int8)
 
     def canonical(self, state: State) -> State:
-        """The same position as an array that does not depend on the moves that led to it."""
+        """The position as an array that does not depend on the moves that led to it."""
         return self.parse_position(self.format_position(state))
 
     def legal_moves(self, state: State) -> list[int]:
@@ -233,9 +248,9 @@ class Game(ABC):
         return sorted(int(move) for move in moves[:count])
 
     def play_text(self, state: State, texts: Iterable[str]) -> list[int]:
-        """Play moves given as text, ``state`` modified in place; returns them as numbers.
+        """Play moves given as text, ``state`` modified in place; returns their numbers.
 
-        Raises InvalidInput (field ``moves``) at the first one that is not legal.
+        Raises InvalidInput (field ``moves``) for the first move that is not legal.
         """
         played = []
         for text in texts:
@@ -247,7 +262,10 @@ class Game(ABC):
         return played
 
     def _cell_of(self, move: int) -> tuple[int, int] | None:
-        """The (row, column), row 0 at the bottom, that has the move's number; letters end at 26 columns."""
+        """The (row, column), row 0 at the bottom, of the cell with the move's number.
+
+        None without a grid, outside of it, or if the grid has more columns than there are letters (26).
+        """
         if move >= self.rows * self.columns or self.columns > 26:
             return None
         return divmod(move, self.columns)

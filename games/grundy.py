@@ -1,11 +1,11 @@
-"""Grundy's game: split one pile into two unequal ones; who cannot move loses.
+"""Grundy's game: split one pile into two unequal piles; a player who cannot move loses.
 
-A state is ``int8[2 + pile]``: who moves, how many legal moves there are, and for each size 1, 2, ...
-how many piles have it. Equal piles give the same position, so that is one move. A move code
+A state is ``int8[2 + pile]``: the player to move, the number of legal moves, and the number of piles of each
+size from 1. Splitting either of two equal piles gives one position, so it counts as one move. A move code
 is size * 64 + smaller part; its text is ``7-3+4``: a pile of 7 becomes 3 and 4.
 
-A position's text is its piles, the largest first, and who moves: ``7+4+4+1 first``. The piles
-add up to the option ``pile``, from which the game starts as one pile.
+A position's text is its piles, the largest first, and the player to move: ``7+4+4+1 first``. The sum of the
+piles is the option ``pile``: the size of the single pile at the start.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from games.spec import Options, Spec
 
 MIN_PILE, MAX_PILE = 3, 99
 COLUMNS = 10
-"""Piles side by side on the drawn board."""
+"""Piles in a row of the drawn board."""
 
 MOVER, NUM_MOVES, PILES = 0, 1, 1
-"""Indices into a state; piles of a size are counted at PILES + size."""
+"""Indices into a state; the number of piles of a size is at PILES + size."""
 
 _MOVERS = ("first", "second")
 _MOVE = re.compile(r"([1-9][0-9]?)-([1-9][0-9]?)\+([1-9][0-9]?)")
@@ -33,7 +33,7 @@ _POSITION = re.compile(r"[1-9][0-9]?(?:\+[1-9][0-9]?)* (?:first|second)")
 
 
 def _count_partitions() -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
-    """[n, k] the partitions of n into parts of at most k."""
+    """uint64[n, k]: the number of partitions of n into parts of at most k."""
     counts = np.zeros((MAX_PILE + 1, MAX_PILE + 1), dtype=np.uint64)
     counts[0] = 1
     for n in range(1, MAX_PILE + 1):
@@ -48,7 +48,7 @@ _ONE = np.uint64(1)
 
 @njit
 def current_player(state: State) -> int:
-    """FIRST or SECOND."""
+    """The player to move: FIRST or SECOND."""
     return int(state[MOVER])
 
 
@@ -91,13 +91,13 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def returns(state: State) -> float:
-    """1.0: the second player cannot move, -1.0: the first."""
+    """The first player's return: 1.0 if the second player cannot move, -1.0 if the first cannot."""
     return float(2 * state[MOVER] - 1)
 
 
 @njit
 def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """A uniformly random split, found by counting down the splits of each size."""
+    """A uniformly random split: a random rank is located by subtracting the number of splits of each size."""
     place = below(stream, state[NUM_MOVES])
     for size in range(3, len(state) - PILES):
         if state[PILES + size] != 0:
@@ -109,12 +109,12 @@ def random_move(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random play to the end; returns the plies. Of the state only the end and who moves hold.
+    """Play uniformly random moves to the end; returns the plies.
 
-    A pile of three or more is split before the end, whenever its turn comes, and each of its
-    splits is as likely as the others whatever else has happened. So the order of splits does not matter to
-    how many there are, and one pile after the other is played out: the smaller parts wait in
-    ``moves``. A pile of 3 always takes one more ply, and a pile of 4 two.
+    Afterwards only `is_terminal` and the player to move are valid in ``state``. Every pile of three or more
+    is split before the end, and its splits are equally likely whatever happens to other piles. So the order
+    of the splits does not change the distribution of their number, and piles are played out one after the
+    other; the smaller parts wait in ``moves``. A pile of 3 always takes one more ply, a pile of 4 two.
     """
     waiting = 0
     plies = 0
@@ -145,9 +145,9 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The rank of the piles among the partitions of their sum, doubled, plus who moves.
+    """Twice the rank of the piles among the partitions of their sum, plus the player to move.
 
-    Partitions are in order of their largest part, then of the next one and so on.
+    Partitions are ordered by their largest part, then by the second largest, and so on.
     """
     left = len(state) - 2
     rank = np.uint64(0)
@@ -160,7 +160,7 @@ def pack(state: State) -> np.uint64:
 
 @njit
 def unpack(key: np.uint64, state: State) -> None:
-    """The position with this key; ``state`` is modified in place."""
+    """Write the position with this packed number into ``state``, modified in place."""
     rank = key >> _ONE
     left = len(state) - 2
     state[MOVER] = key & _ONE
@@ -175,9 +175,10 @@ def unpack(key: np.uint64, state: State) -> None:
 
 
 class Grundy(Game):
-    """Grundy's game from one pile; piles of any size share one set of compiled rules."""
+    """Grundy's game from a given pile; piles of any size share one set of compiled rules."""
 
     name = "grundy"
+    exploration = 0.5
 
     def __init__(self, pile: int = 20) -> None:
         """``pile``: the size of the pile at the start."""
@@ -228,13 +229,16 @@ class Grundy(Game):
         raise InvalidInput("moves", text, accepted)
 
     def format_position(self, state: State) -> str:
-        """The piles, the largest first, and who moves, such as ``7+4+4+1 first``."""
+        """The piles, the largest first, and the player to move, such as ``7+4+4+1 first``."""
         return f"{'+'.join(map(str, _piles_of(state)))} {_MOVERS[int(state[MOVER])]}"
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote, piles in any order; raises InvalidInput (``position``)."""
+        """The state of a text of `format_position`, with the piles in any order.
+
+        Raises InvalidInput (field ``position``).
+        """
         if _POSITION.fullmatch(text) is None:
-            raise InvalidInput("position", text, "piles and who moves, such as 7+4+4+1 first")
+            raise InvalidInput("position", text, "piles and the player to move, such as 7+4+4+1 first")
         numbers, mover = text.split(" ")
         piles = [int(number) for number in numbers.split("+")]
         if sum(piles) != self.pile:
@@ -242,9 +246,9 @@ class Grundy(Game):
         return self._state_of(piles, _MOVERS.index(mover))
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """A cell for each pile, the largest first, ten in a row; the last split's two parts are marked.
+        """A cell for each pile, the largest first, COLUMNS in a row; the parts of the last split are marked.
 
-        Rows are labelled with the number of piles before them.
+        The label of a row is the number of piles before it.
         """
         parts = [] if last_move is None else [last_move % 64, last_move // 64 - last_move % 64]
         cells = []

@@ -1,8 +1,9 @@
-"""Numba's ``njit`` with the types of what it decorates kept, and its options set in one place."""
+"""Numba's ``njit`` with Banyan's options, typed so that a decorated function keeps its type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
@@ -10,7 +11,7 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 Int: TypeAlias = int | np.signedinteger[Any] | np.unsignedinteger[Any]
-"""A whole number in compiled code: of one machine type there, of several in plain Python."""
+"""An integer in code that runs compiled and as plain Python, where it may be a Python or a NumPy integer."""
 
 JIT_OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -19,21 +20,42 @@ JIT_OPTIONS: dict[str, Any] = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
-"""``numpy`` errors leave out Python's division-by-zero checks. Without Numba's runtime (``_nrt``) no
-function counts references to the arrays it is given: each count is a call and an atomic instruction,
-half of a simulation's time in tic-tac-toe. The price: such a function cannot make an array. Inlining
-is forced for the same reason where a game's own functions still count. Nobody calls them from C, and
-wrappers for it are a twentieth of the time of compiling."""
+"""Options of every compiled function.
+
+``error_model``: numpy omits the checks for division by zero. ``_nrt``: without Numba's runtime, functions do
+not count references to their array arguments (a call and an atomic instruction each, together half of the
+time of a simulation of tic-tac-toe), but they cannot allocate arrays. ``forceinline`` avoids the reference
+counts that a user's functions may still do. ``no_cfunc_wrapper`` omits wrappers for calls from C, which
+nothing uses and which take 5 % of the compile time."""
+
+INNER_OPTIONS: dict[str, Any] = {**JIT_OPTIONS, "no_cpython_wrapper": True}
+"""For functions that compiled code alone calls."""
 
 
 def njit(function: F) -> F:
-    """Compile a rules or helper function on its first call.
+    """Compile a function of the rules, or a helper of one, on its first call.
 
-    Under NUMBA_DISABLE_JIT=1 the function comes back as it is.
+    With NUMBA_DISABLE_JIT=1 the function is returned unchanged.
     """
     return cast(F, numba.njit(**JIT_OPTIONS)(function))
 
 
+def inner_njit(function: F) -> F:
+    """Compile a helper function that compiled code alone calls, on its first call.
+
+    It has no wrapper through which Python could call it: for a function that takes a whole tree the wrapper
+    is most of what there is to compile. `callable_from_python` makes one.
+    """
+    return cast(F, numba.njit(**INNER_OPTIONS)(function))
+
+
+@cache
+def callable_from_python(function: Any) -> Any:
+    """The compiled function with a wrapper, where it is one of `inner_njit`; anything else as it is."""
+    options = getattr(function, "targetoptions", {})
+    return njit(function.py_func) if options.get("no_cpython_wrapper") else function
+
+
 def source_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The plain Python function behind a compiled one (or the function itself)."""
+    """The Python function of a compiled function; a function that is not compiled is returned unchanged."""
     return cast(Callable[..., Any], getattr(function, "py_func", function))

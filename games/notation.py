@@ -1,4 +1,4 @@
-"""Cells as text: ``a1`` is the bottom left one, letters are columns, numbers rows from the bottom."""
+"""Names of cells: ``a1`` is the bottom left cell; letters are columns, numbers are rows from the bottom."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
 def column_name(column: int) -> str:
-    """The letter of a column, 0 to 25; no letter is left out."""
+    """The letter of a column (0 to 25); no letter is skipped."""
     return string.ascii_lowercase[column]
 
 
 def row_name(row: int) -> str:
-    """The number of a row, where row 0 is the bottom row."""
+    """The text of a row's number, which counts from 1; row 0 is the bottom row."""
     return str(row + 1)
 
 
 def format_cell(row: int, column: int) -> str:
-    """The cell's text, such as ``f6`` for (5, 5)."""
+    """The cell's name, such as ``f6`` for (5, 5)."""
     return column_name(column) + row_name(row)
 
 

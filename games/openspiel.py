@@ -1,22 +1,21 @@
-"""Games of OpenSpiel as games of the contract: ``openspiel:NAME``, where OpenSpiel is installed.
+"""Games of OpenSpiel: ``openspiel:NAME``, if OpenSpiel is installed.
 
-Any game for two players, zero-sum, with perfect information, without chance and turn by turn.
-NAME is OpenSpiel's own, parameters included: ``openspiel:mnk(m=5,n=5,k=4)``.
+Accepted are sequential two-player zero-sum games with perfect information and without chance.
+NAME is the name that OpenSpiel uses, with parameters: ``openspiel:mnk(m=5,n=5,k=4)``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from games.errors import InvalidInput
 from games.game import Game
 from games.python_game import PythonGame
+from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
 
-MAX_MOVES = 4095
-MAX_MOVE_CODE = 65_534
 _PARAMETER = r"\w+=(?:-?[0-9.]+|True|False)"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
 
@@ -32,7 +31,7 @@ def pyspiel_or_refuse(field: str, value: str) -> Any:
 
 
 def name_of(game: Game) -> str | None:
-    """What OpenSpiel calls a game of the same rules and numbers of moves; None if it has none."""
+    """The name of the OpenSpiel game with rules and move codes equal to the game's; None if there is none."""
     if isinstance(game, OpenSpielGame):
         return game.source.removeprefix("openspiel:")
     if game.name == "tictactoe":
@@ -45,15 +44,12 @@ def name_of(game: Game) -> str | None:
 
 
 def game_from_spec(spec: Spec) -> OpenSpielGame:
-    """The game; raises InvalidInput (field ``game``) if OpenSpiel is not there or has no such game."""
+    """The game of a spec; raises InvalidInput (field ``game``) without OpenSpiel or for an unknown game."""
     pyspiel = pyspiel_or_refuse("game", _text(spec))
     name = spec.options.get("game", "")
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
-    try:
-        loaded = pyspiel.load_game(name)
-    except pyspiel.SpielError as error:
-        raise InvalidInput("game", _text(spec), f"a game that OpenSpiel loads ({error})") from None
+    loaded = _asked(spec, lambda: pyspiel.load_game(name))
     kind = loaded.get_type()
     wanted = (
         (kind.dynamics, pyspiel.GameType.Dynamics.SEQUENTIAL),
@@ -63,24 +59,39 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
         (loaded.num_players(), 2),
     )
     if any(found != asked for found, asked in wanted) or loaded.num_distinct_actions() > MAX_MOVE_CODE:
-        accepted = "a game for two, zero-sum, with perfect information, without chance, turn by turn"
+        accepted = "a sequential two-player zero-sum game with perfect information and without chance"
+        raise InvalidInput("game", _text(spec), accepted)
+    if (num_legal := _asked(spec, lambda: len(loaded.new_initial_state().legal_actions()))) > MAX_MOVES:
+        accepted = f"a game with at most {MAX_MOVES} legal moves (this one begins with {num_legal})"
         raise InvalidInput("game", _text(spec), accepted)
     return OpenSpielGame(loaded, name)
 
 
+def _asked(spec: Spec, question: Callable[[], Any]) -> Any:
+    """OpenSpiel's answer; raises InvalidInput (field ``game``) with its message if the call fails."""
+    import pyspiel
+
+    try:
+        return question()
+    except pyspiel.SpielError as error:
+        raise InvalidInput("game", _text(spec), f"a game that OpenSpiel loads ({error})") from None
+
+
 def has_plain_parameters(spec: Spec) -> bool:
-    """Whether all parameters are numbers, True or False. Others can be files (``efg_game(filename=...)``), or
-    games with parameters of their own."""
+    """Whether all parameters are numbers, True or False.
+
+    Other parameters can be the names of files (``efg_game(filename=...)``) or nested games.
+    """
     return _PLAIN_NAME.fullmatch(spec.options.get("game", "")) is not None
 
 
 class OpenSpielGame(PythonGame):
-    """One of OpenSpiel's games; its actions are the moves."""
+    """A game of OpenSpiel; the moves are its actions."""
 
     source: str
 
     def __init__(self, loaded: Any, name: str) -> None:
-        """``loaded``: what pyspiel.load_game gave for ``name``."""
+        """``loaded``: the result of pyspiel.load_game(name)."""
         super().__init__()
         self._loaded = loaded
         self._largest = max(abs(loaded.max_utility()), abs(loaded.min_utility()))

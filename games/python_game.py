@@ -1,10 +1,9 @@
-"""Games in plain Python: positions are objects of any kind, nothing is compiled.
+"""Games in plain Python: positions are arbitrary objects, and nothing is compiled.
 
-For simulators that are slow anyway: an emulator, a library, a game server. The author writes
-a class of positions; `PythonGame` makes a game of the contract of it. Its state is the moves
-so far, so it travels and hashes like any other; the objects stay in a cache, one for each
-position that was seen lately, and a position that is not there is played out again from the
-nearest one that is.
+For simulators that are slow in themselves: an emulator, a library, a game server. The author writes
+a class of positions, and `PythonGame` adapts it to the game contract. The state array holds the moves
+played so far, so it can be sent and hashed. The position objects stay in a cache of recently used
+positions; a position that is not in the cache is built again from the nearest predecessor that is.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,20 +22,24 @@ from games.game import GAME_OVER, Board, Cell, Game, Moves, Rules, State
 from games.rng import Stream, below
 
 CACHED_POSITIONS = 4096
+"""Size of the cache of position objects of a game."""
 
 
 class Position(Protocol):
-    """What a position object can do. ``copy()`` is optional (copy.deepcopy does otherwise), and so is
-    ``format_move(move)``; ``str(position)`` is how it is drawn."""
+    """The methods of a position object.
+
+    ``copy()`` is optional and replaces copy.deepcopy; ``format_move(move)`` is optional and replaces the
+    move's number. ``str(position)`` is the drawn position.
+    """
 
     def current_player(self) -> int:
-        """0 or 1; a player may act twice in a row."""
+        """The player to move, 0 or 1; a player may move twice in a row."""
 
     def legal_moves(self) -> Sequence[int]:
-        """Whole numbers in [0, 65535), in a fixed order; none twice."""
+        """The legal moves: distinct integers in [0, 65535), in a fixed order."""
 
     def play(self, move: int) -> None:
-        """Play a legal move; changes the position."""
+        """Play a legal move, which changes this object."""
 
     def is_terminal(self) -> bool:
         """Whether the game is over."""
@@ -45,9 +49,9 @@ class Position(Protocol):
 
 
 class PythonGame(Game):
-    """A game of position objects. A subclass gives `new_position`, ``max_moves`` and ``max_plies``.
+    """A game of position objects. A subclass defines `new_position`, ``max_moves`` and ``max_plies``.
 
-    The state is int32[1 + max_plies]: how many moves were made, and the moves.
+    A state is int32[1 + max_plies]: the number of moves played, then the moves.
     """
 
     nominal_simulations_per_s = 200.0
@@ -68,11 +72,11 @@ class PythonGame(Game):
         raise NotImplementedError(f"{type(self).__name__} has no new_position")
 
     def roll_out(self, position: Any, draw: Callable[[int], int]) -> Sequence[int]:
-        """Play ``position`` to its end, in place, and return the moves; here at random.
+        """Play ``position`` to its end, in place, and return the moves. Default: uniformly random moves.
 
-        ``draw(n)`` is a whole number below n from the search's random stream: who draws from nothing
-        else plays the same on every worker. A simulator that plays by itself, and may take its time,
-        goes here.
+        Override this for a simulator that plays by itself. ``draw(n)`` gives an integer in [0, n) from the
+        search's random stream. It must be the only source of randomness, so that results do not depend on
+        the worker.
         """
         played = []
         while not position.is_terminal():
@@ -82,32 +86,34 @@ class PythonGame(Game):
         return played
 
     def initial_state(self) -> State:
-        """No moves yet."""
+        """The state without any move."""
         return np.zeros(1 + self.max_plies, dtype=np.int32)
 
     def position(self, state: State) -> Any:
-        """The position as an object, which must not be changed."""
+        """The position object of a state, from the cache if possible; it must not be changed."""
         moves = state[1 : 1 + state[0]]
         found = self._positions.get(moves.tobytes())
         if found is not None:
-            self._positions.move_to_end(moves.tobytes())
+            # Several searches may run in one process, and one drop what another has just found.
+            with suppress(KeyError):
+                self._positions.move_to_end(moves.tobytes())
             return found
-        heads = (moves[:length].tobytes() for length in range(len(moves) - 1, -1, -1))
-        nearest = next((head for head in heads if head in self._positions), None)
-        made = self.new_position() if nearest is None else _copy(self._positions[nearest])
-        known = 0 if nearest is None else len(nearest) // moves.itemsize
+        heads = ((length, moves[:length].tobytes()) for length in range(len(moves) - 1, -1, -1))
+        held = ((length, self._positions.get(head)) for length, head in heads)
+        known, nearest = next((each for each in held if each[1] is not None), (0, None))
+        made = self.new_position() if nearest is None else copy_of(nearest)
         for move in moves[known:]:
             made.play(int(move))
         return self._keep(state, made)
 
     def format_move(self, state: State, move: int) -> str:
-        """By the position's own ``format_move``, blanks as ``_``; else the number."""
+        """The text of the position's ``format_move``, with ``_`` for spaces; without one, the number."""
         position = self.position(state)
         named = getattr(position, "format_move", None)
         return "_".join(str(named(move) if named else move).split())
 
     def format_position(self, state: State) -> str:
-        """The moves so far, divided by ``/``; ``start`` if there are none."""
+        """The moves played so far, divided by ``/``; ``start`` if there are none."""
         walk = self.initial_state()
         texts = []
         for move in state[1 : 1 + state[0]]:
@@ -116,7 +122,7 @@ class PythonGame(Game):
         return "/".join(texts) or "start"
 
     def parse_position(self, text: str) -> State:
-        """Plays the moves; raises InvalidInput (field ``position``) at the first that is not legal."""
+        """The state after these moves; raises InvalidInput (field ``position``) at an illegal move."""
         state = self.initial_state()
         for move in [] if text == "start" else text.split("/"):
             try:
@@ -129,7 +135,7 @@ class PythonGame(Game):
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The lines of ``str(position)``; the moves so far if the class has no such text of its own."""
+        """The lines of ``str(position)``; if its class does not define it, the moves played so far."""
         position = self.position(state)
         kind: Any = type(position)
         own = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
@@ -164,11 +170,11 @@ class PythonGame(Game):
         return float(self.position(state).returns())
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
-        """`roll_out` on a copy of the position."""
+        """`Rules.playout`: calls `roll_out` with a copy of the position."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        position = _copy(position)
+        position = copy_of(position)
         played = self.roll_out(position, partial(below, stream))
         for move in played:
             self._play(state, move)
@@ -176,6 +182,7 @@ class PythonGame(Game):
         return len(played)
 
 
-def _copy(position: Any) -> Any:
+def copy_of(position: Any) -> Any:
+    """A copy of a position object, by its method ``copy()`` if it has one, else by copy.deepcopy."""
     own = getattr(position, "copy", None)
     return own() if own else copy.deepcopy(position)

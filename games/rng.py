@@ -1,10 +1,10 @@
-"""Random streams for kernels: passed explicitly, cheap, and the same on every machine.
+"""Random streams for kernels: passed explicitly, cheap, and equal on every machine.
 
-A stream is ``uint64[2]``: a counter and an odd increment of its own. Each draw adds the
-increment and mixes the sum (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom
-number generators", OOPSLA 2014, section 4), so that draws do not wait for each other's
-multiplications. Two streams with different identities have different increments, so they
-do not run into each other. All arithmetic is modulo 2**64.
+A stream is ``uint64[2]``: a counter and an odd increment. Each draw adds the increment to the counter
+and mixes the sum (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
+2014, section 4), so that a draw does not depend on the multiplications of the draw before it. Streams with
+different identities have different increments and therefore different sequences. All arithmetic is
+modulo 2**64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from games.jit import njit, source_of
 Stream = npt.NDArray[np.uint64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 over the golden ratio, odd: what is multiplied with it is spread over the upper bits."""
+"""2**64 divided by the golden ratio, rounded to an odd number; multiplying by it spreads the upper bits."""
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
@@ -30,7 +30,7 @@ _S32 = np.uint64(32)
 
 @njit
 def mix(z: np.uint64) -> np.uint64:
-    """Mix 64 bits so that each of them moves all of the answer."""
+    """A bijective mix of 64 bits in which every input bit affects every output bit."""
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2
     return z ^ (z >> _S31)
@@ -45,21 +45,22 @@ def next_uint64(stream: Stream) -> np.uint64:
 
 @njit
 def below(stream: Stream, n: int) -> int:
-    """A whole number in [0, n), 0 < n < 2**32; ``stream`` is modified in place.
+    """A random integer in [0, n), 0 < n < 2**32; ``stream`` is modified in place.
 
-    Multiply and shift (Lemire 2019), uneven by less than n / 2**32.
+    By multiplication and shift (Lemire, "Fast random integer generation in an interval", 2019, section 4)
+    without rejection: probabilities deviate by a factor of less than n / 2**32.
     """
     return np.int64(((next_uint64(stream) >> _S32) * np.uint64(n)) >> _S32)  # type: ignore[return-value]
 
 
 @njit
 def uniform(stream: Stream) -> float:
-    """A multiple of 2**-53 in [0, 1); ``stream`` is modified in place."""
+    """A random multiple of 2**-53 in [0, 1); ``stream`` is modified in place."""
     return np.float64(next_uint64(stream) >> _S11) * 1.1102230246251565e-16
 
 
 def new_stream(*identity: int) -> Stream:
-    """The stream with this identity (whole numbers, such as seed, lane, round), at its start."""
+    """A new stream for an identity: a sequence of integers, such as seed, lane and round."""
     plain_mix = source_of(mix)
     with np.errstate(over="ignore"):
         state = GOLDEN

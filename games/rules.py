@@ -1,4 +1,4 @@
-"""The rules of a game as kernels call them: compiled functions over a small array."""
+"""The rules of a game for kernels: compiled functions over a small array."""
 
 from __future__ import annotations
 
@@ -12,69 +12,78 @@ State = npt.NDArray[Any]
 Moves = npt.NDArray[np.uint16]
 
 FIRST, SECOND = 0, 1
-"""The players. Returns and tree values are always the first player's."""
+"""The players. Returns and tree values are always from the first player's viewpoint."""
+MAX_MOVES = 4_095
+"""Upper bound of the number of legal moves of a position."""
+MAX_MOVE_CODE = 65_534
+"""The largest move code."""
 
 
 class Rules(NamedTuple):
-    """What kernels call. All functions are ``@njit``, or all are plain Python (then kernels run uncompiled).
+    """The functions that kernels call. Either all are ``@njit``, or all are plain Python; then kernels run
+    uncompiled.
 
-    A state is a 1-D array of the game's own dtype and fixed length that holds all there is
-    to know. A move is a whole number in [0, 65535). Nothing is allocated in these functions.
+    A state is a 1-D array, of dtype and length fixed by the game, that describes a position completely. A
+    move is an integer in [0, 65535). These functions must not allocate memory.
     """
 
     current_player: Callable[[State], int]
-    """Who moves: FIRST or SECOND. A player may act twice in a row."""
+    """(state) -> the player to move, FIRST or SECOND. A player may move twice in a row."""
     legal_moves: Callable[[State, Moves], int]
-    """Write the legal moves into ``moves`` (uint16, at least Game.max_moves long) and return how
-    many; none twice; at least one unless the state is terminal. The state is not changed."""
+    """(state, moves) -> number of legal moves, which are written into ``moves`` (uint16, at least
+    Game.max_moves long). All are different, and there is at least one unless the state is terminal. The
+    state is not changed."""
     play: Callable[[State, int], None]
-    """Play a legal move; the state is modified in place."""
+    """(state, move): play a legal move; the state is modified in place."""
     is_terminal: Callable[[State], bool]
-    """Whether the game is over."""
+    """(state) -> whether the game is over."""
     returns: Callable[[State], float]
-    """The first player's return of a finished game, in [-1, 1]; the second player's is its negative."""
+    """(state) -> the first player's return of a finished game, in [-1, 1]. The second player's return is its
+    negative."""
     playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
-    """Optional, for speed: (state, moves scratch, random stream) -> plies played. Plays uniformly
-    random legal moves to the end of the game, state and stream modified in place. Afterwards only
-    is_terminal and returns need hold of the state. Without it kernels use random_move and play."""
+    """Optional, for speed: (state, moves, stream) -> plies played. Plays uniformly random legal moves to the
+    end of the game. ``state`` and ``stream`` are modified in place, ``moves`` is scratch. Afterwards only
+    is_terminal and returns must be valid for the state. Default: random_move and play are called."""
     random_move: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
-    """Optional, for games that can draw a move without listing all: (state, moves scratch, random
-    stream) -> a uniformly random legal move. The state is as before when it returns."""
+    """Optional, for games that can draw a move without listing all: (state, moves, stream) -> a uniformly
+    random legal move. ``stream`` is modified in place, ``moves`` is scratch, and the state is unchanged
+    afterwards. Default: a random element of legal_moves."""
     evaluate: Callable[[State], float] | None = None
-    """Optional: what an unfinished position is worth to the first player, in [-1, 1], for playouts
-    that are cut short. Without it such a playout counts 0."""
+    """Optional: (state) -> estimated value of an unfinished position for the first player, in [-1, 1]. Used
+    for playouts that reach their limit of plies. Default: 0."""
     priority: Callable[[State, int], float] | None = None
-    """Optional: how good a legal move looks to whoever makes it, before any search; higher is better, and
-    only comparisons within one position count. The state is as before when it returns. For the order
-    of moves, candidates, and greedy play. Without it all moves look alike."""
+    """Optional: (state, move) -> heuristic score of a legal move for the player who makes it; higher is
+    better, and only comparisons within one position matter. The state is unchanged afterwards. Used for
+    the order of moves, for candidates, and for greedy play. Default: all moves are equal."""
     greedy_move: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
-    """Optional, for speed: (state, moves scratch, random stream) -> one of the legal moves with the
-    highest priority, each as likely. The state is as before when it returns."""
+    """Optional, for speed: (state, moves, stream) -> a uniformly random move among the legal moves with the
+    highest priority. ``stream`` is modified in place, ``moves`` is scratch, and the state is unchanged
+    afterwards. Default: computed from legal_moves and priority."""
     determinize: Callable[[State, State, npt.NDArray[np.uint64]], None] | None = None
-    """Games with hidden information: (view, state, random stream). Write into ``state`` a whole
-    position drawn from all that fit the ``view``, an array that Game.observation made (of whatever
-    length). In a whole position legal_moves lists what is legal there; so a player's moves,
-    but also what the rules answer, may differ from one draw to the next."""
+    """For games with hidden information: (view, state, stream). Write into ``state`` a complete position
+    drawn at random from all positions that fit ``view``, an array made by Game.observation. legal_moves
+    lists what is legal in that complete position, so legal moves and the rules' answers may differ
+    between two draws."""
     pack: Callable[[State], np.uint64] | None = None
-    """Optional, for games small enough to be solved (games/solving.py): the position as one number.
-    Two positions have the same one if and only if they are alike but for the past: turns that
-    were counted and positions that must not repeat are left out."""
+    """Optional, for games small enough to be solved (games/analysis/solving.py): (state) -> the position as
+    one number. Two positions have equal numbers if and only if they differ at most in their history, such
+    as counts of turns or lists of earlier positions."""
     unpack: Callable[[np.uint64, State], None] | None = None
-    """Optional, with ``pack``: (number, state). Write the position that has this number, as it is if
-    nothing came before it, into ``state``, which holds some position of the same game."""
+    """Optional, with ``pack``: (number, state). Write the position with this number and an empty history
+    into ``state``, which must hold any valid position of the game."""
 
 
 class Evaluator(NamedTuple):
-    """One of a game's ways to say what a position is worth; see `Game.evaluators`."""
+    """A static evaluation of positions; see `Game.evaluators`."""
 
     rule: Callable[[State], float]
-    """As `Rules.evaluate`."""
+    """(state) -> value of a position for the first player, in [-1, 1]."""
     finished: bool = False
-    """Whether it has a value of its own for finished games, which is then taken instead of their return."""
+    """Whether finished games are evaluated by ``rule`` too, instead of by their return."""
 
 
 class HasRules(Protocol):
-    """A name and rules: all that it takes to make kernels of a game."""
+    """An object with a name and rules, which is all that is needed to compile kernels."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""One line of text that names a thing and its options: ``name`` or ``name:key=value,key=value``."""
+"""Specs: one line of text with a name and options, ``name`` or ``name:key=value,key=value``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from games.errors import InvalidInput
 
 OPENSPIEL, EXPLICIT = "openspiel", "explicit"
 TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree"}
-"""Names after whose colon everything is one option's text."""
+"""Games for which all text after the colon is the value of one option, by name of the option."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PATHS = _PLAIN | frozenset("/~:=")
@@ -20,7 +20,7 @@ _PATHS = _PLAIN | frozenset("/~:=")
 
 @dataclass(frozen=True)
 class Spec:
-    """A name and its options as text, in the order in which they were given."""
+    """A name and its options as text, in the given order."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -31,9 +31,9 @@ class Spec:
 
 
 def parse_spec(text: str, field: str, *, paths: bool = False) -> Spec:
-    """Read a spec; ``field`` is the name under which an error reports it.
+    """Parse a spec; errors report it under the name ``field``.
 
-    A name that ends in ``.py`` is the path of a file, and may have any characters but ``:``. With
+    A name that ends in ``.py`` is the path of a file and may contain any character but ``:``. With
     ``paths`` a value may be a path too, or a path with an option (``a=./net.py:b=c``).
     Raises InvalidInput for an empty name, a missing ``=``, an empty key or value, or a key given twice.
     """
@@ -52,10 +52,10 @@ def parse_spec(text: str, field: str, *, paths: bool = False) -> Spec:
 
 
 def parse_game_spec(text: str) -> Spec:
-    """Read the spec of a game, as `parse_spec` does (field ``game``).
+    """Parse the spec of a game; raises InvalidInput (field ``game``).
 
-    After ``openspiel:`` everything is the name of a game of OpenSpiel, the option ``game``; after
-    ``explicit:`` it is a tree, the option ``tree``.
+    All text after ``openspiel:`` is the value of the option ``game``, the name of a game of OpenSpiel; all
+    text after ``explicit:`` is the value of the option ``tree``. Other specs are parsed by `parse_spec`.
     """
     name, colon, rest = text.strip().partition(":")
     if name in TEXT_OF and (rest or not colon):
@@ -69,11 +69,10 @@ def is_path(name: str) -> bool:
 
 
 def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:
-    """The spec's options as the parameters of a function, by the type of each one's default.
+    """The spec's options as keyword arguments of ``function``, converted to the types of its defaults.
 
-    ``field`` is what names the spec.
-
-    Raises InvalidInput for an option that is no parameter, or a whole number that is none.
+    Raises InvalidInput, which names the spec by ``field``, for an option that is not a parameter, or if an
+    integer is expected and the value is not one.
     """
     known = {
         name: parameter.default
@@ -92,7 +91,7 @@ def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") ->
 
 
 class Options:
-    """The options of one spec, taken out one by one; what is left at the end is an error."""
+    """Reader of the options of one spec: each is taken out once, and options left at the end are an error."""
 
     def __init__(self, spec: Spec, field: str) -> None:
         self._field = field
@@ -100,7 +99,7 @@ class Options:
         self._known: list[str] = []
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
-        """The option ``key`` as a whole number in [low, high]."""
+        """The option ``key`` as an integer in [low, high]."""
         self._known.append(key)
         text = self._left.pop(key, None)
         if text is None:
@@ -110,7 +109,7 @@ class Options:
         return int(text)
 
     def integer(self, key: str) -> int | None:
-        """The option ``key`` as a whole number of any size; None if it was not given."""
+        """The option ``key`` as an integer of any size; None if it was not given."""
         text = self._take(key)
         if text is None:
             return None
@@ -138,7 +137,7 @@ class Options:
         return text
 
     def text(self, key: str, default: str, pattern: re.Pattern[str] | None = None, accepted: str = "") -> str:
-        """The option ``key`` as text, which ``pattern`` matches whole; ``accepted`` says so in words."""
+        """The option ``key`` as text that fully matches ``pattern``; ``accepted`` describes the pattern."""
         self._known.append(key)
         text = self._left.pop(key, default)
         if pattern is not None and pattern.fullmatch(text) is None:
@@ -150,7 +149,7 @@ class Options:
         return self._left.pop(key, None)
 
     def close(self) -> None:
-        """Raise InvalidInput if an option was given that nobody took."""
+        """Raise InvalidInput if options are left: they are unknown."""
         for key in self._left:
             known = ", ".join(self._known) if self._known else "no options"
             raise InvalidInput(f"{self._field} option", key, known)

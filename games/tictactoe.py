@@ -1,9 +1,9 @@
-"""Tic-tac-toe: three in a row on a board of 3x3, X first, a full board is a draw.
+"""Tic-tac-toe: three in a row on a board of 3x3; X moves first, and a full board is a draw.
 
-A state is ``int64[3]``: the first player's cells as a mask of nine bits, the second player's,
-and the plies played. Cell row * 3 + column is bit and move code alike; row 0 is the bottom row.
+A state is ``int64[3]``: masks of nine bits of the first and of the second player's cells, and the number of
+plies. The bit of a cell and its move code are both row * 3 + column; row 0 is the bottom row.
 
-A position's text is its rows from the top, divided by '/', then who moves: ``x../.o./... x``.
+A position's text is its rows from the top, divided by '/', then the player to move: ``x../.o./... x``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLIES = 2
 
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o124, 0o421)
 _WON = np.array([any(mask & line == line for line in _LINES) for mask in range(512)], dtype=np.int64)
-# For each mask of taken cells: the free cells, one to each four bits, the lowest cell lowest.
+# By mask of taken cells: the free cells in ascending order, four bits each.
 _FREE = np.array(
     [
         sum(
@@ -36,7 +36,7 @@ _FREE = np.array(
     dtype=np.uint64,
 )
 
-# Sets of plies, as bits; and for the lowest bit of such a set the plies played after it (for none: 9).
+# Sets of plies as bits; and by the lowest bit of such a set the number of plies up to it (no bit: 9).
 _FIRST_PLIES, _SECOND_PLIES = 0b101010101, 0b010101010
 _LENGTHS = np.full(1 << NUM_CELLS, NUM_CELLS, dtype=np.int64)
 _LENGTHS[[1 << ply for ply in range(NUM_CELLS)]] = range(1, NUM_CELLS + 1)
@@ -80,23 +80,24 @@ def play(state: State, move: int) -> None:
 
 @njit
 def is_terminal(state: State) -> bool:
-    """Whether somebody has three in a row, or the board is full."""
+    """Whether a player has three in a row or the board is full."""
     return bool(state[PLIES] == NUM_CELLS or _WON[state[0]] != 0 or _WON[state[1]] != 0)
 
 
 @njit
 def returns(state: State) -> float:
-    """1.0: the first player has three in a row, -1.0: the second, 0.0: nobody."""
+    """The first player's return: 1.0 if the first player has three in a row, -1.0 if the second, else 0.0."""
     return float(_WON[state[0]] - _WON[state[1]])
 
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random play to the end; returns the plies. Afterwards the masks show only who won.
+    """Play uniformly random moves to the end; returns the plies. Afterwards the masks show only the winner.
 
-    One draw of 64 bits serves all plies: each choice takes the whole part of fraction * choices and
-    leaves the rest to the next. The board is always filled up, and the first ply that made three in
-    a row is looked up at the end: a jump out of the loop would be guessed wrong once a game.
+    One draw of 64 bits, taken as a fraction, serves all plies: a choice is the integer part of fraction *
+    choices, and the fractional part is left for the next choice. The board is always filled, and the first
+    ply that made three in a row is looked up at the end: leaving the loop early would cost a branch
+    misprediction in every game.
     """
     if is_terminal(state):
         return 0
@@ -124,13 +125,13 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The first player's mask, then the second player's."""
+    """The position as one number: the first player's mask above the nine bits of the second player's."""
     return np.uint64(state[FIRST]) << _NINE | np.uint64(state[SECOND])
 
 
 @njit
 def unpack(key: np.uint64, state: State) -> None:
-    """The position with this number; ``state`` is modified in place."""
+    """Write the position with this packed number into ``state``, modified in place."""
     state[FIRST], state[SECOND] = key >> _NINE, key & _MASK
     state[PLIES] = 0
     for cell in range(NUM_CELLS):
@@ -138,13 +139,14 @@ def unpack(key: np.uint64, state: State) -> None:
 
 
 class TicTacToe(Game):
-    """The game of three in a row; it has no options."""
+    """Tic-tac-toe; it has no options."""
 
     name = "tictactoe"
     player_names = ("x", "o")
     max_moves = NUM_CELLS
     max_plies = NUM_CELLS
     nominal_simulations_per_s = 4e6
+    exploration = 1.0
 
     def __init__(self) -> None:
         self.options: dict[str, str | int] = {}
@@ -154,7 +156,7 @@ class TicTacToe(Game):
 
     @classmethod
     def from_spec(cls, spec: Spec) -> TicTacToe:
-        """The game that the spec names; raises InvalidInput for any option."""
+        """The game; raises InvalidInput if the spec has an option."""
         Options(spec, "game").close()
         return cls()
 
@@ -174,7 +176,7 @@ class TicTacToe(Game):
         return cell[0] * SIZE + cell[1]
 
     def format_position(self, state: State) -> str:
-        """Rows from the top divided by '/', a space, and who moves, such as ``x../.o./... x``."""
+        """Rows from the top divided by '/', a space, and the player to move, such as ``x../.o./... x``."""
         rows = ["".join(_SIGNS[owner] for owner in row) for row in _owners(state)]
         return f"{'/'.join(rows)} {'xo'[int(state[PLIES]) & 1]}"
 
@@ -182,7 +184,7 @@ class TicTacToe(Game):
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
         if _POSITION.fullmatch(text) is None:
             raise InvalidInput(
-                "position", text, "rows of x, o and . from the top and who moves: x../.o./... x"
+                "position", text, "rows of x, o and . from the top and the player to move: x../.o./... x"
             )
         board, mover = text.split(" ")
         signs = "".join(reversed(board.split("/")))
@@ -224,7 +226,7 @@ def _is_taken(state: State, cell: tuple[int, int]) -> bool:
 
 
 def _owners(state: State) -> list[list[int | None]]:
-    """Who owns each cell, rows from the top."""
+    """The owner of each cell (None: free), rows from the top."""
     first, second = int(state[FIRST]), int(state[SECOND])
 
     def owner(cell: int) -> int | None:

@@ -1,8 +1,8 @@
-"""Evaluators of one's own: a network's value and policy for a batch of positions, from a file.
+"""Evaluators defined by users in files: values and policies of batches of positions, such as by a network.
 
-An evaluator file is ordinary Python that defines one subclass of `Evaluator`. Like a game file
-(games/own.py) it is run when it is loaded, its text travels along with the search, and nothing beside it
-does: libraries, and weights that it reads from a file, must be where the workers are.
+An evaluator file is ordinary Python that defines one subclass of `Evaluator`. As for a game file
+(games/user_games.py), loading it runs its code, and its text is sent to the workers with the search. Only the
+text is sent: libraries and weight files that it uses must exist on the workers' machines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from games import own
+from games import user_games as own
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Spec, is_path, options_of, parse_spec
@@ -26,39 +26,39 @@ ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=va
 
 
 class Evaluator(ABC):
-    """Says what positions are worth and which moves look good; a subclass gives `evaluate`.
+    """Evaluates positions: their values and a policy over moves. A subclass defines `evaluate`.
 
-    It is made once in each worker process. Options are parameters of ``__init__`` after ``game``, each
-    with a default that is a whole number or text.
+    One instance is made in each worker process. The options are the parameters of ``__init__`` after
+    ``game``; each needs a default, which is an integer or text.
     """
 
     policy: str = "logits"
-    """What the policies are: ``logits``, or ``probabilities`` (which need not add up to 1)."""
+    """The kind of policies: ``logits``, or ``probabilities`` (which need not sum to 1)."""
 
     spec: str = ""
-    """The evaluator as it was named, for errors."""
+    """The evaluator's spec, for error messages."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
 
     @abstractmethod
     def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any]:
-        """(values, policies) of B unfinished positions, no two of them the same array.
+        """Evaluate B different unfinished positions; returns (values, policies).
 
-        ``states`` [B, state length] is the game's array for each. Values [B] in [-1, 1], from the
-        viewpoint of the player to move: 1 if it is certain that he wins. Policies [B, M], with a number
-        for each move code, M larger than any legal one's; only those of legal moves are looked at.
-        Anything that NumPy makes an array of will do. B is 1 or more, and differs from call to call.
+        ``states`` [B, state length] holds the game's state arrays. values [B], in [-1, 1], are from the
+        viewpoint of the player to move (1: a certain win). policies [B, M] has an entry for each move code,
+        with M larger than every legal move code; entries of illegal moves are ignored. Both may be anything
+        that NumPy converts to an array. B is at least 1 and varies between calls.
 
-        The answer should depend on the states alone: then the same search gives the same result again.
+        The result should depend only on ``states``, so that searches are reproducible.
         """
 
     def movers(self, states: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """[B] who moves: 0 for the first player, 1 for the second."""
+        """int64[B]: the player to move, 0 for the first player and 1 for the second."""
         return np.array([int(self.game.calls.current_player(state)) for state in states], dtype=np.int64)
 
     def legal(self, states: npt.NDArray[Any], num_moves: int) -> npt.NDArray[np.bool_]:
-        """[B, num_moves] which moves are legal, by their codes."""
+        """bool[B, num_moves]: whether each move code is legal."""
         mask = np.zeros((len(states), num_moves), dtype=np.bool_)
         moves = np.zeros(self.game.max_moves, dtype=np.uint16)
         for row, state in zip(mask, states, strict=True):
@@ -66,14 +66,17 @@ class Evaluator(ABC):
         return mask
 
     def planes(self, states: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """[B, 2, rows, columns] the pieces of the player to move, and then the other's: `Game.owners`."""
+        """float32[B, 2, rows, columns]: the pieces of the player to move, then those of the other player.
+
+        From `Game.owners`.
+        """
         owners = self.game.owners(states)
         own = self.movers(states)[:, None, None] + 1
         return np.stack([owners == own, owners == 3 - own], axis=1).astype(np.float32)
 
 
 def evaluator_spec(text: str) -> Spec:
-    """Read the spec of an evaluator; raises InvalidInput (field ``evaluator``)."""
+    """Parse the spec of an evaluator; raises InvalidInput (field ``evaluator``)."""
     spec = parse_spec(text, FIELD, paths=True)
     if not is_path(spec.name):
         raise InvalidInput(FIELD, text, ACCEPTED)
@@ -87,7 +90,7 @@ def source_of_evaluator(text: str) -> str:
 
 @lru_cache(maxsize=2)
 def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
-    """The evaluator that the spec names, made of this source; one for each process.
+    """The evaluator of a spec, made from the text ``source`` of its file; one instance for each process.
 
     Raises InvalidInput (field ``evaluator``) for a file that fails, or that defines no evaluator.
     """
@@ -108,7 +111,7 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
 
 
 def reason_of(error: Exception, evaluator: Evaluator) -> str:
-    """What went wrong in an evaluator, in one line, with the line of its file."""
+    """An error of an evaluator as one line of text, with the number of the line of its file."""
     return own.reason_of(error, evaluator_spec(evaluator.spec).name)
 
 
@@ -118,7 +121,7 @@ def _class_in(module: Any, path: str) -> type[Evaluator]:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Evaluator) and value.__module__ == module.__name__
     ]
-    # A class that others in the file derive from is not the evaluator.
+    # A base class of other classes in the file is not the evaluator.
     last = [
         each for each in found if not any(other is not each and issubclass(other, each) for other in found)
     ]

@@ -1,38 +1,48 @@
-"""The forms of the search loop: what a search may need that a plain one has not got.
+"""Optional features of the search kernels.
 
-Each combination is compiled apart, so that a plain search pays for none of it.
+Each combination of features is compiled separately, so that a search pays only for what it uses.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from search.tree.layout import TreeLayout
 
 
 class Features(NamedTuple):
-    """What the kernels of one search can do."""
+    """The features of the kernels of one search; all False: plain UCT."""
 
     hidden: bool = False
-    """Search information sets: the root is a view, each simulation starts with a determinization of it."""
+    """Hidden information: the root is an information set, and each simulation starts by a determinization."""
     steered: bool = False
-    """Playouts that are cut, or whose players have a policy (search/playouts.py)."""
+    """Playouts with a limit of plies, or with a policy other than uniformly random moves
+    (search/kernel/playouts.py)."""
     thinking: bool = False
-    """Steered, with players in playouts who look ahead by minimax."""
+    """Playout policies that use minimax; requires ``steered``."""
     widened: bool = False
-    """Nodes whose moves come in by priority, the more the more often it is visited (search/widening.py)."""
+    """Progressive unpruning: a node considers more moves, in order of priority, the more often it is visited
+    (search/kernel/unpruning.py)."""
     paired: bool = False
-    """Hidden, with each determinization searched by several moves of the root (information_sets.py)."""
+    """Each determinization is used for simulations of several root moves (search/kernel/ismcts.py); requires
+    ``hidden``."""
     evaluated: bool = False
-    """Nodes keep what the game's evaluation says of them (search/heuristics.py)."""
+    """Nodes store the game's static evaluation of their positions (search/kernel/heuristics.py)."""
     decisive: bool = False
-    """A move that wins at once is the only one that a node tries."""
+    """Decisive moves: in a position with an immediately winning move, no other move is searched."""
     wide: bool = False
-    """Visits are counted in 64 bits: nodes take 4 bytes more."""
-
+    """Visit counts of 64 bits instead of 32, which makes a node 4 bytes larger."""
     priors: bool = False
-    """An evaluator's policies steer selection: PUCT (search/puct.py)."""
+    """Selection by PUCT with the priors of an evaluator (search/kernel/puct.py)."""
+
+    @property
+    def layout(self) -> TreeLayout:
+        """The arrays that the trees and snapshots of such a search have."""
+        # The command line describes its options without NumPy.
+        from search.tree.layout import TreeLayout
+
+        return TreeLayout(self.hidden, self.evaluated, self.priors, self.wide)
 
 
 PLAIN = Features()
-
-WIDENED = PAIRED = EVALUATED = DECISIVE = PRIORS = False
-"""Features.widened and the like as the kernels see them; `search.engine` binds them."""

@@ -1,4 +1,4 @@
-"""Which root child is played when the search is over: Chaslot et al. 2008, "Progressive strategies", 3.3."""
+"""Choice of the move to play from the root's children: Chaslot et al. 2008, "Progressive strategies", 3.3."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SECURITY = 1.0
-"""A in the secure child's value - A / sqrt(visits), for values in [-1, 1]."""
+"""The parameter A of the secure child, which maximises value - A / sqrt(visits); values in [-1, 1]."""
 
 
 @dataclass(frozen=True)
 class Child:
-    """A root child as the player to move sees it."""
+    """A child of the root, from the viewpoint of the player to move at the root."""
 
     move: int
     visits: int
     value: float
-    """Mean return in [-1, 1] of the player who moves at the root; the proven value if there is one."""
+    """Mean return in [-1, 1] of the player to move at the root; the proven value if there is one."""
     won: bool = False
+    """Whether the move is a proven win."""
     lost: bool = False
-    """Whether it is proven that this move wins, or loses."""
+    """Whether the move is a proven loss."""
     votes: int = 0
-    """root, where lanes vote: in how many of them it has the most visits."""
+    """Strategy root with the rule vote: the number of lanes in which the child has the most visits."""
 
 
 def choose(children: Sequence[Child], rule: str) -> Child:
-    """The child that the rule picks; ties go to more visits, to the higher value, to the lower move.
+    """The child selected by ``rule``; ties are broken by more visits, higher value, lower move code.
 
-    robust: most visits. max: highest value. robust-max: the child that is both, or else the
-    robust one. secure: highest value - A / sqrt(visits). vote: most lanes of `root` (majority voting,
-    Soejima et al. 2010), of equals the most visited. A proven win goes before all, and a
-    proven loss is picked only when every child is one.
+    robust: most visits. max: highest value. robust-max: the child with both, if there is one, else the
+    robust child. secure: highest value - A / sqrt(visits). vote: most votes of lanes of the strategy root
+    (majority voting, Soejima et al. 2010). A proven win precedes all others, and a proven loss is selected
+    only if every child is one.
     """
     won = [child for child in children if child.won]
     if won:
@@ -43,7 +44,7 @@ def choose(children: Sequence[Child], rule: str) -> Child:
         return max(candidates, key=_secure)
     if rule == "vote":
         return max(candidates, key=_vote)
-    # robust-max has no answer of its own where no child has both most visits and the highest value.
+    # For robust-max, without a child that has both the most visits and the highest value.
     return max(candidates, key=_robust)
 
 

@@ -1,7 +1,7 @@
-"""Jobs and what comes back from them: plain values that travel between coordinator and workers.
+"""Jobs and their results: plain values that are sent between coordinator and workers.
 
-A job is a pure function of its context and itself: run twice, on any machine, it returns
-the same increments. So a lost job is run again, and a result counts once.
+The result of a job depends only on the job and its context: every run, on any machine, returns equal
+increments. So a lost job is simply run again, and each result is counted exactly once.
 """
 
 from __future__ import annotations
@@ -14,56 +14,58 @@ import numpy.typing as npt
 
 from search.features import Features
 from search.request import SearchRequest, features_of
-from search.statistics import Statistics
+from search.tree.snapshot import Statistics
 
 GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM, DEAL_STREAM, SPREAD_STREAM = range(6)
-"""The second number of a random stream's identity, after the seed: what it is drawn for."""
+"""The purpose of a random stream: the second number of its identity, after the seed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What all jobs of one search have in common."""
+    """The data that all jobs of a search share."""
 
     search_id: str
-    """Names the search to caches; no result depends on it."""
+    """Identifies the search in caches; no result depends on it."""
     request: SearchRequest
+    """What is asked for; its ``exploration`` is never None."""
     game: str
     """The game's full spec."""
     game_source: str | None
-    """The text of the game's file, which a worker elsewhere has not got; None for other games."""
+    """The text of the game file, for workers on machines without the file; None for other games."""
     root_state: npt.NDArray[Any]
-    """What the player to move knows of the position that is searched: Game.observation."""
+    """The searched position as far as the player to move knows it: `Game.observation`."""
     hidden: str
-    """How hidden information is searched, one of HIDDEN_INFORMATION; empty where nothing is hidden."""
+    """The method for hidden information, one of HIDDEN_INFORMATION; empty if nothing is hidden."""
     exploration_scale: float
-    """What C is multiplied with: 1, or the spread of what leaves turn out to be worth."""
+    """Factor of the exploration constant C: 1, or the measured spread of leaf values."""
     tree_slots: int
-    """Slots of the arena that a job grows a tree in (0: jobs grow none)."""
+    """Capacity, in nodes, of the arena in which a job grows a tree; 0 if jobs grow no tree."""
     report_visits: int
-    """root: nodes with fewer visits report no children."""
+    """Strategy root: nodes with fewer visits than this report no children."""
     snapshot_rows: int = 0
-    """tree: rows of a snapshot at most..."""
+    """Strategy tree: upper bound of the rows (nodes) of a snapshot."""
     increment_rows: int = 0
-    """...and of the increments of a job."""
+    """Strategy tree: upper bound of the rows (nodes) of a job's increments."""
     evaluator_source: str | None = None
     """The text of the evaluator's file, if the request names one."""
     staleness: int = 0
-    """tree: how many rounds a lane lags behind."""
+    """Strategy tree: a job of round r starts from the merge of all rounds before r - staleness."""
 
     @property
     def anticipated(self) -> int:
-        """tree: visits expected of the other lanes, and of rounds not seen yet, for each of one's own."""
+        """Strategy tree: visits by other lanes, and by rounds not merged yet, that a lane assumes for each of
+        its own visits."""
         return round((self.request.lanes * (1 + self.staleness) - 1) * self.request.anticipation)
 
     @property
     def features(self) -> Features:
-        """What the kernels of this search have to be able to do."""
+        """The features that the kernels of this search need."""
         return features_of(self.request, self.hidden)
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The top of the shared tree, published once for all the jobs that start from it."""
+    """The top of the shared tree, published once for all jobs that start from it."""
 
     key: int
     statistics: Statistics
@@ -71,29 +73,30 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class LaneTree:
-    """root: a lane's tree as it was after so many pieces; a cache, like what workers keep."""
+    """Strategy root: a lane's tree after some of its jobs. A cache: without it the tree is grown again."""
 
     pieces: int
+    """The number of the lane's jobs that the tree contains."""
     data: bytes
-    """Squeezed: search/npz.py, search/packed_tree.py."""
+    """The packed tree, compressed: search/packing/tree.py, search/packing/npz.py."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrowJob:
-    """root: one more piece of a lane's own tree.
+    """Strategy root: the next piece of work on a lane's independent tree.
 
-    ``sizes`` are the simulations of all pieces of the lane up to this one. A worker that has
-    the lane's tree at hand makes the last piece only; any other makes them all again, or those
-    that ``begin`` lacks.
+    ``sizes`` is the number of simulations of every job of the lane up to this one. A worker that has the
+    lane's tree in its cache runs the last of these only; another worker runs all of them again, or those
+    that ``begin`` does not contain.
     """
 
     index: int
     lane: int
     sizes: tuple[int, ...]
     begin: LaneTree | None = None
-    """The lane's tree as a checkpoint had it, for the first jobs of a search that goes on."""
+    """The lane's tree from a checkpoint, for the first jobs of a resumed search."""
     hand_in: bool = False
-    """Whether the result is to bring the lane's tree, for a checkpoint."""
+    """Whether the result must contain the lane's tree, for a checkpoint."""
 
     @property
     def simulations(self) -> int:
@@ -102,7 +105,7 @@ class GrowJob:
 
 @dataclass(frozen=True, eq=False)
 class RoundJob:
-    """tree: one lane's part of one round, from a snapshot of the shared tree."""
+    """Strategy tree: one lane's part of a round, which starts from a snapshot of the shared tree."""
 
     index: int
     lane: int
@@ -113,17 +116,17 @@ class RoundJob:
 
 @dataclass(frozen=True, eq=False)
 class LeafJob:
-    """leaf: playouts from a batch of leaves, each given by its moves: less to send than its state."""
+    """Strategy leaf: playouts from a batch of B leaves, each given by its moves from the root."""
 
     index: int
     moves: npt.NDArray[np.uint16]
-    """[B, longest way]"""
+    """uint16[B, longest path]: the moves from the root to each leaf."""
     depths: npt.NDArray[np.int32]
-    """[B] how many of the moves lead to the leaf."""
+    """int32[B]: the number of moves from the root to each leaf."""
     visits: npt.NDArray[np.int32]
-    """[B] playouts from each."""
+    """int32[B]: the number of playouts from each leaf."""
     draws: npt.NDArray[np.uint64]
-    """[B, 2] the random stream of each leaf's determinization; [0, 2] where nothing is hidden."""
+    """uint64[B, 2]: the random stream of each leaf's determinization; [0, 2] if nothing is hidden."""
 
     @property
     def simulations(self) -> int:
@@ -132,14 +135,14 @@ class LeafJob:
 
 @dataclass(frozen=True, eq=False)
 class Policies:
-    """leaf, with an evaluator: priors of the legal moves at each of B leaves, and of no others."""
+    """Strategy leaf with an evaluator: priors of the legal moves at each of B leaves."""
 
     counts: npt.NDArray[np.int32]
-    """[B] how many legal moves there are; 0 where the game is over."""
+    """int32[B]: the number of legal moves; 0 if the game is over."""
     moves: npt.NDArray[np.uint16]
-    """[sum of counts] these moves, one leaf's after the other's..."""
+    """uint16[sum of counts]: the legal moves of all leaves, concatenated."""
     priors: npt.NDArray[np.float32]
-    """...and their priors."""
+    """float32[sum of counts]: the prior of each of ``moves``."""
 
 
 Job = GrowJob | RoundJob | LeafJob
@@ -147,24 +150,27 @@ Job = GrowJob | RoundJob | LeafJob
 
 @dataclass(frozen=True, eq=False)
 class JobResult:
-    """What a job added, and what it cost. The first four fields and ``policies`` alone change the answer."""
+    """The increments of a job, and its cost.
+
+    The result of the search depends only on the first four fields and ``policies``.
+    """
 
     index: int
     simulations: int
-    """Simulations made: fewer than asked only when the lane's root was proven."""
+    """Simulations run; fewer than requested only if the lane's root was proven."""
     added: Statistics | None
-    """root, tree: increments."""
+    """Strategies root and tree: the increments of nodes."""
     sums: npt.NDArray[np.float64] | None
-    """leaf: [B] sum of the first player's returns for each leaf."""
+    """Strategy leaf: float64[B], the sum of the first player's returns for each leaf."""
     playouts: int
-    """With an evaluator: the positions that it evaluated."""
+    """Number of playouts; with an evaluator, of evaluated positions."""
     tree_nodes: int
-    """Nodes of the job's own tree; of a snapshot those that were unfolded."""
+    """Number of nodes of the job's tree; of a snapshot, only the nodes that were expanded into the arena."""
     tree_bytes: int
     tree_full: bool
     duration_s: float
-    """Time in the kernel and around it, on the worker."""
+    """Wall time of the job on the worker, in seconds."""
     tree: LaneTree | None = None
-    """root: the lane's tree, if it was to be handed in."""
+    """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
     policies: Policies | None = None
-    """leaf: what an evaluator says of moves."""
+    """Strategy leaf with an evaluator: the priors of moves."""

@@ -1,7 +1,7 @@
-"""How a budget is cut into jobs: by the request alone, so that placement cannot change an answer.
+"""Divides a budget into jobs. This depends on the request alone, so placement cannot change an answer.
 
 Under a budget in simulations every size is fixed before the search starts. Under a budget
-in seconds, which nobody can repeat anyway, sizes follow the measured rate and the clock.
+in seconds, which cannot be repeated exactly, sizes follow the measured rate and the clock.
 """
 
 from __future__ import annotations
@@ -13,99 +13,174 @@ from games.game import Game
 from search.request import SearchRequest
 
 JOB_S = 0.15
-"""A job's aim in seconds of one core. A call over Ray costs driver and worker 3 ms of CPU
-together, whatever it carries: 2 % of a job of this length."""
+"""Target length of a job in seconds of one core. A call over Ray costs driver and worker together 3 ms of CPU
+time, whatever its content: 2 % of a job of this length."""
 SHORT_JOB_S = 0.01
-"""tree: there are up to MOST_ROUNDS as long as jobs are not shorter than that. A call carries several."""
+"""tree: rounds overlap (up to MOST_ROUNDS) only if jobs are at least this long."""
 FEW_LANES = 64
-"""With more lanes jobs are longer in proportion: so many results a second, of JOB_S each, are what one
-coordinator merges with half of its time, however many workers there are."""
+"""With more lanes jobs are longer in proportion. One coordinator merges the results of this many lanes, with
+jobs of JOB_S, in half of its time, however many workers there are."""
 LANES_OF_A_CORE = 8
-"""tree: under a budget in seconds nobody knows how long jobs will be: it is guessed as if so many lanes
-shared a core, as 16 do on a machine of two."""
+"""Assumed lanes per core where the number of workers is not known (timed searches)."""
 ENDLESS_S = 10.0
-"""A budget of nothing but what somebody stops is planned like one of so many seconds."""
+"""Planning horizon of a search without a budget."""
 SHORTEST_JOB_S = 0.001
-"""Under a budget in seconds: shorter than this, a job is mostly overhead."""
+"""Least length of a job under a budget in seconds: a shorter one is mostly overhead."""
 LONGEST_JOB_S = 3.0
-"""A tenth of the time after which a worker counts as hung; a search is cancelled at once all the same."""
+"""Greatest length of a job: a tenth of the time after which a worker counts as hung."""
 MIN_ROUNDS, MIN_ROUNDS_OF_MANY = 32, 64
-"""Rounds a search is cut into if its budget allows: sharing less often plays worse. By `tree` as many as
-there are lanes, between these two: see README.md, "How many rounds"."""
+"""Limits of the number of rounds of a search, if its budget allows so many: fewer rounds play worse. Strategy
+tree has as many rounds as lanes, between these limits: see search/LANES.md."""
 MOST_ROUNDS = 128
-"""tree: more than that have nothing left to mend, but keep jobs from becoming too long."""
-SNAPSHOT_ROWS, SNAPSHOT_ROWS_PER_S = (65_536, 1_048_576), 1_000_000
-"""Rows of a snapshot at most: how few and how many, and how many for each second that a job takes. To take,
-publish and fetch one costs 70 ns by the object store: 7 % of a round that is one job for each worker, and up
-to 5 ms where that is more. What a snapshot leaves out lanes do not know."""
-INCREMENT_ROWS, INCREMENT_ROWS_PER_S = (2_048, 16_384), 1_250_000
-"""The same for the increments of all lanes together, which take the coordinator some 100 ns each to merge."""
+"""tree: most rounds that overlap; more play no better."""
+MIN_SNAPSHOT_ROWS, MAX_SNAPSHOT_ROWS = 65_536, 1_048_576
+"""tree: limits of the maximum number of rows of a snapshot. Lanes do not know nodes that it leaves out."""
+SNAPSHOT_ROWS_PER_SECOND = 1_000_000
+"""tree: maximum rows of a snapshot per second of a job, within the limits. Taking, publishing and fetching a
+row costs 70 ns: 7 % of a round with one job per worker."""
+MIN_INCREMENT_ROWS, MAX_INCREMENT_ROWS = 2_048, 16_384
+"""tree: limits of the rows that the increments of one job may have."""
+INCREMENT_ROWS_PER_SECOND = 1_250_000
+"""tree: maximum rows of the increments of all lanes together, per second of a job. The coordinator merges a
+row in about 100 ns."""
 SNAPSHOT_ROW_BYTES = 512
-"""Memory that must be there for each row: with all copies it takes a tenth of that."""
+"""Bytes of memory of a search per row of a snapshot; all copies of a row together take a tenth of that."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
-"""A game slower than this sends its leaves one by one."""
+"""In games slower than this, a job has one leaf."""
 PLAYOUTS_PER_LEAF = 32
-"""The default of fast games: a leaf costs the coordinator its selection and the wire its state,
-about as much as several playouts."""
+"""Default of fast games: selecting a leaf and sending its path cost about as much as several playouts."""
 BATCH = 64
-"""The most leaves that a job has by default where they are evaluated by a network."""
+"""Default limit of the leaves of a job that are evaluated by a network."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Sizes of all jobs of a search with a budget in simulations: J jobs, as even as can be."""
+class SearchPlan:
+    """All sizes of a search that follow from its request and its game."""
 
-    simulations: int
+    simulations: int | None
+    """The budget; None if it is not in simulations: the number and size of jobs are then not fixed."""
+    seconds: float | None
+    """The budget; None if it is not in seconds."""
     lanes: int
+    """The request's lanes, or fewer if the budget in simulations is smaller than that."""
     rounds: int
-    root_first: bool = False
+    """Jobs of each lane; with a budget in seconds, their target number."""
+    staleness: int
+    """tree: how many of the latest rounds a snapshot lacks; otherwise 0."""
+    root_first: bool
     """Whether job 0 is one simulation, of the root alone."""
-    staleness: int = 0
-    """tree: how many rounds a lane lags behind."""
+    playouts_per_leaf: int
+    """leaf: playouts from each leaf."""
+    expected_simulations: int
+    """Simulations of the whole search; an estimate for one core if the budget is not in simulations."""
+    snapshot_rows: int
+    """tree: the most rows of a snapshot."""
+    increment_rows: int
+    """tree: the most rows of the increments of one job."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether number and sizes of jobs are known before the search starts."""
+        return self.simulations is not None
 
     @property
     def jobs(self) -> int:
+        """Number of jobs; only if `is_fixed`."""
         return self.lanes * self.rounds + self.root_first
 
     def size(self, index: int) -> int:
-        """Simulations of the job with that index; all sizes add up to the budget."""
+        """Simulations of a job, 0 after the last one; only if `is_fixed`. Their sum is the budget."""
+        assert self.simulations is not None
+        if index >= self.jobs:
+            return 0
         if self.root_first and index == 0:
             return 1
         place, jobs = index - self.root_first, self.lanes * self.rounds
         simulations = self.simulations - self.root_first
         return simulations * (place + 1) // jobs - simulations * place // jobs
 
+    def job_s(self, cores: int, most_s: float) -> float:
+        """Target length of the next job in seconds of one core, if sizes are not fixed.
 
-def make_plan(request: SearchRequest, game: Game) -> Plan:
-    """The plan of a search with a budget in simulations."""
-    assert request.simulations is not None
-    if request.evaluator is not None:
-        return _plan_of_batches(request, request.simulations - 1)
-    lanes = min(request.lanes, request.simulations)
-    per_lane = request.simulations / lanes
-    longest = max(1.0, game.nominal_simulations_per_s * job_seconds(lanes))
+        Under a budget in seconds it is at most ``most_s``, and chosen for about ``rounds`` rounds on this
+        number of cores.
+        """
+        if self.seconds is None:
+            return job_seconds(self.lanes)
+        per_round = self.seconds * cores / (self.lanes * self.rounds)
+        return max(SHORTEST_JOB_S, min(job_seconds(self.lanes), per_round, most_s))
+
+
+def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
+    """The plan of a search."""
+    rate, budget = game.nominal_simulations_per_s, request.simulations
+    playouts_per_leaf = _playouts_per_leaf(request, game)
+    if budget is None:
+        lanes, (rounds, staleness) = request.lanes, _timed_rounds(request)
+        expected, job_s = int(rate * (request.seconds or ENDLESS_S)), job_seconds(lanes)
+    else:
+        lanes, rounds, staleness = _fixed_rounds(request, rate, budget, playouts_per_leaf)
+        expected, job_s = budget, budget / (lanes * rounds) / rate
+    memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES // (1 + staleness)
+    snapshot_rows = min(max(job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS), MAX_SNAPSHOT_ROWS)
+    increment_rows = job_s * INCREMENT_ROWS_PER_SECOND / lanes
+    return SearchPlan(
+        simulations=budget,
+        seconds=request.seconds,
+        lanes=lanes,
+        rounds=rounds,
+        staleness=staleness,
+        root_first=budget is not None and request.evaluator is not None,
+        playouts_per_leaf=playouts_per_leaf,
+        expected_simulations=expected,
+        snapshot_rows=max(1, min(memory_rows, int(snapshot_rows))),
+        increment_rows=int(min(max(increment_rows, MIN_INCREMENT_ROWS), MAX_INCREMENT_ROWS)),
+    )
+
+
+def job_seconds(lanes: int) -> float:
+    """Target length of a job in seconds of one core, in a search with this number of lanes."""
+    return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
+
+
+def _fixed_rounds(
+    request: SearchRequest, rate: float, budget: int, playouts_per_leaf: int
+) -> tuple[int, int, int]:
+    """Lanes, rounds and staleness under a budget in simulations; ``rate`` is simulations/s of one core."""
     staleness = 0
-    if request.strategy == "leaf" and game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
-        longest = float(playouts_per_leaf(request, game))
-    if request.strategy == "root":
+    # With an evaluator the root is a job of its own.
+    simulations = budget - 1 if request.evaluator is not None else budget
+    lanes = min(request.lanes, simulations)
+    per_lane = simulations / lanes
+    longest = max(1.0, rate * job_seconds(lanes))
+    if request.evaluator is not None:
+        rounds = math.ceil(per_lane / (request.batch or BATCH))
+        rounds = rounds if request.batch else max(MIN_ROUNDS, rounds)
+    elif request.strategy == "root":
         rounds = math.ceil(per_lane / longest)
     elif request.strategy == "tree":
-        least, staleness = rounds_of_tree(request, lanes, per_lane / game.nominal_simulations_per_s)
+        least, staleness = _rounds_of_tree(request, lanes, per_lane / rate)
         rounds = request.rounds or max(least, math.ceil(per_lane / longest))
     elif request.batch is not None:
-        rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf(request, game)))
+        rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf))
     else:
+        longest = float(playouts_per_leaf) if rate < SLOW_SIMULATIONS_PER_S else longest
         rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
-    rounds = max(1, min(rounds, request.simulations // lanes))
-    return Plan(request.simulations, lanes, rounds, staleness=staleness)
+    return lanes, max(1, min(rounds, simulations // lanes)), staleness
 
 
-def rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> tuple[int, int]:
-    """tree: rounds that a search is cut into if it can be, and its staleness, as asked or by what is best.
+def _timed_rounds(request: SearchRequest) -> tuple[int, int]:
+    """Rounds and staleness under another budget, where the number of cores is not known."""
+    if request.strategy != "tree":
+        return request.rounds or MIN_ROUNDS, 0
+    return _rounds_of_tree(request, request.lanes, (request.seconds or ENDLESS_S) / LANES_OF_A_CORE)
 
-    Twice as many rounds that overlap are as good as rounds one after the other, and nobody waits at a round's
-    end. So they overlap where ``lane_s``, the seconds of a core that a lane has, is enough for such jobs not
-    to be short.
+
+def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> tuple[int, int]:
+    """tree: the rounds, if the budget allows them, and the staleness: those of the request, or the defaults.
+
+    Twice as many overlapping rounds are as good as consecutive ones, and no worker waits at the end of a
+    round. So rounds overlap if ``lane_s``, the seconds of one core per lane, is enough to avoid short jobs.
     """
     alone = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
     if request.rounds is not None or request.staleness is not None or lanes == 1:
@@ -116,71 +191,10 @@ def rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> tuple[i
     return min(rounds, MOST_ROUNDS), 1
 
 
-def staleness_of(request: SearchRequest, plan: Plan | None) -> int:
-    """tree: how many rounds a lane lags behind; ``plan`` is None under a budget in seconds. Otherwise 0."""
-    if plan is not None:
-        return plan.staleness
-    return _timed_rounds(request, request.lanes)[1]
-
-
-def timed_job_seconds(request: SearchRequest, lanes: int, cores: int, most_s: float) -> float:
-    """A job's aim under a budget in seconds, no more than ``most_s``: so that there are as many rounds as a
-    search with a fixed budget has."""
-    assert request.seconds is not None
-    rounds, _ = _timed_rounds(request, lanes)
-    per_round = request.seconds * cores / (lanes * rounds)
-    return max(SHORTEST_JOB_S, min(job_seconds(lanes), per_round, most_s))
-
-
-def _timed_rounds(request: SearchRequest, lanes: int) -> tuple[int, int]:
-    """The same as `rounds_of_tree` where nobody knows how many cores there will be."""
-    if request.strategy != "tree":
-        return request.rounds or MIN_ROUNDS, 0
-    return rounds_of_tree(request, lanes, (request.seconds or ENDLESS_S) / LANES_OF_A_CORE)
-
-
-def job_seconds(lanes: int) -> float:
-    """A job's aim in seconds of one core, in a search of so many lanes."""
-    return min(LONGEST_JOB_S, JOB_S * max(1.0, lanes / FEW_LANES))
-
-
-def rows_at_most(request: SearchRequest, plan: Plan | None, lanes: int, game: Game) -> tuple[int, int]:
-    """tree: of a snapshot, and of the increments of one job; ``plan`` is None under a budget in seconds."""
-    seconds = job_seconds(lanes)
-    if plan is not None:
-        seconds = plan.simulations / (lanes * plan.rounds) / game.nominal_simulations_per_s
-    memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES // (1 + staleness_of(request, plan))
-    return (
-        max(1, min(memory_rows, _between(SNAPSHOT_ROWS, seconds * SNAPSHOT_ROWS_PER_S))),
-        _between(INCREMENT_ROWS, seconds * INCREMENT_ROWS_PER_S / lanes),
-    )
-
-
-def _between(ends: tuple[int, int], rows: float) -> int:
-    return int(min(max(rows, ends[0]), ends[1]))
-
-
-def expected_simulations(request: SearchRequest, game: Game, plan: Plan | None) -> int:
-    """Of the whole search; where that is not known beforehand, by the nominal cost on one core."""
-    if plan is not None:
-        return plan.simulations
-    return int(game.nominal_simulations_per_s * (request.seconds or ENDLESS_S))
-
-
-def _plan_of_batches(request: SearchRequest, simulations: int) -> Plan:
-    """The same where leaves are evaluated by a network, for what is left after the root."""
-    lanes = min(request.lanes, simulations)
-    per_lane = simulations / lanes
-    rounds = math.ceil(per_lane / (request.batch or BATCH))
-    if request.batch is None:
-        rounds = max(MIN_ROUNDS, rounds)
-    return Plan(simulations + 1, lanes, min(rounds, simulations // lanes), root_first=True)
-
-
-def playouts_per_leaf(request: SearchRequest, game: Game) -> int:
-    """Playouts from each leaf: as asked, or by the game's nominal cost."""
+def _playouts_per_leaf(request: SearchRequest, game: Game) -> int:
+    """Playouts from each leaf: those of the request, or by the game's nominal speed."""
     if request.playouts_per_leaf is not None:
         return request.playouts_per_leaf
-    if request.evaluator is not None:
+    if request.evaluator is not None or game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
         return 1
-    return 1 if game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S else PLAYOUTS_PER_LEAF
+    return PLAYOUTS_PER_LEAF

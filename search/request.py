@@ -1,14 +1,25 @@
-"""What a search is asked to do. Everything that can change its statistics is in here; placement is not."""
+"""The request of a search: everything that can change its statistics, and nothing about placement."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from games.errors import InvalidInput
-from search.evaluator import evaluator_spec
 from search.features import Features
-from search.playouts import MINIMAX, POLICIES
+from search.options import (
+    BASIC,
+    HIDDEN,
+    LOWEST,
+    NETWORK,
+    PARALLEL,
+    PLAYOUTS,
+    SEARCH,
+    check,
+    knob_of,
+    option,
+    refuse,
+)
+from search.policies import MINIMAX, POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
 FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
@@ -17,11 +28,14 @@ HIDDEN_INFORMATION = ("ismcts", "determinized")
 EXPLORATION_SCALES = ("fixed", "spread")
 PLAYOUT_POLICIES = (*POLICIES, *(f"{one}-{other}" for one in POLICIES for other in POLICIES if one != other))
 EXPLORATION = 0.35
-"""The default of C, from matches at gomoku..."""
+"""The default of C in UCT for games that state none of their own (`Game.exploration`)."""
 ISMCTS_EXPLORATION = 0.7
-"""...and with information sets (Cowling, Powley and Whitehouse 2012)."""
+"""The default of C with information sets (Cowling, Powley and Whitehouse 2012)."""
 PUCT_EXPLORATION = 1.25
-"""...and with an evaluator: c_init of Silver et al. 2018."""
+"""The default of C with an evaluator: c_init of Silver et al. 2018."""
+
+MAX_EXPLORATION = 1000.0
+"""The greatest C; games state none above it either (`games.game.MAX_EXPLORATION`)."""
 
 DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
@@ -29,166 +43,314 @@ MAX_LANES = 65_536
 MAX_BATCH = 65_536
 MAX_PLAYOUTS_PER_LEAF = 65_536
 NARROW_SIMULATIONS = 2_000_000_000
-"""So many visits are counted in 32 bits, as most searches do..."""
+"""The most simulations of a search whose visits are counted in 32 bits."""
 MAX_SIMULATIONS = 1_000_000_000_000
-"""...and so many in 64."""
+"""The most simulations of any search; above NARROW_SIMULATIONS visits are counted in 64 bits."""
 WIDE_LANE_SECONDS = 4_000.0
-"""From so many seconds times lanes on, a budget in seconds is one for many workers: it counts in 64 bits."""
-_NOT_WITH_EVALUATOR = {
-    "exploration_scale": None,
-    "decisive": False,
-    "widening": None,
-    "playout_plies": None,
-    "playout_policy": "random",
-    "playouts_per_leaf": None,
-}
-"""Fields that say what an evaluator says instead, or that playouts and priorities have a use for."""
+"""A search with a budget in seconds counts visits in 64 bits if its seconds times its lanes reach this."""
+_NOT_WITH_EVALUATOR = (
+    "exploration_scale",
+    "decisive",
+    "widening",
+    "playout_plies",
+    "playout_policy",
+    "playouts_per_leaf",
+)
+"""Fields of playouts and priorities, which a search with an evaluator does not have."""
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search, validated: raises InvalidInput that names the field, the value and what is accepted."""
+    """A search, validated: raises InvalidInput that names the field, the value and what is accepted.
+
+    Each field has a description (search/options.py). The command line, the HTTP API, the player `uct`, the
+    checks of values and the reference are made from these descriptions: a new option is one field here, and
+    the code that uses it.
+    """
 
     game: str
     """A game spec, such as ``gomoku:size=15``."""
-    moves: tuple[str, ...] = ()
-    """Moves from the start (or from ``position``), in the game's notation."""
-    position: str | None = None
-    """A position as `banyan show` prints it; the start position if None."""
-    strategy: str = "tree"
-    lanes: int = 16
-    """Logical streams of the search. Does not depend on how many workers there are."""
-    simulations: int | None = None
-    seconds: float | None = None
-    memory_mb: int = DEFAULT_MEMORY_MB
-    """The most that the trees of one process take. A tree that is full is searched on, not grown."""
+    moves: tuple[str, ...] = option(
+        (),
+        help="Moves from the start, or from the position, in the game's notation.",
+        group=BASIC,
+        metavar="'M1 M2 ...'",
+        key=None,
+    )
+    position: str | None = option(
+        None,
+        help="The position to search, as banyan show prints it.",
+        group=BASIC,
+        unset="the start position",
+        key=None,
+    )
+    simulations: int | None = option(
+        None,
+        help="Budget: exactly N simulations. The same seed gives the same answer on any number of workers.",
+        group=BASIC,
+        bounds=(1, MAX_SIMULATIONS),
+        unit="simulations",
+    )
+    seconds: float | None = option(
+        None,
+        help="Budget: the time of the search in seconds.",
+        group=BASIC,
+        bounds=(0.001, 1e6),
+        unit="seconds",
+        metavar="S",
+        unset=f"{DEFAULT_SECONDS:g}, if no other budget is given",
+    )
+    memory_mb: int = option(
+        DEFAULT_MEMORY_MB,
+        help="Memory limit for the trees of one process. A full tree is searched further without adding "
+        "nodes; if this is the only budget, the search ends when it is full.",
+        group=BASIC,
+        bounds=(1, 1_000_000),
+        unit="MB",
+        metavar="MB",
+        unset=f"{DEFAULT_MEMORY_MB}",
+        cli="memory",
+        key="memory",
+        told_apart=True,
+    )
     stop_when_full: bool = False
     """Whether the search ends when the memory is used up (when memory is its only budget)."""
-    seed: int = 0
+    strategy: str = option(
+        "tree",
+        help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
+        "or one tree whose leaves are evaluated by workers (leaf).",
+        group=BASIC,
+        choices=STRATEGIES,
+    )
+    seed: int = option(0, help="Seed of all random numbers.", group=BASIC, bounds=(0, 2**63 - 1), key=None)
 
-    exploration: float | None = None
-    """C in Q + C sqrt(ln N / n), rewards in [0, 1], and in PUCT; None: EXPLORATION, ISMCTS_EXPLORATION
-    or PUCT_EXPLORATION."""
-    hidden_information: str = "ismcts"
-    """Games with hidden information: ``ismcts`` grows one tree over information sets, with a new
-    determinization for each simulation; ``determinized`` gives each lane one determinization and
-    a tree of its own, searched as if nothing were hidden (root only)."""
-    first_play_urgency: float = math.inf
-    """The value, in [-1, 1], at which an untried move competes with tried ones; infinity tries all first."""
-    exploration_scale: str | None = None
-    """What C is multiplied with: ``fixed``, nothing, or ``spread``, the standard deviation of what
-    the positions after the root's moves turn out to be worth (about 1 for even games that are won
-    or lost). None: spread where playouts are cut, else fixed."""
-    implicit_minimax: float = 0.0
-    """root: the share of the minimax of evaluations in what a child is worth (Lanctot et al. 2014)."""
-    bias: float = 0.0
-    """root: progressive bias, the weight of a child's evaluation / (visits + 1) in selection."""
-    decisive: bool = False
-    """Whether a move that wins at once is the only one that a node tries."""
-    widening: int | None = None
-    """Progressive unpruning: the moves that a node begins with, by the game's priority; None: all."""
-    paired: int = 1
-    """Where something is hidden: how many of the root's moves search each determinization, so that
-    they are compared by what the same deals made of them."""
-    playout_plies: int | None = None
-    """Plies after which a playout is cut and its position evaluated; None: it runs to the end."""
-    playout_policy: str = "random"
-    """How both players move in playouts, or each of them: ``random``, ``greedy`` (by the game's priority),
-    ``minimax1`` or ``minimax2`` (of that depth, by its evaluation), or ``greedy-random``."""
-    solver: bool = False
-    """MCTS-Solver: propagate proven results and stop when the root is proven."""
-    final_move: str = "robust"
-    """How the move is chosen from the root's children, one of FINAL_MOVES: search/final_move.py."""
+    exploration: float | None = option(
+        None,
+        help="The exploration constant C of UCT (for rewards from 0 to 1) and of PUCT.",
+        group=SEARCH,
+        bounds=(0.0, MAX_EXPLORATION),
+        metavar="C",
+        unset=f"the game's own; if it has none, {EXPLORATION:g}, or {ISMCTS_EXPLORATION:g} with hidden "
+        f"information; {PUCT_EXPLORATION:g} with an evaluator",
+        key="c",
+    )
+    exploration_scale: str | None = option(
+        None,
+        help="The factor of C: 1 (fixed), or the standard deviation of the values of positions after the "
+        "root's moves (spread), for games whose evaluations differ little.",
+        group=SEARCH,
+        choices=EXPLORATION_SCALES,
+        unset="spread if playouts are cut, else fixed",
+        key="scale",
+    )
+    first_play_urgency: float = option(
+        math.inf,
+        help="First-play urgency: the value of an untried move in selection, from -1 to 1; inf tries each "
+        "move once before any twice.",
+        group=SEARCH,
+        bounds=(LOWEST, math.inf),
+        accepted="a number or inf",
+        metavar="Q",
+        cli="fpu",
+        key="fpu",
+    )
+    implicit_minimax: float = option(
+        0.0,
+        help="Strategy root: the weight of the minimax value of the game's evaluations in the value of a "
+        "move (Lanctot et al. 2014).",
+        group=SEARCH,
+        bounds=(0.0, 1.0),
+        key="implicit",
+    )
+    decisive: bool = option(False, help="Where a move wins at once, search no other move.", group=SEARCH)
+    widening: int | None = option(
+        None,
+        help="Progressive unpruning: a node begins with its N moves of highest priority (Chaslot et al. "
+        "2008).",
+        group=SEARCH,
+        bounds=(1, 4095),
+        unit="moves",
+        unset="all",
+    )
+    solver: bool = option(
+        False,
+        help="MCTS-Solver: propagate proven wins, losses and draws, and stop when the root is proven.",
+        group=SEARCH,
+    )
+    final_move: str = option(
+        "robust",
+        help="The rule for the best move: most visits (robust), highest value (max), most visits and highest "
+        "value if one move has both, else most visits (robust-max), highest lower bound (secure), or a "
+        "majority vote of the lanes (vote, strategy root).",
+        group=SEARCH,
+        choices=FINAL_MOVES,
+        metavar="RULE",
+    )
 
-    rounds: int | None = None
-    """tree: how often the lanes share what they found; None: as plan.py says."""
-    anticipation: float = 1.0
-    """tree: how many visits of each other lane are expected for one of one's own (0 expects none)."""
-    perturbation: float = 0.0
-    """tree: how many standard errors a lane moves the means of its snapshot."""
-    lane_exploration: float = 1.0
-    """tree: the share of C that a lane explores with."""
-    share_visits: int = 2
-    """tree: nodes with fewer visits keep their children out of snapshots and increments; more when
-    they would not fit."""
-    staleness: int | None = None
-    """tree: how many rounds a lane lags behind, so that no worker waits at the end of a round; None: as
-    plan.py says, and 0 if rounds are given."""
+    playout_plies: int | None = option(
+        None,
+        help="Cut playouts after N plies and evaluate the position.",
+        group=PLAYOUTS,
+        bounds=(0, 1_000_000),
+        unit="plies",
+        unset="never",
+    )
+    playout_policy: str = option(
+        "random",
+        help="How both players move in playouts: random, greedy (by the game's priority), decisive (a move "
+        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2); or one policy for each "
+        "player: greedy-random.",
+        group=PLAYOUTS,
+        choices=PLAYOUT_POLICIES,
+        accepted=f"{', '.join(POLICIES)}, or two of them for the first and the second player: greedy-random",
+        metavar="POLICY",
+        key="policy",
+    )
 
-    evaluator: str | None = None
-    """leaf: a file whose evaluator says what leaves are worth and which moves look good (evaluator.py), such
-    as ``./net.py`` or ``./net.py:key=value``; None: playouts. Selection is PUCT (puct.py)."""
-    exploration_base: float = 19_652.0
-    """With an evaluator: c_base, the visits at which C has grown by ln 2."""
-    urgency_reduction: float = 0.2
-    """With an evaluator: how much less than its parent a move without visits is worth, times the root of the
-    priors of those that have some. A ``first_play_urgency`` that is not inf is taken instead."""
-    policy_temperature: float = 1.0
-    """With an evaluator: priors are its policy to the power of one over this; more makes them more alike."""
+    lanes: int = option(
+        16,
+        help="Logical streams into which the search is divided, independent of the number of workers; use at "
+        "least one per worker.",
+        group=PARALLEL,
+        bounds=(1, MAX_LANES),
+        unit="lanes",
+    )
+    rounds: int | None = option(
+        None,
+        help="Strategy tree: the number of rounds, after each of which the lanes share their results.",
+        group=PARALLEL,
+        bounds=(1, 1_000_000),
+        unit="rounds",
+        unset="by the budget and the number of lanes",
+    )
+    staleness: int | None = option(
+        None,
+        help="Strategy tree: how many of the latest rounds a snapshot lacks; with 1, rounds overlap and no "
+        "worker waits at the end of a round.",
+        group=PARALLEL,
+        bounds=(0, 1000),
+        unit="rounds",
+        unset="by the budget; 0 if rounds are given",
+    )
+    anticipation: float = option(
+        1.0,
+        help="Strategy tree: for each of its visits a lane assumes this number by every other lane; 0 plays "
+        "worse.",
+        group=PARALLEL,
+        bounds=(0.0, 1000.0),
+        unit="visits",
+    )
+    share_visits: int = option(
+        2,
+        help="Strategy tree: the least visits of a node whose children are shared. A larger number sends "
+        "less over a slow network; the search raises it by itself if snapshots would not fit.",
+        group=PARALLEL,
+        bounds=(2, NARROW_SIMULATIONS),
+        unit="visits",
+    )
+    in_flight: str = option(
+        "unobserved",
+        help="Strategy leaf: how a visit counts while its result is missing: as a visit only (unobserved), "
+        "or as a loss (virtual-loss).",
+        group=PARALLEL,
+        choices=IN_FLIGHT,
+    )
+    batch: int | None = option(
+        None,
+        help="Strategy leaf: the number of leaves in a job.",
+        group=PARALLEL,
+        bounds=(1, MAX_BATCH),
+        unit="leaves",
+        unset="by the budget",
+    )
+    playouts_per_leaf: int | None = option(
+        None,
+        help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation.",
+        group=PARALLEL,
+        bounds=(1, MAX_PLAYOUTS_PER_LEAF),
+        unit="playouts",
+        unset="by the speed of the game",
+    )
 
-    in_flight: str = "unobserved"
-    """leaf: what a visit in flight counts as."""
-    batch: int | None = None
-    """leaf: leaves a job; None lets the budget decide."""
-    playouts_per_leaf: int | None = None
-    """leaf: playouts from each leaf, each a simulation; None lets the game's cost decide."""
+    hidden_information: str = option(
+        "ismcts",
+        help="How hidden information is searched: one tree over information sets with a new "
+        "determinization for each simulation (ismcts), or one determinization and tree for each lane "
+        "(determinized, strategy root).",
+        group=HIDDEN,
+        choices=HIDDEN_INFORMATION,
+        key="hidden",
+    )
+    paired: int = option(
+        1,
+        help="The number of root moves that are searched with each determinization, so that their results "
+        "are comparable.",
+        group=HIDDEN,
+        bounds=(1, 4095),
+        unit="moves",
+    )
+
+    evaluator: str | None = option(
+        None,
+        help="Strategy leaf: a file that evaluates leaves by a network's value and policy, instead of "
+        "playouts, with PUCT in the tree; ./net.py:key=value sets its options.",
+        group=NETWORK,
+        metavar="FILE.py",
+        unset="playouts",
+        api=False,
+    )
+    cpuct_base: float = option(
+        19_652.0,
+        help="PUCT: the number of visits after which C has grown by ln 2 (c_base of Silver et al. 2018).",
+        group=NETWORK,
+        bounds=(1.0, 1e9),
+        unit="visits",
+        old=("exploration_base",),
+        api=False,
+    )
+    fpu_reduction: float = option(
+        0.2,
+        help="PUCT: an untried move has its parent's value minus this number times the square root of the "
+        "sum of the priors of tried moves; --fpu, if it is not inf, is used instead.",
+        group=NETWORK,
+        bounds=(0.0, 2.0),
+        old=("urgency_reduction",),
+        api=False,
+    )
+    policy_temperature: float = option(
+        1.0,
+        help="PUCT: priors are the policy to the power 1/X; a larger X makes them more uniform.",
+        group=NETWORK,
+        bounds=(0.01, 100.0),
+        api=False,
+    )
 
     def __post_init__(self) -> None:
-        _one_of("strategy", self.strategy, STRATEGIES)
-        _one_of("final_move", self.final_move, FINAL_MOVES)
-        _one_of("in_flight", self.in_flight, IN_FLIGHT)
-        _one_of("hidden_information", self.hidden_information, HIDDEN_INFORMATION)
-        _whole("lanes", self.lanes, 1, MAX_LANES)
-        _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
-        _whole("memory", self.memory_mb, 1, 1_000_000)
-        _whole("seed", self.seed, 0, 2**63 - 1)
-        _one_of("exploration_scale", self.exploration_scale or "fixed", EXPLORATION_SCALES)
-        _one_of("playout_policy", self.playout_policy, PLAYOUT_POLICIES)
-        _whole("widening", self.widening, 1, 4095)
-        _whole("paired", self.paired, 1, 4095)
-        _whole("playout_plies", self.playout_plies, 0, 1_000_000)
-        _whole("rounds", self.rounds, 1, 1_000_000)
-        _whole("share_visits", self.share_visits, 2, NARROW_SIMULATIONS)
-        _whole("staleness", self.staleness, 0, 1000)
-        _whole("batch", self.batch, 1, MAX_BATCH)
-        _whole("playouts_per_leaf", self.playouts_per_leaf, 1, MAX_PLAYOUTS_PER_LEAF)
-        _number("seconds", self.seconds, 0.001, 1e6)
-        _number("exploration", self.exploration, 0.0, 1000.0)
-        _number("implicit_minimax", self.implicit_minimax, 0.0, 1.0)
-        _number("bias", self.bias, 0.0, 1000.0)
-        if (self.implicit_minimax or self.bias) and self.strategy != "root":
-            # What travels between the lanes of the others has no evaluations.
-            raise InvalidInput("strategy", self.strategy, "root with implicit_minimax or bias")
-        _number("anticipation", self.anticipation, 0.0, 1000.0)
-        _number("perturbation", self.perturbation, 0.0, 100.0)
-        _number("lane_exploration", self.lane_exploration, 0.0, 100.0)
-        _number("exploration_base", self.exploration_base, 1.0, 1e9)
-        _number("urgency_reduction", self.urgency_reduction, 0.0, 2.0)
-        _number("policy_temperature", self.policy_temperature, 0.01, 100.0)
+        check(self)
+        if self.implicit_minimax and self.strategy != "root":
+            # The increments and snapshots of the other strategies contain no evaluations.
+            refuse("strategy", self.strategy, "root with implicit_minimax")
         if self.evaluator is not None:
-            self._fits_evaluator()
+            self._check_evaluator()
         if self.final_move == "vote" and self.strategy != "root":
-            raise InvalidInput(
-                "strategy", self.strategy, "root with final_move=vote: only its lanes disagree"
-            )
-        if not self.first_play_urgency > -math.inf:
-            raise InvalidInput("first_play_urgency", self.first_play_urgency, "a number or inf")
+            refuse("strategy", self.strategy, "root with final_move=vote: only its lanes disagree")
         if self.simulations is not None and self.seconds is not None:
-            raise InvalidInput(
-                "budget",
-                f"simulations={self.simulations}, seconds={self.seconds}",
-                "either simulations or seconds, not both",
-            )
+            budgets = f"simulations={self.simulations}, seconds={self.seconds}"
+            refuse("budget", budgets, "either simulations or seconds, not both")
 
-    def _fits_evaluator(self) -> None:
+    def _check_evaluator(self) -> None:
+        """Check the fields that an evaluator restricts. Raises InvalidInput."""
+        from search.evaluator import evaluator_spec
+
         evaluator_spec(self.evaluator or "")
         if self.strategy != "leaf":
-            raise InvalidInput("strategy", self.strategy, "leaf with an evaluator")
+            refuse("strategy", self.strategy, "leaf with an evaluator")
         if self.simulations == 1:
-            raise InvalidInput("simulations", 1, "at least 2 with an evaluator: the first is the root's")
-        for field, otherwise in _NOT_WITH_EVALUATOR.items():
-            if (value := getattr(self, field)) != otherwise:
-                raise InvalidInput(field, value, f"{otherwise} with an evaluator, which takes its place")
+            refuse("simulations", 1, "at least 2 with an evaluator: the first is the root's")
+        for field in _NOT_WITH_EVALUATOR:
+            default = knob_of(SearchRequest, field).default
+            if (value := getattr(self, field)) != default:
+                refuse(field, value, f"{default} with an evaluator, which takes its place")
 
     @property
     def wide(self) -> bool:
@@ -199,7 +361,7 @@ class SearchRequest:
 
     @property
     def most_simulations(self) -> int:
-        """Where a search ends whatever its budget: visit counts have an end."""
+        """The largest number of simulations at any budget: visit counts are limited."""
         return MAX_SIMULATIONS if self.wide else NARROW_SIMULATIONS
 
     @property
@@ -210,14 +372,14 @@ class SearchRequest:
 
     @property
     def scales_exploration(self) -> bool:
-        """Whether C is multiplied with the spread of values."""
+        """Whether C is multiplied by the spread of values."""
         if self.exploration_scale is None:
             return self.playout_plies is not None
         return self.exploration_scale == "spread"
 
 
 def features_of(request: SearchRequest, hidden: str) -> Features:
-    """The form of the loop that a request needs; ``hidden`` as in Context."""
+    """The kernel features that a request needs; ``hidden`` as in Context."""
     steered = request.playout_plies is not None or request.policies != ("random", "random")
     thinking = any(POLICIES[policy] >= MINIMAX for policy in request.policies)
     return Features(
@@ -226,27 +388,8 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         thinking=thinking,
         widened=request.widening is not None,
         paired=hidden == "ismcts" and request.paired > 1,
-        evaluated=request.implicit_minimax > 0.0 or request.bias > 0.0,
+        evaluated=request.implicit_minimax > 0.0,
         decisive=request.decisive,
         wide=request.wide,
         priors=request.evaluator is not None,
     )
-
-
-def _one_of(field: str, value: str, accepted: tuple[str, ...]) -> None:
-    if value not in accepted:
-        raise InvalidInput(field, value, " or ".join(accepted))
-
-
-def _whole(field: str, value: int | None, low: int, high: int) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(field, value, f"a whole number from {low} to {high}")
-
-
-def _number(field: str, value: float | None, low: float, high: float) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidInput(field, value, f"a number from {low:g} to {high:g}")

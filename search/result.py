@@ -1,15 +1,22 @@
-"""The answer of a search, final or as it stands: what people and programs get to see."""
+"""The answer of a search, final or intermediate, as people and programs see it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import games
+from games.drawing import draw
+from games.errors import InvalidInput
+from games.game import Board
 from search.final_move import choose
-from search.opening import Search
+from search.notebook import answer_html
+from search.prepare import Search
 from search.summary import digest, principal_variation
 
 STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
+HEAT_FROM = 0.005
+"""The smallest share of visits that a drawn board shows."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +31,103 @@ class ChildResult:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the merged statistics say."""
+    """The answer according to the merged statistics."""
 
     best_move: str | None
-    """None only when nothing has been searched yet."""
+    """None only if nothing has been searched yet."""
     value: float
     """Of the best move: mean return in [-1, 1] of the player to move."""
     pv: tuple[str, ...]
+    """The best move and the expected continuation (`search.summary.principal_variation`)."""
     children: tuple[ChildResult, ...]
     """Most visited first."""
 
+    def visit_shares(self) -> dict[tuple[int, int], float]:
+        """By cell of the drawn board: the share of visits of the moves shown there, if at least HEAT_FROM."""
+        total = sum(child.visits for child in self.children)
+        shares: dict[tuple[int, int], float] = {}
+        for child in self.children:
+            if child.cell is not None and child.visits >= HEAT_FROM * total:
+                shares[child.cell] = shares.get(child.cell, 0.0) + child.visits / total
+        return shares
 
-@dataclass(frozen=True)
-class SearchResult:
+
+class AnswerView:
+    """An answer and its position, with properties for programs and a view for notebooks.
+
+    The base class of `SearchResult` and of the progress of a running search.
+    """
+
+    game: str
+    """The game with all its options, as one line."""
+    moves: tuple[str, ...]
+    """From the start, or from ``position``."""
+    position: str | None
+    to_move: str
+    """The name of the player to move."""
+    answer: Answer
+
+    @property
+    def move(self) -> str | None:
+        """The best move; None if nothing has been searched."""
+        return self.answer.best_move
+
+    @property
+    def value(self) -> float:
+        """Of the best move: mean return in [-1, 1] of the player to move."""
+        return self.answer.value
+
+    @property
+    def pv(self) -> tuple[str, ...]:
+        """The principal variation: the best move, and the moves that are expected to follow it."""
+        return self.answer.pv
+
+    @property
+    def children(self) -> tuple[ChildResult, ...]:
+        """The moves of the position that were searched, with visits and values; most visited first."""
+        return self.answer.children
+
+    def board(self) -> Board | None:
+        """The position as a grid of cells with the best move marked; None if the game cannot be loaded."""
+        try:
+            game = games.load(self.game)
+            state = game.initial_state() if self.position is None else game.parse_position(self.position)
+            game.play_text(state, self.moves)
+        except InvalidInput:
+            return None
+        board = game.board(state)
+        best = next((child.cell for child in self.children if child.move == self.move), None)
+        rows = [
+            [replace(cell, last=(r, c) == best) for c, cell in enumerate(row)]
+            for r, row in enumerate(board.rows)
+        ]
+        return replace(board, rows=rows)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Facts about the answer as pairs of name and text."""
+        return [
+            ("best move", f"{self.move or 'none: nothing was searched'} for {self.to_move}"),
+            ("value", f"{self.value:+.3f} ({50 * (1 + self.value):.1f} %)"),
+            ("line", " ".join(self.pv)),
+        ]
+
+    def __str__(self) -> str:
+        board = self.board()
+        drawn = [] if board is None else [draw(board, colour=False, heat=self.answer.visit_shares()), ""]
+        return "\n".join([*drawn, *(f"{name:<13}{text}" for name, text in self.facts())])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the board with its visits, facts, and a table of moves."""
+        total = max(1, sum(child.visits for child in self.children))
+        best = sorted(self.children, key=lambda child: child.move != self.move)
+        children = [
+            (c.move, f"{c.visits:,}", f"{100 * c.visits / total:.1f} %", f"{c.value:+.3f}") for c in best
+        ]
+        return answer_html(self.board(), self.answer.visit_shares(), self.facts(), children)
+
+
+@dataclass(frozen=True, repr=False)
+class SearchResult(AnswerView):
     """One finished search, in the fields of `--json`."""
 
     game: str
@@ -56,11 +147,26 @@ class SearchResult:
     jobs: int
     jobs_retried: int
     resumed: int
-    """How often the search went on from a checkpoint."""
+    """How often the search was resumed from a checkpoint."""
     elapsed_s: float
-    """Of all its parts, as far as checkpoints know of them."""
+    """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     stopped_by: str
     digest: str
+
+    def __repr__(self) -> str:
+        line = f"{self.game}: {self.move} {self.value:+.3f}, {self.simulations:,} simulations"
+        return f"<SearchResult {line}, stopped by {self.stopped_by}>"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Facts about the answer and the search as pairs of name and text."""
+        rate = f", {self.simulations / self.elapsed_s:,.0f} simulations/s" if self.elapsed_s > 0 else ""
+        return [
+            *super().facts(),
+            ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s{rate}"),
+            ("search", f"{self.strategy}, {self.lanes} lanes, seed {self.seed}"),
+            ("ran on", f"{self.workers} worker{'s' * (self.workers != 1)}, {self.executor}"),
+            ("stopped by", self.stopped_by),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -96,7 +202,7 @@ class SearchResult:
 
 
 def answer(search: Search) -> Answer:
-    """What the shared tree says at this moment."""
+    """The answer of the shared tree at this moment."""
     game, state = search.game, search.root_state
     visited = [child for child in search.strategy.root_children() if child.visits > 0]
     if not visited:
@@ -132,7 +238,7 @@ def result(
     elapsed_s: float,
     stopped_by: str,
 ) -> SearchResult:
-    """The final result of a search; the other figures are the coordinator's."""
+    """The final result of a search; the further figures are counts of the coordinator."""
     strategy = search.strategy
     return SearchResult(
         game=search.game.spec,

@@ -1,4 +1,4 @@
-"""What a tree says of its root: the children, the principal variation, the digest."""
+"""Summaries of a tree: the root's children, the principal variation, the digest."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from games.compile.specialise import cached_njit
 from games.game import FIRST, Game, State
-from games.specialise import cached_njit
 from search.final_move import Child, choose
-from search.statistics import Statistics, first_children_of, snapshot
-from search.tree import (
+from search.tree.arena import (
     DRAWN,
     FIRST_WINS,
     NODES,
@@ -22,10 +21,13 @@ from search.tree import (
     children_of,
     proof_of,
 )
+from search.tree.snapshot import Statistics, first_children_of, snapshot
 
 PV_LENGTH = 12
+PV_VISITS = 25
+"""Minimum visits of a move of the principal variation; Pachi (uct/uct.c) has the same limit."""
 DIGEST_ROWS = 250_000
-"""Rows that a digest covers at most: some tens of milliseconds."""
+"""Maximum rows that a digest covers; hashing them takes some tens of milliseconds."""
 
 
 def root_children(tree: Tree, mover: int) -> list[Child]:
@@ -34,34 +36,50 @@ def root_children(tree: Tree, mover: int) -> list[Child]:
 
 
 def principal_variation(tree: Tree, game: Game, root_state: State, best: int) -> list[int]:
-    """``best``, a visited move of the root, and then the most visited line that follows it."""
+    """``best``, a visited move of the root, followed by the most visited moves.
+
+    The line has at most PV_LENGTH moves. It ends before a move with fewer than PV_VISITS visits, and where
+    two moves share the most visits, unless the move is a proven win or every move is a proven loss.
+    """
     state = root_state.copy()
     line: list[int] = []
     node = ROOT
     while len(line) < PV_LENGTH and not game.calls.is_terminal(state):
-        children = [c for c in _children(tree, node, int(game.calls.current_player(state))) if c.visits > 0]
-        if not children:
-            break
-        move = choose(children, "robust").move if line else best
+        move = best
+        if line:
+            seen = _children(tree, node, int(game.calls.current_player(state)))
+            children = [child for child in seen if child.visits > 0]
+            chosen = choose(children, "robust") if children else None
+            if chosen is None or not _stands_out(chosen, children):
+                break
+            move = chosen.move
         node = next(child for child in children_of(tree, node) if tree.move[child] == move)
         game.calls.play(state, move)
         line.append(move)
     return line
 
 
+def _stands_out(chosen: Child, children: list[Child]) -> bool:
+    """Whether the statistics distinguish the chosen child from its siblings."""
+    if chosen.won or chosen.lost:
+        return True
+    most = [child for child in children if child.visits >= chosen.visits and not child.lost]
+    return chosen.visits >= PV_VISITS and len(most) == 1
+
+
 def digest(tree: Tree) -> str:
-    """sha256 of what the tree holds: equal digests mean equal statistics, bit for bit.
+    """SHA-256 of the tree's statistics: equal digests mean equal statistics, bit for bit.
 
     Covers moves, visits, total values, proofs, number of children and availability of up to DIGEST_ROWS
     nodes, breadth first with siblings in the order of their moves, so that it does not depend
-    on which child was found first. In a larger tree it covers the nodes with the most visits;
-    what was added anywhere below them is in their visits and total values.
+    on which child was added first. In a larger tree it covers the nodes with the most visits;
+    what was added below them is in their visits and total values.
     """
     return digest_of(snapshot(tree, 0, min(DIGEST_ROWS, int(tree.counts[NODES])))[0])
 
 
 def digest_of(statistics: Statistics) -> str:
-    """sha256 of statistics; see `digest`."""
+    """SHA-256 of statistics, siblings in the order of their moves; see `digest`."""
     order = _canonical_order(statistics.move, statistics.num_children)
     sha = hashlib.sha256()
     for column in statistics:

@@ -1,4 +1,4 @@
-"""A worker: runs jobs with the game's kernels. It knows nothing of the network that brought them."""
+"""A worker runs jobs with the game's kernels. It does not know how jobs and results are sent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 import games
 from games.rng import new_stream
-from search.engine import Engine, engine_of
-from search.evaluation import evaluate_job
 from search.evaluator import load_evaluator
 from search.job import (
     GROW_STREAM,
@@ -27,21 +25,23 @@ from search.job import (
     RoundJob,
     Snapshot,
 )
-from search.kept import Unsound
-from search.kernel import Workspace
-from search.knobs import knobs_of
-from search.npz import BadArchive, squeeze, unsqueeze
-from search.packed_tree import pack, unpack
-from search.playouts import PLAYOUTS
-from search.statistics import Statistics, increments, snapshot
-from search.tree import FULL, NODES, Tree, tree_bytes
-from search.unfolding import Base, base_of, begin
+from search.kernel.engine import Engine, engine_of
+from search.kernel.evaluation import evaluate_job
+from search.kernel.lazy_snapshot import Base, base_of, begin
+from search.kernel.params import params_of
+from search.kernel.playouts import PLAYOUTS
+from search.kernel.workspace import Workspace
+from search.packing.arrays import CorruptState
+from search.packing.npz import BadArchive, compress, decompress
+from search.packing.tree import pack_tree, unpack_tree
+from search.tree.arena import FULL, NODES, Tree, tree_bytes
+from search.tree.snapshot import Statistics, increments, snapshot
 from search.warm_up import warm_up_worker
 
 
 @dataclass
 class _Lane:
-    """What a worker keeps of a lane between two of its jobs: its tree, and what was reported of it."""
+    """Strategy root: a lane's tree between two of its jobs, with the statistics already reported; a cache."""
 
     tree: Tree
     pieces: int
@@ -49,7 +49,7 @@ class _Lane:
 
 
 class Worker:
-    """Runs one job at a time. What it keeps between jobs is a cache: losing it costs time, no answer."""
+    """Runs one job at a time. Everything kept between jobs is a cache: losing it costs only time."""
 
     def __init__(self) -> None:
         self._search_id: str | None = None
@@ -62,7 +62,7 @@ class Worker:
         """Scratch of the search's kernels: clearing it takes a third of the time that a short job does."""
 
     def prepare(self, context: Context) -> None:
-        """Compile or load the kernels that the search's jobs need, so that no job has to wait for them."""
+        """Compile or load the kernels of the search's jobs, so that no job waits for them."""
         game = games.load(context.game, context.game_source)
         engine = engine_of(game, context.features)
         if context.request.evaluator is None:
@@ -72,14 +72,9 @@ class Worker:
             _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
 
     def run(self, context: Context, job: Job) -> JobResult:
-        """The job's increments: a function of context and job alone, whatever ran here before."""
+        """The job's increments; they depend on context and job alone, not on earlier jobs of this worker."""
         started = time.perf_counter()
-        if context.search_id != self._search_id:
-            self._engine = engine_of(games.load(context.game, context.game_source), context.features)
-            self._work = self._engine.new_workspace()
-            self._lanes.clear()
-            self._arena = self._base = None
-            self._search_id = context.search_id
+        self._turn_to(context)
         self._work.tally[:] = 0
         with np.errstate(over="ignore"):
             if isinstance(job, GrowJob):
@@ -91,17 +86,33 @@ class Worker:
             return _play_leaves(self._engine, context, job, self._work, started)
 
     def hand_over(self, context: Context, lane: int) -> LaneTree | None:
-        """root: give up the tree of a lane, if it is here, to a worker that is to go on with it."""
+        """root: remove and return the tree of a lane, for another worker; None if it is not here."""
         kept = self._lanes.pop(lane, None) if context.search_id == self._search_id else None
         return None if kept is None else _packed(kept)
+
+    def take_over(self, context: Context, lane: int, tree: LaneTree) -> None:
+        """root: keep the tree of a lane from another worker; a tree that cannot be read is ignored."""
+        self._turn_to(context)
+        kept = _unpacked(self._engine, context, tree)
+        if kept is not None:
+            self._lanes[lane] = kept
+
+    def _turn_to(self, context: Context) -> None:
+        """Drop the caches of another search."""
+        if context.search_id != self._search_id:
+            self._engine = engine_of(games.load(context.game, context.game_source), context.features)
+            self._work = self._engine.new_workspace()
+            self._lanes.clear()
+            self._arena = self._base = None
+            self._search_id = context.search_id
 
     def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
         last = len(job.sizes) - 1
         lane = self._lanes.get(job.lane)
-        if lane is None or lane.pieces != last:
+        if lane is None or lane.pieces > last:
             lane = self._lanes[job.lane] = _begun(engine, context, job)
         work = self._work
-        knobs = knobs_of(context)
+        params = params_of(context)
         root_state = engine.lane_root(context, job.lane)
         done = 0
         while lane.pieces <= last:
@@ -109,7 +120,7 @@ class Worker:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
-            done = engine.simulate(lane.tree, knobs, root_state, job.sizes[lane.pieces], stream, work)
+            done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         result = _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
@@ -129,34 +140,41 @@ class Worker:
         # Shares go round, so that none stays with a lane; rounds that overlap have other ones.
         overlapping = 1 + context.staleness
         share = job.round % overlapping * lanes + (job.lane + job.round) % lanes
-        knobs = knobs_of(context, anticipated, share, overlapping * lanes)
-        begin(tree, base, knobs)
+        params = params_of(context, anticipated, share, overlapping * lanes)
+        begin(tree, base, params)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()
-        done = engine.simulate(tree, knobs, root_state, job.simulations, stream, work)
+        done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         least, rows = context.request.share_visits, context.increment_rows
-        added, _ = increments(tree, base.as_it_stands, least, rows, base.first_children)
+        added, _ = increments(tree, base.statistics, least, rows, base.first_children)
         return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
 
     def _base_of(self, snapshot: Snapshot) -> Base:
-        """Made ready once for all the jobs that start from it here."""
+        """The snapshot for kernels, prepared once for all jobs that start from it."""
         if self._base is None or self._base[0] != snapshot.key:
             self._base = (snapshot.key, base_of(snapshot.statistics))
         return self._base[1]
 
 
 def _packed(lane: _Lane) -> LaneTree:
-    return LaneTree(lane.pieces, squeeze(pack(lane.tree)))
+    return LaneTree(lane.pieces, compress(pack_tree(lane.tree)))
 
 
 def _begun(engine: Engine, context: Context, job: GrowJob) -> _Lane:
-    """The lane's tree as the job brings it, or else empty."""
+    """The lane's tree that the job contains; an empty tree if it contains none, or a corrupt one."""
+    kept = None
     if job.begin is not None and job.begin.pieces < len(job.sizes):
-        tree = engine.new_tree(context.tree_slots)
-        with suppress(BadArchive, Unsound):
-            unpack(tree, unsqueeze(job.begin.data))
-            return _Lane(tree, job.begin.pieces, engine.lone_root())
-    return _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
+        kept = _unpacked(engine, context, job.begin)
+    return kept or _Lane(engine.new_tree(context.tree_slots), 0, engine.lone_root())
+
+
+def _unpacked(engine: Engine, context: Context, lane_tree: LaneTree) -> _Lane | None:
+    """A lane's tree from elsewhere; None if it is corrupt."""
+    tree = engine.new_tree(context.tree_slots)
+    with suppress(BadArchive, CorruptState):
+        unpack_tree(tree, decompress(lane_tree.data))
+        return _Lane(tree, lane_tree.pieces, engine.lone_root())
+    return None
 
 
 def _play_leaves(
@@ -167,9 +185,9 @@ def _play_leaves(
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
     columns = (job.moves, job.depths, job.visits, job.draws)
     moves, depths, visits, draws = (np.array(column) for column in columns)
-    knobs = knobs_of(context)
+    params = params_of(context)
     root_state = context.root_state.copy()
-    engine.evaluate_leaves(root_state, knobs, moves, depths, visits, draws, sums, stream, work)
+    engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
     return _of_leaves(job, sums, int(work.tally[PLAYOUTS]), started)
 
 
@@ -180,7 +198,7 @@ ROOT_ALONE = LeafJob(
     visits=np.ones(1, dtype=np.int32),
     draws=np.zeros((0, 2), dtype=np.uint64),
 )
-"""One visit of the position that is searched."""
+"""A job with one visit of the searched position."""
 
 
 def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests import quick
+
 settings.register_profile("banyan", deadline=None, derandomize=True, database=None)
 settings.load_profile("banyan")
 
 
-def pytest_collection_finish() -> None:
-    """Ray reads its settings when it is imported: a test that does so at its top decides them for all."""
-    if "ray" in sys.modules:
-        raise pytest.UsageError("a test module imports Ray while tests are collected: see make_executor")
+# Workers import what tests give them to run; they look for nothing in the current folder.
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +25,17 @@ def wrapping_arithmetic() -> Iterator[None]:
     """Random streams count modulo 2**64, which uncompiled NumPy scalars would warn about."""
     with np.errstate(over="ignore"):
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="what `make test` runs: see tests/quick.py")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("--quick") and quick.ignores(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        items[:], others = quick.select(items)
+        config.hook.pytest_deselected(items=others)

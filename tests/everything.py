@@ -1,11 +1,10 @@
-"""Every test, on two cores: what `make test` runs, and with --uncompiled what `make test-uncompiled` does.
+"""The test suite on two cores: what `make test` runs (--quick), and what `make test-all` does.
 
-Tests of the cluster come first, for some of them watch the clock; but they mostly wait, for Ray to start
-or for a worker to be missed. So they are two runs: those of the service and of deployment, and some more, run
-beside the others. In the time that they leave, those of games and of search run, at a lower priority, in one
-process, which compiles what both use once.
-
-Uncompiled, an index out of bounds raises: then games and search run side by side, as plain Python.
+Pytest runs in several processes side by side: tests of the cluster mostly wait, for Ray to start or for a
+worker to be missed, and tests of games and of search compute in the time that they leave, at a lower
+priority. Games and search run a second time as plain Python, where an index out of bounds raises; with
+--quick only as plain Python, which saves compiling their kernels. What the other runs print follows that of
+the first.
 
 The exit status is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing
 running.
@@ -20,24 +19,33 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import IO, Any
+from typing import IO
 
-BESIDE_CLUSTER = (
+SERVICE = (
     "tests/cluster/service",
     "tests/deploy",
     "tests/cluster/test_elasticity.py",
     "tests/cluster/test_evaluators.py",
     "tests/cluster/test_resume.py",
 )
-"""Half of what waits for others most of the time: for servers, browsers, machines that join."""
+"""The part of the tests of the cluster that waits for servers, browsers, and machines that join."""
+RAY = (
+    "tests/cluster/test_names.py",
+    "tests/cluster/test_own_games.py",
+    "tests/cluster/test_plain_cluster.py",
+    "tests/cluster/test_ray_ends.py",
+    "tests/cluster/test_ray_executor.py",
+)
+"""Tests that wait for Ray most of the time. With --quick they are a run of their own."""
 KERNELS = ("tests/games", "tests/search")
-"""The folders whose tests run twice."""
-BESIDE = 5
-"""Niceness: a third of the time of what has none, where there is not enough for all."""
+"""The folders whose tests run as plain Python as well."""
+UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
+BACKGROUND = 5
+"""Niceness: a third of the time of a process that has none, where there is not enough for all."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 END_S = 20.0
-"""How long a run that was called off may take to put away what it started."""
+"""Seconds that a run has to clean up after Ctrl-C, before it is killed."""
 
 
 class Run:
@@ -79,27 +87,32 @@ class Run:
             self.process.wait()
 
 
-def main(uncompiled: bool) -> int:
-    # Of both: in the background of a shell, Ctrl-C is ignored, here and in what is started from here.
+def main(quick: bool) -> int:
+    """Run the suite; the exit status."""
+    # In the background of a shell, Ctrl-C is ignored, here and in what is started from here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    choice = ["--quick"] if quick else []
+    apart = (*SERVICE, *KERNELS, *(RAY if quick else ()))
     runs: list[Run] = []
-
-    def start(*arguments: str, **options: Any) -> None:
-        runs.append(Run(*arguments, **options))
-
+    results: list[bool] = []
     with contextlib.ExitStack() as stack:
-        kept = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(2)]
+
+        def start(*arguments: str, niceness: int = 0, **environment: str) -> None:
+            # The first one prints at once.
+            later = stack.enter_context(tempfile.TemporaryFile("w+")) if runs else None
+            runs.append(Run(*choice, *arguments, later=later, niceness=niceness, **environment))
+
         try:
-            if uncompiled:
-                first, second = KERNELS
-                start(first, NUMBA_DISABLE_JIT="1")
-                start(second, later=kept[0], NUMBA_DISABLE_JIT="1")
+            start("tests", *(f"--ignore={each}" for each in apart), **RANK)
+            start(*SERVICE, **RANK)
+            if quick:
+                start(*RAY, **RANK)
             else:
-                start("tests", *(f"--ignore={folder}" for folder in (*BESIDE_CLUSTER, *KERNELS)), **RANK)
-                start(*BESIDE_CLUSTER, later=kept[0], **RANK)
-                start(*KERNELS, later=kept[1], niceness=BESIDE)
-            results = [run.passed() for run in runs]
+                start(*KERNELS, niceness=BACKGROUND)
+                results.append(runs[1].passed())
+            start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
+            results += [run.passed() for run in runs[:1] + runs[1 if quick else 2 :]]
         finally:
             for run in runs:
                 run.call_off()
@@ -110,6 +123,6 @@ def main(uncompiled: bool) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main("--uncompiled" in sys.argv[1:]))
+        sys.exit(main("--quick" in sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from cluster.executor import Event, JobDone, JobFailed, Task, WorkerStatus
+from cluster.runtime.tasks import Event, JobDone, JobFailed, Task
+from cluster.runtime.worker_state import WorkerStatus
 from search.worker import Worker
 
 
@@ -55,8 +56,8 @@ class ThreadExecutor:
     def _work(self) -> None:
         worker = Worker()
         while True:
-            job: Any = self._jobs.get()
+            task = self._jobs.get()
             try:
-                self._events.put(JobDone(worker.run(self._context, job)))
+                self._events.put(JobDone(worker.run(self._context, task.job)))
             except Exception as error:
-                self._events.put(JobFailed(job.index, repr(error)))
+                self._events.put(JobFailed(task.index, repr(error)))

@@ -1,1 +1,1 @@
-"""The commands of `banyan`, a file for each group. Each imports what it needs when it runs, and no sooner."""
+"""The commands of `banyan`, a file for each group. A command imports what it needs when it runs."""

@@ -1,4 +1,4 @@
-"""`banyan check`: what a game does wrong, in words for its author."""
+"""`banyan check`: violations of the contract by a game, explained to its author."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from games.game import Game
 
 PERFT_NODES = 300_000
-"""Perft goes on to the first depth with more sequences than this."""
+"""Perft ends at the first depth with more sequences than this."""
 PERFT_DEPTH = 8
 SIMULATIONS = 2_000
 
@@ -26,29 +26,31 @@ def register(app: typer.Typer) -> None:
 def check(
     game: GameArgument,
     games: Annotated[int, typer.Option(metavar="N", help="Random games to look at.")] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")] = 0,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> int:
-    """Check that a game keeps to the contract: random games, perft, a playthrough, its speed.
+    """Check that a game meets the contract: random games, perft, a playthrough, its speed.
 
-    Exit status 2 if something is wrong with it.
+    The exit status is 2 if the game breaks the contract.
     """
     import games as rules
-    from cluster.terminal import print_json
-    from games.checking import check as look
+    from cluster.system.terminal import print_json
+    from games.contract.checking import check as look
     from games.errors import InvalidInput
 
     if games < 1:
         raise InvalidInput("games", games, "a whole number of at least 1")
-    loaded = rules.load(game)
+    loaded = rules.load(game, tried=False)
     if not json_output:
         kind = "compiled" if _compiled(loaded) else "plain Python"
         print(f"{loaded.spec}: {kind}, at most {loaded.max_moves} moves and {loaded.max_plies} plies\n")
     findings = look(loaded, games, seed)
     answer: dict[str, Any] = {
         "game": loaded.spec,
-        "findings": [{"rule": finding.rule, "text": finding.text} for finding in findings],
+        "findings": [
+            {"rule": finding.rule, "text": finding.text, "after": finding.after} for finding in findings
+        ],
     }
     if findings:
         if not json_output:
@@ -64,14 +66,14 @@ def check(
 
 
 def _compiled(game: Game) -> bool:
-    from games.specialise import is_compiled
+    from games.compile.specialise import is_compiled
 
     return is_compiled(game.rules)
 
 
 def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless quiet."""
-    from cluster.terminal import count, has_colour, rate, stdout_console
+    from cluster.system.terminal import count, has_colour, rate, stdout_console
     from games.drawing import draw
 
     counts = _perft(game, seed)
@@ -91,8 +93,8 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
 
 
 def _perft(game: Game, seed: int) -> list[int]:
-    from games.findings import deal
-    from games.perft import perft
+    from games.analysis.perft import perft
+    from games.contract.findings import deal
 
     counts: list[int] = []
     started = time.monotonic()
@@ -107,7 +109,7 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
     """A random game: its moves as text, the last position, the last move."""
     import random
 
-    from games.findings import deal
+    from games.contract.findings import deal
 
     draw_from, state, texts, last = random.Random(seed), deal(game, seed), [], None
     while moves := game.legal_moves(state):
@@ -118,7 +120,7 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
 
 
 def _simulations_per_s(game: Game) -> float:
-    """Of a sequential search from the start, once its kernel is compiled; at most some seconds of it."""
-    from cluster.measuring.benchmark import sequential_rate
+    """Speed of a sequential search from the start, without compilation; takes at most some seconds."""
+    from cluster.lab.throughput.benchmark import sequential_rate
 
     return sequential_rate(game, SIMULATIONS)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cluster.commands.options import (
-    OUTPUT,
-    PLACE,
-    AddressOption,
-    ExecutorOption,
-    JsonOption,
-    NoColorOption,
-    WorkersOption,
-    colour_wanted,
-)
+from cluster.commands.groups import request_option, with_groups
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("experiment")(experiment)
+    app.command("experiment")(with_groups(experiment))
+
+
+@dataclass(frozen=True)
+class TablePlace(GamePlace):
+    """Where the games of tables are played."""
+
+    job_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Seconds after which the worker of a game counts as hung and the game is played again "
+            "(14400).",
+            rich_help_panel=PLACE,
+        ),
+    ] = None
 
 
 def experiment(
@@ -29,7 +37,7 @@ def experiment(
         list[str] | None,
         typer.Argument(
             metavar="[TABLE]...",
-            help="Such as 002/11; 002 for all of that source; all. Without any: the list of tables.",
+            help="A table such as 002/11, a source such as 002, or all; without any, tables are listed.",
             show_default=False,
         ),
     ] = None,
@@ -37,17 +45,18 @@ def experiment(
         str,
         typer.Option(
             metavar="quick|paper|smoke",
-            help="How much is played: minutes for all tables, what the sources played, or next to nothing.",
+            help="How many games are played: some minutes of them (quick), as many as in the sources "
+            "(paper), or a few (smoke).",
         ),
     ] = "quick",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+    seed: Annotated[int, request_option("seed")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "--output",
             metavar="DIR",
-            help="Every game is kept there; started again, only those that are missing are played "
+            help="Write every game there; an experiment that is started again plays only the missing games "
             "(out/experiments).",
             rich_help_panel=OUTPUT,
         ),
@@ -60,38 +69,22 @@ def experiment(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    workers: WorkersOption = "auto",
-    executor: ExecutorOption = "ray",
-    address: AddressOption = None,
-    job_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="How long a game may take before its worker counts as hung (14400).",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress", help="Show how it goes, on standard error.", rich_help_panel=OUTPUT
-        ),
-    ] = True,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    place: TablePlace,
+    output: OutputOptions,
 ) -> int:
-    """Measure tables of the sources again: their figures, ours, intervals, and whether they agree."""
-    from cluster.experiments.launch import ExperimentRequest, chosen, run_experiments
-    from cluster.experiments.listing import print_list
-    from cluster.experiments.store import DEFAULT_OUT
-    from cluster.launch import Output, Place
-    from cluster.workers import parse_workers
+    """Repeat published tables of results: the source's figures, ours, intervals, and whether they agree.
 
-    output = Output(json_output, progress, colour_wanted(no_color))
+    yes: the 95 % interval of the difference contains zero and stays within 20 points (figures in percent) or
+    a fifth of the source's figure (others). no: it does not contain zero. open: too few games to tell.
+    """
+    from cluster.lab.sources.launch import ExperimentRequest, chosen, run_experiments
+    from cluster.lab.sources.listing import print_list
+    from cluster.lab.sources.store import DEFAULT_OUT
+
     folder = DEFAULT_OUT if out is None else out
     if not tables:
-        print_list(folder, seed, output)
+        print_list(folder, seed, output.output())
         return 0
     request = ExperimentRequest(chosen(tables), scale, seed)
-    place = Place(executor, parse_workers(workers), address, job_timeout, None, "")
-    return run_experiments(request, place, output, folder, report or [])
+    return run_experiments(request, place.placement(), output.output(), folder, report or [])

@@ -21,12 +21,12 @@ from cluster.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from cluster.position import Position
+    from cluster.play.position import Position
 
 
 HINTS = (
     "Options follow the name: gomoku:size=15,overline=not",
-    "Also: the path of a file of your own, ./mygame.py (games/README.md), and openspiel:NAME.",
+    "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), and openspiel:NAME.",
 )
 
 
@@ -47,32 +47,24 @@ def list_games(
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """The games, their options and what these accept, and how a move looks."""
+    """List games with their options, accepted values, and examples of moves."""
     import games
-    from cluster.descriptions import describe
-    from cluster.terminal import print_json, stdout_console
+    from cluster.play.descriptions import describe
+    from cluster.report.table import Table, left, text
+    from cluster.system.terminal import print_json, stdout_console
 
     rows = [describe(game) for game in map(games.load, wanted)] if wanted else _describe_all()
     if json_output:
         print_json(rows)
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("game", "option", "default", "accepted", "moves"):
-        table.add_column(heading, overflow="fold")
+    table = Table(left("game", "option", "default", "accepted", "moves"))
     for row in rows:
-        options = row["options"] or [{"name": "-", "default": "", "accepted": ""}]
-        for i, option in enumerate(options):
-            table.add_row(
-                f"[bold]{row['name']}[/bold]" if i == 0 else "",
-                option["name"],
-                str(option["default"]),
-                option["accepted"],
-                " ".join(row["example_moves"]) if i == 0 else "",
-            )
-        table.add_section()
+        if table.rows:
+            table.add("")
+        name, example_moves = text(row["name"], "strong"), " ".join(row["example_moves"])
+        for option in row["options"] or [{"name": "-", "default": "", "accepted": ""}]:
+            table.add(name, option["name"], str(option["default"]), option["accepted"], example_moves)
+            name, example_moves = text(""), ""
     console = stdout_console(colour_wanted(no_color))
     console.print(table)
     for line in HINTS:
@@ -87,18 +79,18 @@ def show(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A recorded game (of banyan match --out, or saved in banyan play) instead.",
+            help="Take the position from a game recorded by banyan match --out, or saved in banyan play.",
             rich_help_panel=POSITION,
         ),
     ] = None,
     number: Annotated[
-        int, typer.Option(metavar="N", help="Which game of the record.", rich_help_panel=POSITION)
+        int, typer.Option(metavar="N", help="Number of the game in the record.", rich_help_panel=POSITION)
     ] = 1,
     ply: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="After so many moves of the record (all of them; -1: before the last).",
+            help="Show the position after N moves of the record (default: all; -1: before the last).",
             rich_help_panel=POSITION,
         ),
     ] = None,
@@ -108,10 +100,10 @@ def show(
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Draw a position, and say who moves."""
-    from cluster.descriptions import legal_moves_of, position_json
-    from cluster.position import read_position
-    from cluster.terminal import has_colour, print_json, stdout_console
+    """Draw a position and print its text."""
+    from cluster.play.descriptions import legal_moves_of, position_json
+    from cluster.play.position import read_position
+    from cluster.system.terminal import has_colour, print_json, stdout_console
 
     recorded: list[str] = []
     if record is None:
@@ -140,15 +132,17 @@ def show(
 def perft(
     game: GameArgument,
     depth: Annotated[str, typer.Argument(metavar="DEPTH", help="Plies, 1 or more.")],
-    divide: Annotated[bool, typer.Option("--divide", help="Counts of DEPTH move by move.")] = False,
+    divide: Annotated[
+        bool, typer.Option("--divide", help="Also print the count of each first move.")
+    ] = False,
     moves: MovesOption = None,
     position: PositionOption = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Count the move sequences of each length up to DEPTH: the proof that the rules are right."""
-    from cluster.position import read_position
-    from cluster.terminal import count, print_json, rate
-    from games import perft as counting
+    """Count the move sequences of each length up to DEPTH, as a test of the rules."""
+    from cluster.play.position import read_position
+    from cluster.system.terminal import count, print_json, rate
+    from games.analysis import perft as counting
     from games.errors import InvalidInput
 
     if not depth.isascii() or not depth.isdigit() or int(depth) < 1:
@@ -184,8 +178,8 @@ def perft(
 def _recorded(
     name: str, file: Path, number: int, ply: int | None, other: str | None
 ) -> tuple[Position, list[str]]:
-    """The position in a recorded game, and lines about it."""
-    from cluster.position import position_in, read_record
+    """A position of a recorded game, and lines that describe it."""
+    from cluster.play.position import position_in, read_record
     from games.errors import InvalidInput
 
     if other is not None:
@@ -201,9 +195,9 @@ def _recorded(
 
 
 def _describe_all() -> list[dict[str, Any]]:
-    """Of all games with a name; a package whose game cannot be loaded is told on standard error."""
+    """Descriptions of all named games; those that cannot be loaded are reported on standard error."""
     import games
-    from cluster.descriptions import describe
+    from cluster.play.descriptions import describe
     from games.errors import InvalidInput
 
     rows = []

@@ -1,12 +1,19 @@
-"""Options that several commands have, described once."""
+"""Options that several commands share. The options of a search are in search/request.py."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-POSITION, BUDGET, ALGORITHM, PLACE, OUTPUT = "Position", "Budget", "Algorithm", "Where it runs", "Output"
+from search.request import STRATEGIES
+
+if TYPE_CHECKING:
+    from cluster.launch import Output, Placement
+
+POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 GameArgument = Annotated[
     str,
@@ -37,16 +44,25 @@ WorkersOption = Annotated[
     str,
     typer.Option(
         metavar="N|N..M|auto",
-        help="Worker processes: so many; as many as there are CPUs, from N to M; or auto, like 1..auto. "
-        "A range follows the machines of a cluster.",
-        rich_help_panel=PLACE,
+        help="Worker processes: N; or N..M, as many as there are CPUs while machines of a cluster come and "
+        "go; auto is 1..auto, every CPU.",
     ),
 ]
 ExecutorOption = Annotated[
     str,
     typer.Option(
         metavar="ray|inline",
-        help="Ray, or this process alone, which starts quicker.",
+        help="Run on workers of Ray, or in this process alone, which starts faster.",
+        rich_help_panel=PLACE,
+    ),
+]
+SearchExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="auto|ray|inline",
+        help="Run in this process alone (inline), on workers of Ray (ray), or begin in this process and move "
+        "to workers if more than about 8 s of work are left (auto; with --address it means ray).",
         rich_help_panel=PLACE,
     ),
 ]
@@ -54,7 +70,7 @@ AddressOption = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="A running Ray cluster (or auto); otherwise Ray is started here.",
+        help="Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
         rich_help_panel=PLACE,
     ),
 ]
@@ -62,7 +78,7 @@ GpusPerWorkerOption = Annotated[
     float | None,
     typer.Option(
         metavar="N",
-        help="GPUs that each worker reserves (0); 0.5 lets two share one.",
+        help="GPUs that each worker reserves (0); with 0.5 two workers share one.",
         rich_help_panel=PLACE,
     ),
 ]
@@ -74,7 +90,7 @@ WorkerResourcesOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME=N,NAME=N",
-        help="What else of Ray's custom resources each worker reserves.",
+        help="Custom resources of Ray that each worker reserves.",
         rich_help_panel=PLACE,
     ),
 ]
@@ -83,7 +99,7 @@ GameTimeoutOption = Annotated[
     typer.Option(
         "--job-timeout",
         metavar="S",
-        help="How long a game may take before its worker counts as hung (3600).",
+        help="Seconds after which the worker of a game counts as hung and the game is played again (3600).",
         rich_help_panel=PLACE,
     ),
 ]
@@ -91,7 +107,7 @@ JobTimeoutOption = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="How long a job may take before its worker counts as hung (30).",
+        help="Seconds after which the worker of a job counts as hung and the job is run again (30).",
         rich_help_panel=PLACE,
     ),
 ]
@@ -99,39 +115,142 @@ CheckpointEveryOption = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="Write the checkpoint so often (60), and when the search ends or is interrupted.",
+        help="Seconds between two checkpoints (60); the last is written when the search ends.",
         rich_help_panel=OUTPUT,
     ),
 ]
 MetricsPortOption = Annotated[
     int | None,
-    typer.Option(metavar="PORT", help="Serve Prometheus metrics while it runs.", rich_help_panel=OUTPUT),
+    typer.Option(
+        metavar="PORT",
+        help="Serve Prometheus metrics on this port during the search; 0 is any free port.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 MetricsHostOption = Annotated[
-    str, typer.Option(metavar="HOST", help="Where to serve them.", rich_help_panel=OUTPUT)
+    str, typer.Option(metavar="HOST", help="Address on which metrics are served.", rich_help_panel=OUTPUT)
 ]
 ProgressOption = Annotated[
     bool,
     typer.Option(
         "--progress/--no-progress",
-        help="Show how it goes, on standard error: live on a terminal, else a line a second.",
+        help="Show progress on standard error: a live view on a terminal, otherwise lines.",
         rich_help_panel=OUTPUT,
     ),
 ]
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", help="Print JSON on standard output, and nothing else.", rich_help_panel=OUTPUT),
+    typer.Option("--json", help="Print JSON on standard output and nothing else.", rich_help_panel=OUTPUT),
 ]
 NoColorOption = Annotated[
     bool,
     typer.Option(
         "--no-color",
-        help="No colour, even where the terminal has it (like NO_COLOR).",
+        help="No colour (also with NO_COLOR in the environment).",
         rich_help_panel=OUTPUT,
     ),
 ]
 
 
 def colour_wanted(no_color: bool) -> bool | None:
-    """False for no colour; None leaves it to the terminal."""
+    """False: no colour; None: colour if the terminal supports it."""
     return False if no_color else None
+
+
+@dataclass(frozen=True)
+class SearchPlace:
+    """Where a search runs."""
+
+    workers: WorkersOption = "auto"
+    executor: SearchExecutorOption = "auto"
+    address: AddressOption = None
+    gpus_per_worker: GpusPerWorkerOption = None
+    cpus_per_worker: CpusPerWorkerOption = None
+    worker_resources: WorkerResourcesOption = None
+    job_timeout: JobTimeoutOption = None
+    metrics_port: MetricsPortOption = None
+    metrics_host: MetricsHostOption = "127.0.0.1"
+
+    def placement(self) -> Placement:
+        """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
+        from cluster.launch import Placement
+        from cluster.runtime.resources import Resources
+        from cluster.runtime.workers import parse_workers
+
+        return Placement(
+            self.executor,
+            parse_workers(self.workers),
+            self.address,
+            self.job_timeout,
+            self.metrics_port,
+            self.metrics_host,
+            Resources.of(self.gpus_per_worker, self.cpus_per_worker, self.worker_resources),
+        )
+
+
+@dataclass(frozen=True)
+class GamePlace:
+    """Where games are played."""
+
+    workers: WorkersOption = "auto"
+    executor: ExecutorOption = "ray"
+    address: AddressOption = None
+    job_timeout: GameTimeoutOption = None
+
+    def placement(self) -> Placement:
+        """The options, read. Raises InvalidInput (workers)."""
+        from cluster.launch import Placement
+        from cluster.runtime.workers import parse_workers
+
+        workers = parse_workers(self.workers)
+        return Placement(self.executor, workers, self.address, self.job_timeout, None, "")
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What a command shows."""
+
+    progress: ProgressOption = True
+    json_output: JsonOption = False
+    no_color: NoColorOption = False
+
+    def output(self) -> Output:
+        """The options, read."""
+        from cluster.launch import Output
+
+        return Output(self.json_output, self.progress, colour_wanted(self.no_color))
+
+
+def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
+    """Numbers separated by commas. Raises InvalidInput (``field``)."""
+    from games.errors import InvalidInput
+
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}")
+    return [int(part) for part in parts]
+
+
+def read_strategies(text: str) -> list[str]:
+    """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
+    from games.errors import InvalidInput
+
+    names = [name.strip() for name in text.split(",")]
+    if not set(names) <= set(STRATEGIES):
+        raise InvalidInput("strategies", text, "a list of " + ", ".join(STRATEGIES))
+    return names
+
+
+def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
+    """Name ``--preset best`` to a person at a terminal, where it is stronger and no preset was given."""
+    if preset is not None or json_output or not sys.stderr.isatty():
+        return
+    from search.players.presets import BEST
+
+    if game.partition(":")[0] in BEST:
+        print("a stronger search for the best move: --preset best", file=sys.stderr)
+
+
+def report(line: str) -> None:
+    """Print a line about the command's own work on standard error."""
+    print(f"banyan: {line}", file=sys.stderr, flush=True)

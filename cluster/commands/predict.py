@@ -1,58 +1,94 @@
-"""`banyan predict`: what more workers than there are would do, from what things cost here."""
+"""`banyan predict`: simulates a search on any number of workers, with costs measured on this machine."""
 
 from __future__ import annotations
 
-import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.options import OUTPUT, JsonOption, NoColorOption, colour_wanted
+from cluster.commands.groups import request_option, with_groups
+from cluster.commands.options import (
+    OUTPUT,
+    GameArgument,
+    JsonOption,
+    NoColorOption,
+    colour_wanted,
+    read_counts,
+    read_strategies,
+    report,
+)
+from search.request import SearchRequest
 
-COSTS, MISHAPS = "Costs", "What goes wrong"
+if TYPE_CHECKING:
+    from cluster.lab.predict.costs import FaultModel
+    from cluster.lab.predict.launch import Prediction
+
+COSTS, FAULTS = "Costs", "Faults"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("predict")(predict)
+    app.command("predict")(with_groups(predict))
 
 
-def predict(
-    game: Annotated[
-        str, typer.Argument(metavar="GAME", help="A game or a file, and its options: name:key=value,...")
-    ],
-    workers: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Numbers of workers to predict.")
-    ] = "1,2,4,8,16,32,64,128,256,512,1024",
+@dataclass(frozen=True)
+class Searches:
+    """The searches to predict."""
+
+    workers: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of workers to predict.")] = (
+        "1,2,4,8,16,32,64,128,256,512,1024"
+    )
     strategies: Annotated[
         str, typer.Option(metavar="S,S,...", help="Strategies to predict: root, tree, leaf.")
-    ] = "root,tree,leaf",
+    ] = "root,tree,leaf"
     lanes: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Logical streams of the search; as many as workers if left out."),
-    ] = None,
+        int | None, request_option("lanes", panel="", show_default="the largest number of workers")
+    ] = None
     simulations: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="The work; if left out, that of 32 jobs of the usual length for each lane."
+        request_option(
+            "simulations",
+            help="Simulations of the search.",
+            show_default="those of 32 jobs of the usual length for each lane",
         ),
-    ] = None,
-    rounds: Annotated[int | None, typer.Option(metavar="N", help="tree: how often lanes share.")] = None,
-    staleness: Annotated[
-        int | None, typer.Option(metavar="N", help="tree: rounds that a lane lags behind.")
-    ] = None,
-    batch: Annotated[int | None, typer.Option(metavar="N", help="leaf: leaves in a job.")] = None,
-    playouts_per_leaf: Annotated[
-        int | None, typer.Option(metavar="N", help="leaf: playouts from each leaf.")
-    ] = None,
+    ] = None
+    rounds: Annotated[int | None, request_option("rounds", panel="")] = None
+    staleness: Annotated[int | None, request_option("staleness", panel="")] = None
+    batch: Annotated[int | None, request_option("batch", panel="")] = None
+    playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
+    seed: Annotated[int, request_option("seed")] = 0
+
+    def request(self, game: str, workers: int) -> SearchRequest:
+        """The search, with ``workers`` as the largest number of workers. Raises InvalidInput."""
+        return SearchRequest(
+            game=game,
+            lanes=self.lanes or workers,
+            simulations=self.simulations,
+            rounds=self.rounds,
+            staleness=self.staleness,
+            batch=self.batch,
+            playouts_per_leaf=self.playouts_per_leaf,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True)
+class CostOptions:
+    """The source of the costs, and the searches that check the prediction."""
+
     measure: Annotated[
         str,
         typer.Option(
-            metavar="N,N,...|none", help="Numbers of workers to measure as well, to see whether it is true."
+            metavar="N,N,...|none",
+            help="Numbers of workers for which the search is also run here, to check the prediction.",
+            rich_help_panel=COSTS,
         ),
-    ] = "none",
-    repeats: Annotated[int, typer.Option(metavar="N", help="Of what is measured.")] = 3,
+    ] = "none"
+    repeats: Annotated[
+        int, typer.Option(metavar="N", help="How often each measurement is repeated.", rich_help_panel=COSTS)
+    ] = 3
     costs: Annotated[
         Path | None,
         typer.Option(
@@ -60,34 +96,70 @@ def predict(
             help="Take the costs from a file that --save-costs wrote, and measure none.",
             rich_help_panel=COSTS,
         ),
-    ] = None,
+    ] = None
     save_costs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the costs that were measured.", rich_help_panel=COSTS),
-    ] = None,
+        typer.Option(metavar="FILE", help="Write the measured costs to a file.", rich_help_panel=COSTS),
+    ] = None
     link: Annotated[
         float | None,
         typer.Option(
             metavar="GBIT",
-            help="Of a machine's link to the others in a second, by which snapshots come to each worker; "
-            "if left out, what the costs have, or 10.",
+            help="Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
+            "of the costs, or 10).",
             rich_help_panel=COSTS,
         ),
-    ] = None,
+    ] = None
+
+    def link_bytes_per_s(self) -> float | None:
+        """The speed of the link; None for that of the costs. Raises InvalidInput (link)."""
+        from games.errors import InvalidInput
+
+        if self.link is not None and not 0 < self.link < float("inf"):
+            raise InvalidInput("link", self.link, "gigabits a second, more than 0")
+        return None if self.link is None else self.link * 1e9 / 8
+
+
+@dataclass(frozen=True)
+class FaultOptions:
+    """Simulated faults."""
+
     failures_per_hour: Annotated[
-        float, typer.Option(metavar="X", help="Deaths of one worker.", rich_help_panel=MISHAPS)
-    ] = 0.0,
+        float,
+        typer.Option(metavar="X", help="Deaths of each worker per hour.", rich_help_panel=FAULTS),
+    ] = 0.0
     restart: Annotated[
         float,
-        typer.Option(metavar="S", help="Seconds until it is replaced.", rich_help_panel=MISHAPS),
-    ] = 3.0,
+        typer.Option(metavar="S", help="Seconds until a dead worker is replaced.", rich_help_panel=FAULTS),
+    ] = 3.0
     stragglers: Annotated[
-        float, typer.Option(metavar="X", help="Share of jobs that are late ...", rich_help_panel=MISHAPS)
-    ] = 0.0,
+        float,
+        typer.Option(
+            metavar="X", help="Share of jobs that take longer, from 0 to 1.", rich_help_panel=FAULTS
+        ),
+    ] = 0.0
     straggler_factor: Annotated[
-        float, typer.Option(metavar="X", help="... by this factor.", rich_help_panel=MISHAPS)
-    ] = 10.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.")] = 0,
+        float,
+        typer.Option(metavar="X", help="How many times longer these jobs take.", rich_help_panel=FAULTS),
+    ] = 10.0
+
+    def model(self) -> FaultModel:
+        """The options, read. Raises InvalidInput."""
+        from cluster.lab.predict.costs import FaultModel
+
+        return FaultModel(
+            straggler_share=self.stragglers,
+            straggler_factor=self.straggler_factor,
+            failures_per_hour=self.failures_per_hour,
+            restart_s=self.restart,
+        )
+
+
+def predict(
+    game: GameArgument,
+    searches: Searches,
+    costs: CostOptions,
+    faults: FaultOptions,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write predict.json, .csv and .png there.", rich_help_panel=OUTPUT),
@@ -95,70 +167,54 @@ def predict(
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Throughput and efficiency on 1 to 1,024 workers, simulated with costs measured on this machine.
+    """Simulate throughput and efficiency on 1 to 1,024 workers, with costs measured on this machine.
 
-    The real coordinator and strategies run under a virtual clock; nothing is searched. Says at
-    how many workers the coordinator is what a search waits for, and what a change would bring.
+    The real coordinator and strategies run under a virtual clock; nothing is searched. The output also
+    says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
-    from cluster.commands.speedup import read_counts
-    from cluster.measuring.costs import Mishaps
-    from cluster.measuring.predict_launch import PredictionPlan, run_prediction
+    from cluster.lab.predict.launch import PredictionPlan, run_prediction
     from games.errors import InvalidInput
-    from search.request import STRATEGIES, SearchRequest
 
-    names = [name.strip() for name in strategies.split(",")]
-    for name in names:
-        if name not in STRATEGIES:
-            raise InvalidInput("strategies", strategies, "a list of " + ", ".join(STRATEGIES))
-    if repeats < 1:
-        raise InvalidInput("repeats", repeats, "a whole number of at least 1")
-    if link is not None and not 0 < link < float("inf"):
-        raise InvalidInput("link", link, "gigabits a second, more than 0")
-    counts = read_counts(workers, "workers")
+    names = read_strategies(searches.strategies)
+    if costs.repeats < 1:
+        raise InvalidInput("repeats", costs.repeats, "a whole number of at least 1")
+    link_bytes_per_s = costs.link_bytes_per_s()
+    counts = read_counts(searches.workers, "workers")
     plan = PredictionPlan(
-        request=SearchRequest(
-            game=game,
-            lanes=lanes or max(counts),
-            simulations=simulations,
-            rounds=rounds,
-            staleness=staleness,
-            batch=batch,
-            playouts_per_leaf=playouts_per_leaf,
-            seed=seed,
-        ),
+        request=searches.request(game, max(counts)),
         strategies=names,
         workers=counts,
-        measured=[] if measure == "none" else read_counts(measure, "measure"),
-        repeats=repeats,
-        mishaps=Mishaps(
-            straggler_share=stragglers,
-            straggler_factor=straggler_factor,
-            failures_per_hour=failures_per_hour,
-            restart_s=restart,
-        ),
-        costs_file=costs,
-        save_costs=save_costs,
-        link_bytes_per_s=None if link is None else link * 1e9 / 8,
+        measured=[] if costs.measure == "none" else read_counts(costs.measure, "measure"),
+        repeats=costs.repeats,
+        faults=faults.model(),
+        costs_file=costs.costs,
+        save_costs=costs.save_costs,
+        link_bytes_per_s=link_bytes_per_s,
     )
-
-    def report(line: str) -> None:
-        print(f"banyan: {line}", file=sys.stderr, flush=True)
-
     found = run_prediction(plan, report)
     if out is not None:
-        from cluster.measuring.predict_report import write_prediction
+        from cluster.lab.predict.report import write_prediction
 
         for path in write_prediction(found, out):
             report(f"wrote {path}")
-    from cluster.terminal import print_json, stdout_console
+    _show(found, json_output, colour_wanted(no_color))
+
+
+def _show(found: Prediction, json_output: bool, colour: bool | None) -> None:
+    """Print the prediction on standard output."""
+    from cluster.lab.predict.report import sentences, tables
+    from cluster.system.terminal import print_json, stdout_console
 
     if json_output:
+        if found.warning:
+            report(f"warning: {found.warning}")
         print_json(found.to_json())
         return
-    from cluster.measuring.predict_report import sentences, tables
 
-    console = stdout_console(colour_wanted(no_color))
+    console = stdout_console(colour)
     for table in tables(found):
         console.print(table)
     for line in sentences(found):
         console.print(line, highlight=False, soft_wrap=True)
+    if found.warning:
+        console.print(f"Warning: {found.warning}", soft_wrap=True)

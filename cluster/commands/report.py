@@ -1,17 +1,17 @@
-"""`banyan report`: all measurements of scaling, and SCALING.md of what they found."""
+"""`banyan report`: runs all measurements of scaling, and writes a page with their results."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cluster.commands import options
 from cluster.commands.options import OUTPUT, JsonOption, NoColorOption, colour_wanted
 
 DEFAULT_OUT = Path("out/scaling")
-PICTURES = Path("cluster/plots/scaling")
+PICTURES = Path("plots")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,18 +24,22 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[PART]...",
-            help="Parts of the report, or all. Without any: what there is, and what has been run.",
+            help="Parts of the report, or all; without any, parts are listed with the dates of their runs.",
             show_default=False,
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option(metavar="quick|full", help="How much is measured: about an hour, or many.")
+        str,
+        typer.Option(
+            metavar="quick|full",
+            help="How much is measured: for about an hour (quick), or many hours (full).",
+        ),
     ] = "quick",
     out: Annotated[
         Path,
         typer.Option(
             metavar="DIR",
-            help="Results are kept there; started again, only what is missing is run.",
+            help="Write results there; a report that is started again runs only what is missing.",
             rich_help_panel=OUTPUT,
         ),
     ] = DEFAULT_OUT,
@@ -43,25 +47,40 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE.md",
-            help="Write the page: of all parts, with what has been run so far.",
+            help="Write the page of all parts, with the results so far.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     pictures: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="Where its plots go, as seen from the page.", rich_help_panel=OUTPUT
+            metavar="DIR", help="Folder of the page's plots, relative to the page.", rich_help_panel=OUTPUT
         ),
     ] = PICTURES,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
-) -> int:
-    """Run the measurements of scaling, one after the other, and write a page of what they found."""
-    from cluster.scaling.listing import print_list
-    from cluster.scaling.page import write_page
-    from cluster.scaling.part import SCALES, chosen, load
-    from cluster.scaling.runner import run_missing
-    from cluster.scaling.store import Store
+) -> None:
+    """Run the measurements of scaling, one after the other, and write a page with their results."""
+    from cluster.lab.scaling.listing import print_list
+    from cluster.lab.scaling.page import write_page
+    from cluster.lab.scaling.part import chosen, load
+    from cluster.lab.scaling.runner import run_missing
+    from cluster.lab.scaling.store import Store
+
+    _check(scale, write, pictures)
+    store = Store(out, scale)
+
+    run_missing(chosen(parts or []), store, options.report)
+    if write is not None:
+        write_page(load(), store, write, pictures)
+        options.report(f"wrote {write}")
+    else:
+        print_list(store, json=json_output, colour=colour_wanted(no_color))
+
+
+def _check(scale: str, write: Path | None, pictures: Path) -> None:
+    """Raises InvalidInput (scale, write, pictures)."""
+    from cluster.lab.scaling.part import SCALES
     from games.errors import InvalidInput
 
     if scale not in SCALES:
@@ -70,15 +89,3 @@ def report(
         raise InvalidInput("write", str(write), "a file that ends in .md")
     if pictures.is_absolute():
         raise InvalidInput("pictures", str(pictures), "a folder relative to the page")
-    store = Store(out, scale)
-
-    def say(line: str) -> None:
-        print(f"banyan: {line}", file=sys.stderr, flush=True)
-
-    run_missing(chosen(parts or []), store, say)
-    if write is not None:
-        write_page(load(), store, write, pictures)
-        say(f"wrote {write}")
-    else:
-        print_list(store, json=json_output, colour=colour_wanted(no_color))
-    return 0

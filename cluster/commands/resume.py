@@ -1,4 +1,4 @@
-"""`banyan resume`: a search that was interrupted goes on from its checkpoint."""
+"""`banyan resume`: continues an interrupted search from its checkpoint."""
 
 from __future__ import annotations
 
@@ -7,27 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import (
-    AddressOption,
-    CheckpointEveryOption,
-    CpusPerWorkerOption,
-    ExecutorOption,
-    GpusPerWorkerOption,
-    JobTimeoutOption,
-    JsonOption,
-    MetricsHostOption,
-    MetricsPortOption,
-    NoColorOption,
-    ProgressOption,
-    WorkerResourcesOption,
-    WorkersOption,
-    colour_wanted,
-)
+from cluster.commands.groups import with_groups
+from cluster.commands.options import CheckpointEveryOption, OutputOptions, SearchPlace
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("resume")(resume)
+    app.command("resume")(with_groups(resume))
 
 
 def resume(
@@ -35,35 +21,19 @@ def resume(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A checkpoint of banyan search. If it is of a game or an evaluator in a file, that is run.",
+            help="A checkpoint of banyan search. A game or an evaluator in a file is run from the text that "
+            "the checkpoint holds: it must come from somebody you trust.",
             show_default=False,
         ),
     ],
-    workers: WorkersOption = "auto",
-    executor: ExecutorOption = "ray",
-    address: AddressOption = None,
-    gpus_per_worker: GpusPerWorkerOption = None,
-    cpus_per_worker: CpusPerWorkerOption = None,
-    worker_resources: WorkerResourcesOption = None,
-    job_timeout: JobTimeoutOption = None,
+    place: SearchPlace,
+    output: OutputOptions,
     checkpoint_every: CheckpointEveryOption = None,
-    metrics_port: MetricsPortOption = None,
-    metrics_host: MetricsHostOption = "127.0.0.1",
-    progress: ProgressOption = True,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
 ) -> int:
-    """Go on with a search from its checkpoint, on this machine or another and any number of workers.
+    """Continue a search from its checkpoint, on any machine and any number of workers.
 
-    The answer is that of the search without a break. FILE is kept up to date.
+    The answer is that of an uninterrupted search. FILE is updated.
     """
-    from cluster.commands.search_options import parse_resources
-    from cluster.launch import Output, Place, resume_search
-    from cluster.workers import parse_workers
+    from cluster.launch import resume_search
 
-    resources = parse_resources(gpus_per_worker, cpus_per_worker, worker_resources)
-    place = Place(
-        executor, parse_workers(workers), address, job_timeout, metrics_port, metrics_host, resources
-    )
-    output = Output(json_output, progress, colour_wanted(no_color))
-    return resume_search(file, place, output, checkpoint_every)
+    return resume_search(file, place.placement(), output.output(), checkpoint_every)

@@ -1,28 +1,52 @@
-"""`banyan search`: one position, searched."""
+"""`banyan search`: searches one position."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.options import OUTPUT, PLACE, CheckpointEveryOption
-from cluster.commands.search_options import Asked, with_search_options
+from cluster.commands.groups import with_groups
+from cluster.commands.options import (
+    OUTPUT,
+    PLACE,
+    CheckpointEveryOption,
+    OutputOptions,
+    SearchPlace,
+    suggest_best,
+)
+from search.options import SEARCH
+from search.request import SearchRequest
+
+if TYPE_CHECKING:
+    from cluster.launch import Output, Placement
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("search")(with_search_options(search))
+    app.command("search")(with_groups(search))
 
 
 def search(
-    asked: Asked,
+    request: SearchRequest,
+    place: SearchPlace,
+    output: OutputOptions,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="best|plain|...",
+            help="Settings for all options that are not given: best, which won most matches of the game; "
+            "plain, UCT with random playouts; or the constants of a published source.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep the search in FILE, so that banyan resume FILE can go on with it.",
+            help="Save the search in FILE; banyan resume FILE continues it.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -31,7 +55,7 @@ def search(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Have a server (banyan serve) search instead: all that is said of places is its own affair.",
+            help="Search on a server (banyan serve), which decides where the search runs.",
             rich_help_panel=PLACE,
         ),
     ] = None,
@@ -39,31 +63,58 @@ def search(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The server's token; or BANYAN_TOKEN has it.",
+            help="File with the server's token (also BANYAN_TOKEN).",
             rich_help_panel=PLACE,
         ),
     ] = None,
 ) -> int:
     """Search a position for the best move, on one worker or many."""
-    from cluster.launch import Keep, run_search
+    from cluster.launch import CheckpointOptions, run_search
     from games.errors import InvalidInput
 
+    request = _with_preset(request, preset, output)
     if server is not None:
-        return _search_at(server, token_file, asked, checkpoint)
-    if token_file is not None:
+        status = _search_at(server, token_file, request, place.placement(), output.output(), checkpoint)
+    elif token_file is not None:
         raise InvalidInput("token_file", str(token_file), "nothing without --server URL")
-    keep = Keep.of(checkpoint, checkpoint_every)
-    return run_search(asked.request, asked.place, asked.output, keep=keep)
+    else:
+        keep = CheckpointOptions.of(checkpoint, checkpoint_every)
+        status = run_search(request, place.placement(), output.output(), keep=keep)
+    if status == 0:
+        suggest_best(request.game, preset, output.json_output)
+    return status
 
 
-def _search_at(server: str, token_file: Path | None, asked: Asked, checkpoint: Path | None) -> int:
-    from cluster.remote import search_at
-    from cluster.resources import ONE_CPU
-    from cluster.service.tokens import read_token
-    from cluster.workers import AUTO
+def _with_preset(request: SearchRequest, preset: str | None, output: OutputOptions) -> SearchRequest:
+    """The request with the fields of the preset, printed on standard error. Raises InvalidInput."""
+    import games
+    from search.players.presets import settings_of, with_preset
+
+    if preset is None:
+        return request
+    game = games.load(request.game)
+    found = with_preset(request, preset, game)
+    if not output.json_output:
+        shown = [f"{name}={getattr(found, name)}" for name in settings_of(preset, game)]
+        print(f"preset {preset}: {', '.join(shown) or 'the defaults'}", file=sys.stderr)
+    return found
+
+
+def _search_at(
+    server: str,
+    token_file: Path | None,
+    request: SearchRequest,
+    place: Placement,
+    output: Output,
+    checkpoint: Path | None,
+) -> int:
+    """Search on a server. Raises InvalidInput for options of the place, which the server decides."""
+    from cluster.client.remote import search_at
+    from cluster.runtime.resources import ONE_CPU
+    from cluster.runtime.workers import AUTO
+    from cluster.service.api.tokens import read_token
     from games.errors import InvalidInput
 
-    place = asked.place
     for field, value in (
         ("workers", None if place.workers == AUTO else place.workers),
         ("worker_resources", None if place.resources == ONE_CPU else place.resources),
@@ -73,5 +124,5 @@ def _search_at(server: str, token_file: Path | None, asked: Asked, checkpoint: P
         ("checkpoint", checkpoint),
     ):
         if value is not None:
-            raise InvalidInput(field, str(value), "nothing with --server: that is the server's affair")
-    return search_at(server, read_token(token_file), asked.request, asked.output)
+            raise InvalidInput(field, str(value), "nothing with --server: the server decides that")
+    return search_at(server, read_token(token_file), request, output)

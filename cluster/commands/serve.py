@@ -1,132 +1,181 @@
-"""`banyan serve`: searches for others, over HTTP."""
+"""`banyan serve`: the HTTP service."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cluster.commands.groups import with_groups
 from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cluster.runtime.tasks import Executor
+    from cluster.service.limits import Limits
+    from cluster.service.pool_queue import PoolQueue
+    from cluster.service.server import Settings
+
 FIRST_JOB_S = 120.0
-"""A job may be the first of its game on its machine, and have to wait for kernels to be compiled."""
-ACCESS, LIMITS = "Who may ask", "Limits"
+"""Default timeout of a job: the first job of a game on a machine may wait for kernels to be compiled."""
+ACCESS, LIMITS = "Access", "Limits"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("serve")(serve)
+    app.command("serve")(with_groups(serve))
 
 
-def serve(
+@dataclass(frozen=True)
+class ServerOptions:
+    """Address, data folder and access of a server."""
+
     data: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Where searches are kept: one folder for each server."),
-    ],
+        typer.Option(
+            metavar="DIR", help="Folder in which the server stores its searches; each server needs its own."
+        ),
+    ]
     host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to listen.", rich_help_panel=ACCESS)
-    ] = "127.0.0.1",
+        str, typer.Option(metavar="HOST", help="Address to listen on.", rich_help_panel=ACCESS)
+    ] = "127.0.0.1"
     port: Annotated[
-        int, typer.Option(metavar="PORT", help="0: any free one.", rich_help_panel=ACCESS)
-    ] = 8000,
+        int,
+        typer.Option(metavar="PORT", help="Port to listen on; 0 for any free one.", rich_help_panel=ACCESS),
+    ] = 8000
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Bearer tokens, one a line (also BANYAN_TOKEN). Without any, only this machine can ask.",
+            help="File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
+            "machine has access.",
             rich_help_panel=ACCESS,
         ),
-    ] = None,
+    ] = None
     cors_origin: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ORIGIN",
-            help="An origin whose pages may ask, such as https://example.org; may be repeated.",
+            help="An origin whose pages have access, such as https://example.org; may be repeated.",
             rich_help_panel=ACCESS,
         ),
-    ] = None,
-    max_running: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Searches at a time.", rich_help_panel=LIMITS)
-    ] = 4,
-    max_waiting: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Searches that wait.", rich_help_panel=LIMITS)
-    ] = 256,
-    max_simulations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Of one search.", rich_help_panel=LIMITS)
-    ] = 2_000_000_000,
-    max_seconds: Annotated[
-        float, typer.Option(metavar="S", min=0.001, help="Of one search.", rich_help_panel=LIMITS)
-    ] = 3600.0,
-    max_memory: Annotated[
-        int,
+    ] = None
+    allow_games: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="MB",
-            min=1,
-            help="Of one search, on the server and on each worker.",
-            rich_help_panel=LIMITS,
+            metavar="NAME",
+            envvar="BANYAN_ALLOW_GAMES",
+            help="A further game that clients may use: a game of an installed package, "
+            "openspiel:connect_four, or 'openspiel:*'; may be repeated.",
+            rich_help_panel=ACCESS,
         ),
-    ] = 1024,
-    max_lanes: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Of one search.", rich_help_panel=LIMITS)
-    ] = 1024,
-    keep: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Searches that are over and still told.", rich_help_panel=LIMITS
-        ),
-    ] = 10_000,
+    ] = None
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="How often searches that run are kept.")
-    ] = 10.0,
-    workers: WorkersOption = "auto",
-    executor: ExecutorOption = "ray",
-    address: AddressOption = None,
+        float, typer.Option(metavar="S", min=0.1, help="Seconds between checkpoints of a running search.")
+    ] = 10.0
+
+    def settings(self, limits: Limits) -> Settings:
+        """The options, read. Raises InvalidInput (token_file, allow_games)."""
+        from cluster.service.allowed import allow_games
+        from cluster.service.api.tokens import read_tokens
+        from cluster.service.server import Settings
+
+        return Settings(
+            self.data,
+            self.host,
+            self.port,
+            read_tokens(self.token_file),
+            self.cors_origin or (),
+            limits,
+            self.checkpoint_every,
+            allow_games(self.allow_games or ()),
+        )
+
+
+def _limit(text: str, metavar: str = "N", least: float = 1) -> Any:
+    return typer.Option(metavar=metavar, min=least, help=text, rich_help_panel=LIMITS)
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Limits of a server."""
+
+    max_running: Annotated[int, _limit("Searches that run at a time.")] = 4
+    max_waiting: Annotated[int, _limit("Searches that wait.")] = 256
+    max_simulations: Annotated[int, _limit("Simulations of one search.")] = 2_000_000_000
+    max_seconds: Annotated[float, _limit("Seconds of one search.", "S", 0.001)] = 3600.0
+    max_memory: Annotated[int, _limit("MB of one search, on the server and on each worker.", "MB")] = 1024
+    max_lanes: Annotated[int, _limit("Lanes of one search.")] = 1024
+    keep: Annotated[int, _limit("Finished searches that are kept.")] = 10_000
+    max_connections: Annotated[
+        int,
+        _limit(
+            "Requests answered at a time; the same number of connections may wait. One address (all clients "
+            "behind one proxy) gets at most three quarters of them.",
+            least=8,
+        ),
+    ] = 2000
+    max_body: Annotated[int, _limit("Bytes of one request.", "BYTES", 1024)] = 256 * 1024
+
+    def limits(self) -> Limits:
+        """The options, read."""
+        from cluster.service.limits import Limits
+
+        return Limits(
+            running=self.max_running,
+            waiting=self.max_waiting,
+            simulations=self.max_simulations,
+            seconds=self.max_seconds,
+            memory_mb=self.max_memory,
+            lanes=self.max_lanes,
+            kept=self.keep,
+            body_bytes=self.max_body,
+            connections=self.max_connections,
+        )
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """Where the searches of a server run."""
+
+    workers: WorkersOption = "auto"
+    executor: ExecutorOption = "ray"
+    address: AddressOption = None
     job_timeout: Annotated[
         float | None,
         typer.Option(
             metavar="S",
-            help=f"How long a job may take before its worker counts as hung ({FIRST_JOB_S:g}).",
+            help="Seconds after which the worker of a job counts as hung and the job is run again "
+            f"({FIRST_JOB_S:g}).",
             rich_help_panel=PLACE,
         ),
-    ] = None,
-    max_body: Annotated[
-        int, typer.Option(metavar="BYTES", min=1024, help="Of one request.", rich_help_panel=LIMITS)
-    ] = 256 * 1024,
-) -> int:
-    """Search for others: an HTTP API over one pool of workers (cluster/service/README.md)."""
-    from functools import partial
+    ] = None
 
-    from cluster.executors import make_executor
-    from cluster.pool_task import PoolWorker
-    from cluster.service.limits import Limits
-    from cluster.service.server import Settings
+    def starter(self) -> Callable[[PoolQueue], Executor]:
+        """A function that starts the pool's executor. Raises InvalidInput (workers)."""
+        import logging
+        from functools import partial
+
+        from cluster.executors.choose import make_executor
+        from cluster.runtime.workers import parse_workers
+
+        start = partial(
+            make_executor,
+            self.executor,
+            parse_workers(self.workers),
+            self.address,
+            FIRST_JOB_S if self.job_timeout is None else self.job_timeout,
+            standing=True,
+            notify=logging.getLogger("banyan.pool").warning,
+        )
+        return lambda queue: start(queue=queue)
+
+
+def serve(server: ServerOptions, limits: LimitOptions, pool: PoolOptions) -> int:
+    """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
     from cluster.service.server import serve as run
-    from cluster.service.tokens import read_tokens
-    from cluster.workers import parse_workers
 
-    limits = Limits(
-        running=max_running,
-        waiting=max_waiting,
-        simulations=max_simulations,
-        seconds=max_seconds,
-        memory_mb=max_memory,
-        lanes=max_lanes,
-        kept=keep,
-        body_bytes=max_body,
-    )
-    settings = Settings(
-        data, host, port, read_tokens(token_file), cors_origin or (), limits, checkpoint_every
-    )
-    timeout_s = FIRST_JOB_S if job_timeout is None else job_timeout
-    start = partial(
-        make_executor,
-        executor,
-        parse_workers(workers),
-        address,
-        timeout_s,
-        make_worker=PoolWorker,
-        standing=True,
-    )
-
-    return run(settings, lambda queue: start(queue=queue))
+    return run(server.settings(limits.limits()), pool.starter())

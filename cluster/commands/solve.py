@@ -1,41 +1,72 @@
-"""`banyan solve`: who wins a small game, and by what, with nothing left to chance."""
+"""`banyan solve`: solves small games exactly."""
 
 from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cluster.commands.groups import with_groups
 from cluster.commands.options import (
-    OUTPUT,
     GameArgument,
-    JsonOption,
     MovesOption,
-    NoColorOption,
+    OutputOptions,
     PositionOption,
     colour_wanted,
 )
 
 if TYPE_CHECKING:
     from cluster.drawing import Figure
-    from cluster.position import Position
-    from games.position_graph import PositionGraph
-    from games.solving import Outcome, Solution
+    from cluster.play.position import Position
+    from games.analysis.position_graph import PositionGraph
+    from games.analysis.solving import Outcome, Solution
 
 MAX_POSITIONS = 10_000_000
-"""About 1 GB where positions have a dozen moves."""
+"""About 1 GB if positions have a dozen moves."""
 LISTED_POSITIONS = 10_000
-"""Up to so many the graph and the tree are counted too."""
+"""Sizes of the graph and the tree are computed for at most this number of positions."""
 DRAWING = "Drawing"
 LINE_EVERY_S = 1.0
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("solve")(solve)
+    app.command("solve")(with_groups(solve))
+
+
+@dataclass(frozen=True)
+class DrawingOptions:
+    """The drawing of a solution."""
+
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
+            "one player (and-or), or that player's strategy against all replies (strategy).",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None
+    side: Annotated[
+        str | None,
+        typer.Option(
+            metavar="first|second",
+            help="The player of the and-or tree or strategy; if left out, the one who wins.",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
+            rich_help_panel=DRAWING,
+        ),
+    ] = None
 
 
 def solve(
@@ -43,84 +74,53 @@ def solve(
     moves: MovesOption = None,
     position: PositionOption = None,
     max_positions: Annotated[
-        int, typer.Option(metavar="N", help="Give up when more positions than this can be reached.")
+        int, typer.Option(metavar="N", help="Give up if more positions than this can be reached.")
     ] = MAX_POSITIONS,
-    draw: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="graph (all positions), tree (all games), and-or (the tree with what is joined for one "
-            "player), or strategy (what that player does, whatever the other does).",
-            rich_help_panel=DRAWING,
-        ),
-    ] = None,
-    side: Annotated[
-        str | None,
-        typer.Option(
-            metavar="first|second",
-            help="Whose and-or tree or strategy it is (of who wins).",
-            rich_help_panel=DRAWING,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the drawing there: .svg, .dot or .txt. Without it, it is printed as text.",
-            rich_help_panel=DRAWING,
-        ),
-    ] = None,
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress",
-            help="A line a second on standard error where it takes longer.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = True,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    *,
+    drawing: DrawingOptions,
+    output: OutputOptions,
 ) -> None:
-    """Solve a position: who wins if nobody errs, in how many plies, and which moves keep it.
+    """Solve a position: the winner under perfect play, in how many plies, and the moves that keep the result.
 
-    For games small enough: tictactoe, grundy, explicit trees, three and six men's morris, and games of
-    one's own with pack and unpack.
+    For small games: tictactoe, grundy, explicit trees, three and six men's morris, and your own games with
+    pack and unpack.
     """
     from cluster.drawing import format_of, write_figure, write_text
-    from cluster.position import read_position
-    from cluster.terminal import print_json
-    from games import solving
-    from games.position_graph import PositionGraph
+    from cluster.play.position import read_position
+    from cluster.system.terminal import print_json
+    from games.analysis import solving
+    from games.analysis.position_graph import PositionGraph
 
+    out = drawing.out
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    player = _player(side)
+    player = _player(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
-    report = _reporter(started) if progress else None
+    report = _reporter(started) if output.progress else None
     solution = solving.solve(shown.game, shown.game.canonical(shown.state), max_positions, report)
     elapsed_s = time.monotonic() - started
-    drawing = draw or ("graph" if out is not None else None)
+    kind = drawing.draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
     graph = PositionGraph(solution) if few else None
     figure = None
-    if drawing is not None:
-        figure = _figure(solution, graph, drawing, player)
+    if kind is not None:
+        figure = _figure(solution, graph, kind, player)
     answer = _json(shown, solution, graph, elapsed_s)
-    if json_output:
+    if output.json_output:
         print_json(answer)
     else:
-        _print(shown, solution, answer, colour_wanted(no_color))
+        _print(shown, solution, answer, colour_wanted(output.no_color))
     if figure is not None and out is not None:
         write_figure(figure, out)
         print(f"banyan: wrote {out}", file=sys.stderr)
-    elif figure is not None and not json_output:
+    elif figure is not None and not output.json_output:
         print("\n" + write_text(figure), end="")
 
 
 def _figure(solution: Solution, graph: PositionGraph | None, kind: str, player: int | None) -> Figure:
-    from cluster.solve_figures import figure_of
+    from cluster.drawing.solve_figures import figure_of
     from games.errors import InvalidInput
 
     if graph is None:
@@ -158,8 +158,8 @@ def _check(shown: Position, max_positions: int) -> None:
 
 
 def _reporter(started: float) -> Any:
-    """Says how far it is, once a second at the most, and nothing in the first one."""
-    from cluster.terminal import count, duration
+    """A function that prints progress at most once a second, and nothing in the first second."""
+    from cluster.system.terminal import count, duration
 
     last = started
 
@@ -176,7 +176,7 @@ def _reporter(started: float) -> Any:
 
 
 def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:
-    """What the moves lead to, and its value for who moves; the best first: quick wins, late losses."""
+    """The outcome of each move, and its value for the player to move: the best moves first."""
     sign = 1 if shown.player == 0 else -1
     rated = [(outcome, sign * outcome.value) for outcome in solution.outcomes(solution.start)]
     return sorted(rated, key=lambda each: (-each[1], each[1] * (each[0].plies or 0), each[0].move))
@@ -185,7 +185,7 @@ def _moves(shown: Position, solution: Solution) -> list[tuple[Outcome, int]]:
 def _json(
     shown: Position, solution: Solution, graph: PositionGraph | None, elapsed_s: float
 ) -> dict[str, Any]:
-    """What `--json` prints. Values are of the player to move: 1, 0 or -1; plies from the position on."""
+    """The object that `--json` prints. Values (1, 0, -1) are those of the player to move."""
     game, start = shown.game, solution.start
     value = solution.value_of(start)
     winner = None if value == 0 else game.player_names[0 if value > 0 else 1]
@@ -221,7 +221,8 @@ def _json(
 def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: bool | None) -> None:
     from rich.text import Text
 
-    from cluster import report, terminal
+    from cluster.observe import answer_report as report
+    from cluster.system import terminal
     from games.drawing import draw
 
     console = terminal.stdout_console(colour)
@@ -235,8 +236,8 @@ def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: 
 
 
 def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """Name and text of what is known."""
-    from cluster.terminal import count, duration
+    """Facts as pairs of name and text."""
+    from cluster.system.terminal import count, duration
 
     first, second = shown.game.player_names
     plies = answer["plies"]

@@ -1,23 +1,22 @@
-"""`banyan strength`: what parallel lanes are worth in playing strength."""
+"""`banyan strength`: the playing strength of searches with parallel lanes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     BUDGET,
     OUTPUT,
-    AddressOption,
-    ExecutorOption,
     GameArgument,
-    GameTimeoutOption,
-    JsonOption,
-    NoColorOption,
-    WorkersOption,
-    colour_wanted,
+    GamePlace,
+    OutputOptions,
+    read_counts,
+    suggest_best,
 )
 
 GAMES = "Games"
@@ -26,122 +25,150 @@ DEFAULT_SIMULATIONS = 200
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("strength")(strength)
+    app.command("strength")(with_groups(strength))
 
 
-def strength(
-    game: GameArgument,
-    lanes: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of lanes to measure.")] = "2,4,8,16",
+@dataclass(frozen=True)
+class Searches:
+    """The searches that play."""
+
+    lanes: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of lanes to measure.")] = "2,4,8,16"
     strategies: Annotated[
         str,
         typer.Option(
             metavar="S,S,...",
-            help="root, tree and leaf, each with options of uct if it has any: tree,tree:rounds=8,root.",
+            help="Strategies to measure: root, tree and leaf, each optionally with options of the player "
+            "uct: tree,tree:rounds=8,root.",
         ),
-    ] = "root,tree,leaf",
+    ] = "root,tree,leaf"
+    options: Annotated[
+        str,
+        typer.Option(metavar="K=V,...", help="Options of the player uct for all searches, such as c=0.5."),
+    ] = ""
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="best|plain|...",
+            help="Settings of all searches, but for strategy and lanes, where --options has none: best, what "
+            "won most matches of the game; plain (the default), UCT with random playouts; or the constants "
+            "of a source document.",
+        ),
+    ] = None
     simulations: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help=f"A move, for each lane ({DEFAULT_SIMULATIONS}).", rich_help_panel=BUDGET
+            metavar="N",
+            help=f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}).",
+            rich_help_panel=BUDGET,
         ),
-    ] = None,
+    ] = None
     total: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Or for all lanes, however many they are.", rich_help_panel=BUDGET),
-    ] = None,
-    options: Annotated[
-        str,
-        typer.Option(metavar="K=V,...", help="Options of uct for all searches, such as c=0.5."),
-    ] = "",
+        typer.Option(
+            metavar="N", help="Instead, simulations per move for all lanes together.", rich_help_panel=BUDGET
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The games that they play."""
+
     scores_only: Annotated[
         bool,
         typer.Option(
             "--scores-only",
-            help="Only scores at equal totals: quicker, and no speedups.",
+            help="Measure only scores at equal totals, which is quicker, and no speedups.",
             rich_help_panel=GAMES,
         ),
-    ] = False,
+    ] = False
     pairs: Annotated[
-        int, typer.Option(metavar="N", help="Of games, in each match.", rich_help_panel=GAMES)
-    ] = 100,
+        int, typer.Option(metavar="N", help="Pairs of games in each match.", rich_help_panel=GAMES)
+    ] = 100
     total_pairs: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="In each match against the total, which decides the speedup; as many as --pairs.",
+            help="Pairs of games in each match at equal totals (default: as --pairs); these matches "
+            "determine the speedup most.",
             rich_help_panel=GAMES,
         ),
-    ] = None,
+    ] = None
     opening_plies: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Random moves that a pair begins with.", rich_help_panel=GAMES),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all that is random.", rich_help_panel=GAMES)] = 0,
+        typer.Option(
+            metavar="N",
+            help="Random moves that begin each pair of games (default: the game's number).",
+            rich_help_panel=GAMES,
+        ),
+    ] = None
+    seed: Annotated[int, request_option("seed", panel=GAMES)] = 0
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that are read and written."""
+
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write strength.json, .csv, .png and .svg, and keep every game there; started again, only "
-            "games that are missing are played.",
+            help="Write strength.json, .csv, .png, .svg and every game there; a measurement that is started "
+            "again plays only the missing games.",
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
+    ] = None
     costs: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Of banyan predict --save-costs: predicts the throughput, with a worker for each lane.",
+            help="Costs written by banyan predict --save-costs; predicts throughput with a worker for each "
+            "lane.",
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
-    workers: WorkersOption = "auto",
-    executor: ExecutorOption = "ray",
-    address: AddressOption = None,
-    job_timeout: GameTimeoutOption = None,
-    progress: Annotated[
-        bool,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Say how far it is, on standard error, while games are played.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = True,
-    json_output: JsonOption = False,
-    no_color: NoColorOption = False,
+    ] = None
+
+
+def strength(
+    game: GameArgument,
+    searches: Searches,
+    matches: Matches,
+    files: Files,
+    place: GamePlace,
+    output: OutputOptions,
 ) -> int:
     """Play parallel searches against the sequential one: strength speedup, and score at equal totals.
 
-    The strength speedup is how many times the budget of one lane a sequential search needs to play as
-    well (Chaslot et al. 2008). Its interval is 95 %.
+    The strength speedup is the budget of an equally strong sequential search, divided by the budget of one
+    lane (Chaslot et al. 2008). Its interval is 95 %.
     """
-    from cluster.launch import Output, Place
-    from cluster.measuring.strength import StrengthRequest
-    from cluster.measuring.strength_launch import run_strength
-    from cluster.workers import parse_workers
+    from cluster.lab.strength.strength import StrengthRequest
+    from cluster.lab.strength.strength_launch import run_strength
 
-    if simulations is None and total is None:
-        simulations = DEFAULT_SIMULATIONS
-    request = StrengthRequest(
-        game,
-        strategies,
-        _counts(lanes),
-        simulations,
-        total,
-        pairs,
-        total_pairs,
-        options,
-        seed,
-        opening_plies,
-        scores_only,
-    )
-    place = Place(executor, parse_workers(workers), address, job_timeout, None, "")
-    return run_strength(request, place, Output(json_output, progress, colour_wanted(no_color)), out, costs)
+    asked = vars(searches) | {
+        "lanes": tuple(read_counts(searches.lanes, "lanes", "1,4,16")),
+        "options": _options(game, searches.options, searches.preset),
+    }
+    del asked["preset"]
+    if searches.simulations is None and searches.total is None:
+        asked["simulations"] = DEFAULT_SIMULATIONS
+    request = StrengthRequest(game, **asked, **vars(matches))
+    status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
+    if status == 0:
+        suggest_best(game, searches.preset, output.json_output)
+    return status
 
 
-def _counts(text: str) -> tuple[int, ...]:
-    from games.errors import InvalidInput
+def _options(game: str, options: str, preset: str | None) -> str:
+    """The options of all searches: the given ones, and those of the preset that are not among them.
 
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InvalidInput("lanes", text, "whole numbers of at least 1, such as 1,4,16")
-    return tuple(map(int, parts))
+    Raises InvalidInput (fields ``preset``, ``options``).
+    """
+    if preset is None:
+        return options
+    import games
+    from cluster.lab.strength.strength import read_options
+    from search.players.presets import player_options_of
+
+    merged = {**player_options_of(preset, games.load(game)), **read_options(options)}
+    return ",".join(f"{key}={value}" for key, value in merged.items())

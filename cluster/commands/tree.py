@@ -1,83 +1,105 @@
-"""`banyan tree`: what a search has thought, as a tree."""
+"""`banyan tree`: the top of a search tree."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.search_options import Asked, with_search_options
+from cluster.commands.groups import with_groups
+from cluster.commands.options import OutputOptions, SearchPlace
+from search.request import SearchRequest
 
 if TYPE_CHECKING:
     from cluster.drawing import Figure
     from cluster.launch import Output
-    from search.opening import Search
+    from search.prepare import Search
     from search.result import SearchResult
+    from search.tree.view import Extent
 
 DRAWING = "Drawing"
 NODES, DEPTH, WIDTH, MIN_VISITS = 40, 4, 5, 2
-"""A screenful: the best moves with their main answers. What was tried once says nothing yet."""
+"""One screen: the best moves with their main answers. Moves tried only once are not informative."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("tree")(with_search_options(tree))
+    app.command("tree")(with_groups(tree))
 
 
-def tree(
-    asked: Asked,
+@dataclass(frozen=True)
+class DrawingOptions:
+    """The part of a tree that is shown."""
+
     nodes: Annotated[
         int,
-        typer.Option(metavar="N", help="At most so many nodes, the most visited.", rich_help_panel=DRAWING),
-    ] = NODES,
+        typer.Option(
+            metavar="N", help="The number of nodes shown, the most visited.", rich_help_panel=DRAWING
+        ),
+    ] = NODES
     depth: Annotated[
         int,
         typer.Option(metavar="DEPTH", help="Plies below the root that are shown.", rich_help_panel=DRAWING),
-    ] = DEPTH,
+    ] = DEPTH
     width: Annotated[
         int,
-        typer.Option(metavar="W", help="Moves of each node, the most visited.", rich_help_panel=DRAWING),
-    ] = WIDTH,
+        typer.Option(
+            metavar="W",
+            help="The number of moves shown of each node, the most visited.",
+            rich_help_panel=DRAWING,
+        ),
+    ] = WIDTH
     min_visits: Annotated[
         int,
-        typer.Option(metavar="V", help="Only nodes with so many visits.", rich_help_panel=DRAWING),
-    ] = MIN_VISITS,
+        typer.Option(metavar="V", help="Show only nodes with at least V visits.", rich_help_panel=DRAWING),
+    ] = MIN_VISITS
     player: Annotated[
         str | None,
         typer.Option(
             metavar="PLAYER",
-            help="Show what alphabeta:depth=3 or minimax:depth=3 visits and cuts, instead of a search "
-            "(ties=first: as a textbook does).",
+            help="Instead of a search, show the nodes that alphabeta:depth=3 or minimax:depth=3 visits and "
+            "cuts (ties=first: the order of textbooks).",
             rich_help_panel=DRAWING,
         ),
-    ] = None,
+    ] = None
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw it there: .svg, .dot or .txt.", rich_help_panel=DRAWING),
-    ] = None,
-) -> int:
-    """Search a position and show the top of the tree: moves, visits, values, and what is proven."""
+        typer.Option(
+            metavar="FILE", help="Write a drawing to FILE: .svg, .dot or .txt.", rich_help_panel=DRAWING
+        ),
+    ] = None
+
+    def extent(self) -> Extent:
+        """The part of a tree that is shown. Raises InvalidInput (nodes, depth, width, min_visits)."""
+        from games.errors import InvalidInput
+        from search.tree.view import Extent
+
+        for name in ("nodes", "depth", "width", "min_visits"):
+            if (value := getattr(self, name)) < 1:
+                raise InvalidInput(name, value, "a whole number of at least 1")
+        return Extent(self.nodes, self.depth, self.width, self.min_visits)
+
+
+def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
+    """Search a position and show the top of the tree: moves, visits, values, and proven results."""
     from cluster.drawing import format_of
     from cluster.launch import run_search
-    from games.errors import InvalidInput
 
+    out, extent = drawing.out, drawing.extent()
     if out is not None:
         format_of(out)
-    for name, value in (("nodes", nodes), ("depth", depth), ("width", width), ("min_visits", min_visits)):
-        if value < 1:
-            raise InvalidInput(name, value, "a whole number of at least 1")
-    if player is not None:
-        return _look_ahead(asked, player, out)
+    if drawing.player is not None:
+        return _look_ahead(request, output.json_output, drawing.player, out)
 
     def show(search: Search, result: SearchResult, output: Output) -> None:
-        from cluster.terminal import print_json
-        from cluster.tree_figures import figure_of_search
-        from cluster.tree_report import print_tree
-        from search.top import Extent, top_of
+        from cluster.commands.tree_report import print_tree
+        from cluster.drawing.tree_figures import figure_of_search
+        from cluster.system.terminal import print_json
+        from search.tree.view import top_of
 
-        extent = Extent(nodes, depth, width, min_visits)
         top = top_of(search.strategy.tree, search.game, search.root_state, extent)
         if output.json:
             print_json(result.to_json() | {"tree": top.to_json()})
@@ -86,27 +108,27 @@ def tree(
         if out is not None:
             _write(figure_of_search(search.game, top, result), out)
 
-    return run_search(asked.request, asked.place, asked.output, show)
+    return run_search(request, place.placement(), output.output(), show)
 
 
-def _look_ahead(asked: Asked, player: str, out: Path | None) -> int:
-    """The same for a player that looks ahead."""
+def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Path | None) -> int:
+    """Show the nodes that a minimax player visits, instead of a search."""
     from cluster.drawing import write_text
-    from cluster.terminal import print_json
-    from cluster.tree_figures import figure_of_trace
+    from cluster.drawing.tree_figures import figure_of_trace
+    from cluster.system.terminal import print_json
     from games.catalogue import load
     from games.errors import InvalidInput
-    from search.opening import unfinished_position
     from search.players import player_of
     from search.players.minimax import Minimax
+    from search.prepare import unfinished_position
 
-    game = load(asked.request.game)
+    game = load(request.game)
     looks = player_of(player, game)
     if not isinstance(looks, Minimax):
         raise InvalidInput("player", player, "alphabeta, minimax or negamax, with depth=N")
-    traced = looks.trace(game, unfinished_position(asked.request, game))
+    traced = looks.trace(game, unfinished_position(request, game))
     figure = figure_of_trace(game, traced, looks)
-    if asked.output.json:
+    if json_output:
         print_json(
             {
                 "game": game.spec,

@@ -1,4 +1,4 @@
-"""Trees and graphs as pictures: a figure (what is seen), a layout (where), and writers (SVG, DOT, text)."""
+"""Pictures of trees and graphs: figures (content), layout (coordinates), and writers (SVG, DOT, text)."""
 
 from cluster.drawing.dot import write_dot
 from cluster.drawing.figure import Edge, Figure, Node

@@ -1,4 +1,4 @@
-"""A figure in the DOT language, for Graphviz and whatever else reads it."""
+"""Writer of figures in the DOT language of Graphviz."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cluster.drawing.figure import Edge, Figure, Node
 
 
 def write_dot(figure: Figure) -> str:
-    """The text of the file."""
+    """The figure as DOT text."""
     lines = [
         "digraph {",
         f"  label={_quoted(chr(10).join([figure.title, *figure.legend]))};",
@@ -38,7 +38,7 @@ def _node(number: int, node: Node) -> str:
 
 
 def _fill(value: float | None) -> str:
-    """The tint with its opacity, as #rrggbbaa."""
+    """The fill colour of a value as #rrggbbaa; its opacity grows with the absolute value."""
     if value is None:
         return "#f1f2f4"
     colour = "#2f7fd6" if value > 0 else "#e2731d" if value < 0 else "#8a8f99"

@@ -1,4 +1,4 @@
-"""What a picture of a tree or a graph shows, before anybody thinks of where it goes."""
+"""The content of a picture of a tree or a graph, without coordinates."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Node:
-    """A node, and how it stands out."""
+    """A node and its appearance."""
 
     text: str
-    """The line in the box; nothing: the box is small."""
+    """The text in the box; without text the box is small."""
     title: str = ""
-    """All that there is to say; a tooltip."""
+    """The complete description, shown as a tooltip."""
     player: int | None = None
-    """Who moves: the first player's boxes are square, the second's round; None: nobody, a thin box."""
+    """The player to move: FIRST has square boxes, SECOND round ones; None: no player, a thin box."""
     value: float | None = None
-    """In [-1, 1] the first player's, for the colour; None has none."""
+    """Value for the first player in [-1, 1], shown as colour; None: no colour."""
     note: str = ""
-    """A small second line."""
+    """A small second line of text."""
     level: int = 0
-    """Edges from the top."""
+    """Distance from the root in edges."""
     faint: bool = False
-    """Cut, or never reached."""
+    """Whether the node is drawn faintly: it was cut, or never reached."""
     joined: bool = False
-    """An arc joins the edges below: all of them matter (AND)."""
+    """Whether an arc joins the outgoing edges, which marks an AND node."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """From a node to one below it, by their places in `Figure.nodes`."""
+    """An edge to a lower node. ``source`` and ``target`` are indices into `Figure.nodes`."""
 
     source: int
     target: int
     text: str = ""
     weight: float = 0.0
-    """In [0, 1], the share of something: how thick it is."""
+    """Thickness of the line, in [0, 1]."""
     bold: bool = False
     faint: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Nodes, the first of them the root, and edges."""
+    """A picture: nodes, of which the first is the root, and edges."""
 
     title: str
     nodes: list[Node]
     edges: list[Edge]
     legend: list[str] = field(default_factory=list)
-    """Lines under the picture."""
+    """Lines of text under the picture."""
     rows: list[str] = field(default_factory=list)
-    """What stands at the left of each level; none: nothing."""
+    """Labels of the levels; empty: no labels."""
     sideways: bool = False
-    """Whether the root is on the left, and not on top."""
+    """Whether the root is on the left instead of on top."""
 
     @cached_property
     def below(self) -> list[list[int]]:
-        """For each node the places in `edges` of those that leave it."""
+        """For each node, the indices in `edges` of its outgoing edges."""
         below: list[list[int]] = [[] for _ in self.nodes]
         for number, edge in enumerate(self.edges):
             below[edge.source].append(number)
@@ -65,7 +65,8 @@ class Figure:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether each node but the root hangs on one edge, a level below; parents stand before children."""
+        """Whether every node except the root has one incoming edge, from a node of the next higher level that
+        precedes it in `nodes`."""
         targets = sorted(edge.target for edge in self.edges)
         return targets == list(range(1, len(self.nodes))) and all(
             edge.source < edge.target and self.nodes[edge.target].level == self.nodes[edge.source].level + 1

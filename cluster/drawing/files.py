@@ -1,4 +1,4 @@
-"""Figures in files: the kind by the end of the name."""
+"""Writing figures to files in the format that the suffix of the file's name determines."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FORMATS = {".svg": write_svg, ".dot": write_dot, ".txt": write_text}
 
 
 def format_of(path: Path) -> str:
-    """The end of the file's name; raises InvalidInput (field ``out``) for one that is not known."""
+    """The suffix of the file's name; raises InvalidInput (field ``out``) for an unknown one."""
     if path.suffix not in FORMATS:
         raise InvalidInput("out", str(path), "a file that ends in " + ", ".join(FORMATS))
     return path.suffix
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write the file; raises InvalidInput (field ``out``), OSError."""
+    """Write the figure to a file; raises InvalidInput (field ``out``), OSError."""
     path.write_text(FORMATS[format_of(path)](figure), encoding="utf-8")

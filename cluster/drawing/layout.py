@@ -1,9 +1,9 @@
-"""Where the nodes of a figure go: across (along a level) and along (from level to level), in pixels.
+"""Layout of figures: coordinates of nodes along their level, in pixels.
 
-Trees are tidy: Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software Engineering 7,
-1981, with nodes of any size. Subtrees of one shape are drawn alike, parents stand over the middle of their
-children, and neighbours are as close as `GAP` allows. Other graphs get a row for each level, ordered by
-the mean place of what each node hangs on.
+Trees follow Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software Engineering 7,
+1981, extended to nodes of any size: subtrees of equal shape are drawn equally, a parent is above the middle
+of its children, and neighbours are as close as `GAP` allows. Other graphs have a row for each level,
+ordered by the mean coordinate of each node's neighbours.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ SWEEPS = 8
 
 
 def places_across(figure: Figure, sizes: list[float]) -> list[float]:
-    """For each node the middle of its place across; ``sizes`` are theirs. The first place begins at 0."""
+    """For each node, the coordinate of its middle along its level; the smallest edge is at 0.
+
+    ``sizes``: the extent of each node along its level.
+    """
     places = _tidy(figure, sizes) if figure.is_tree else _in_rows(figure, sizes)
     left = min(place - size / 2 for place, size in zip(places, sizes, strict=True))
     return [place - left for place in places]
 
 
 def _tidy(figure: Figure, sizes: list[float]) -> list[float]:
-    """From the last node back to the root: subtrees are pushed apart, and hung up under their parent.
+    """Layout of a tree, from the last node back to the root: subtrees are moved apart and put below their
+    parent.
 
-    A subtree is known by its outline: how far it reaches to either side on each level, seen from its root.
+    A subtree is represented by its outline: its extent to both sides on each level, relative to its root.
     """
     offsets = [0.0] * len(sizes)
     outlines: dict[int, list[tuple[float, float]]] = {}
@@ -50,7 +54,7 @@ def _tidy(figure: Figure, sizes: list[float]) -> list[float]:
 
 
 def _in_rows(figure: Figure, sizes: list[float]) -> list[float]:
-    """A row for each level, in the middle; nodes are ordered by the mean place of their neighbours."""
+    """Layout of a general graph: a centred row for each level, ordered by the mean place of neighbours."""
     rows: dict[int, list[int]] = {}
     for number, node in enumerate(figure.nodes):
         rows.setdefault(node.level, []).append(number)
@@ -73,7 +77,7 @@ def _in_rows(figure: Figure, sizes: list[float]) -> list[float]:
 def _by_mean(
     row: list[int], neighbours: list[list[int]], places: list[float], figure: Figure, level: int
 ) -> list[int]:
-    """The row in the order of the mean place of each node's neighbours on another level."""
+    """The nodes of a row ordered by the mean place of their neighbours on the level ``level``."""
 
     def mean(node: int) -> float:
         near = [places[other] for other in neighbours[node] if figure.nodes[other].level == level]
@@ -83,7 +87,7 @@ def _by_mean(
 
 
 def _set_out(row: list[int], sizes: list[float], places: list[float]) -> None:
-    """Side by side, the middle of the row at 0; ``places`` is modified in place."""
+    """Place the nodes of a row side by side with the row's middle at 0; ``places`` is modified in place."""
     at = -(sum(sizes[node] for node in row) + GAP * (len(row) - 1)) / 2
     for node in row:
         places[node] = at + sizes[node] / 2

@@ -1,7 +1,8 @@
-"""A figure as SVG: one file that needs nothing else, readable on light and dark paper, with tooltips.
+"""Writer of figures as SVG: a self-contained file for light and dark backgrounds, with tooltips.
 
-Colours stand in attributes, which every program understands, and once more in a style sheet, which
-browsers prefer: it knows dark paper. Values are a tint of blue (the first player's) or orange over the paper.
+Colours are given as attributes, which every program understands, and again in a style sheet, which browsers
+prefer and which adapts to a dark background. Values are shown as a tint of blue (good for the first player)
+or orange.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from cluster.drawing.figure import Edge, Figure, Node
 from cluster.drawing.layout import GAP, places_across
 
 LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
-"""Widths of a letter in pixels, about; lines of prose have narrower ones than numbers."""
+"""Approximate widths of a letter in pixels; letters of prose are narrower than digits."""
 LINE, NOTE_LINE, PADDING = 25.0, 13.0, 9.0
 SMALLEST = 18.0
 BETWEEN, BETWEEN_SIDEWAYS = 44.0, 70.0
@@ -36,7 +37,7 @@ FIRST_COLOUR, SECOND_COLOUR, DRAW_COLOUR = "#2f7fd6", "#e2731d", "#8a8f99"
 
 @dataclass(frozen=True)
 class _Box:
-    """Where a node is: its middle, and its width and height."""
+    """The rectangle of a node: its middle, its width and its height, in pixels."""
 
     x: float
     y: float
@@ -45,7 +46,7 @@ class _Box:
 
 
 def write_svg(figure: Figure) -> str:
-    """The text of the file."""
+    """The figure as SVG text."""
     boxes = _boxes(figure)
     width = max(box.x + box.width / 2 for box in boxes) + MARGIN
     bottom = max(box.y + box.height / 2 for box in boxes)
@@ -72,7 +73,7 @@ def write_svg(figure: Figure) -> str:
 
 
 def _boxes(figure: Figure) -> list[_Box]:
-    """Where all nodes go."""
+    """The rectangles of all nodes."""
     widths = [
         max(SMALLEST, LETTER * len(node.text) + 2 * PADDING, SMALL_LETTER * len(node.note) + 2 * PADDING)
         if node.text or node.note
@@ -95,7 +96,7 @@ def _boxes(figure: Figure) -> list[_Box]:
     for number, node in enumerate(figure.nodes):
         width, height = widths[number], heights[number]
         if figure.sideways:
-            # Boxes of one level begin at one line.
+            # The boxes of a level are aligned at their left edges.
             x, y = left + starts[node.level] + width / 2, top + across[number]
         else:
             x, y = left + across[number], top + starts[node.level] + thick[node.level] / 2
@@ -159,7 +160,7 @@ def _ends(figure: Figure, edge: Edge, boxes: list[_Box]) -> tuple[tuple[float, f
 
 
 def _arcs(figure: Figure, boxes: list[_Box]) -> list[str]:
-    """Across the edges below nodes that join them."""
+    """The arcs across the outgoing edges of joined (AND) nodes."""
     arcs = []
     for number, node in enumerate(figure.nodes):
         if not node.joined or len(figure.below[number]) < 2 or figure.sideways:
@@ -188,7 +189,7 @@ def _row_names(figure: Figure, boxes: list[_Box]) -> list[str]:
 
 
 def _line(text: str, x: float, y: float, kind: str, colour: str, extra: str = "") -> str:
-    """A line of text, ``y`` the middle of its height."""
+    """A line of text; ``y`` is its vertical middle."""
     gap = " " if extra else ""
     return (
         f'<text class="{kind}" x="{x:.1f}" y="{y + 4.5:.1f}" fill="{colour}"{gap}{extra}>{_text(text)}</text>'

@@ -1,4 +1,4 @@
-"""A figure as lines of text: a tree with branches, another graph level by level."""
+"""Writer of figures as lines of text: a tree with branches, another graph level by level."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from cluster.drawing.figure import Edge, Figure, Node
 
 
 def write_text(figure: Figure) -> str:
-    """The lines, each ended; title and legend with them."""
+    """The figure with title and legend as text; every line ends with a line break."""
     lines = _tree(figure) if figure.is_tree else _levels(figure)
     return "\n".join([figure.title, "", *lines, *[""] * bool(figure.legend), *figure.legend, ""])
 
 
 def _tree(figure: Figure) -> list[str]:
     lines = [_said(figure.nodes[0])]
-    # Of each open node the edges that are left, and what stands before its children.
+    # For each open node: its remaining edges, and the text before its children.
     open_nodes = [(figure.below[0], 0, "")]
     while open_nodes:
         edges, number, before = open_nodes.pop()
@@ -42,7 +42,7 @@ def _levels(figure: Figure) -> list[str]:
 
 
 def _arrived(figure: Figure, edge: Edge) -> str:
-    """The node that an edge leads to, and the edge's own text where the node's does not begin with it."""
+    """The text of an edge's target, preceded by the edge's text unless the target's begins with it."""
     node = figure.nodes[edge.target]
     said = "cut" if node.faint and not node.text else _said(node) + "  cut" * node.faint
     names_it = node.text.startswith(f"{edge.text} ") or (node.faint and node.text == edge.text)

@@ -1,1 +1,1 @@
-"""Games between players, on all workers: played, kept, counted."""
+"""Matches: games between two players on all workers, their records and their statistics."""

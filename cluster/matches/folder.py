@@ -1,68 +1,54 @@
-"""The folder of a match: what is played in it, and every game that is.
+"""The folder in which a match is stored.
 
-``match.json`` says which match it is. ``games.txt`` gets each game as it ends, and is put in order when
-the match ends. So a match that was broken off goes on where it was: a game is there whole, or not at all.
+``match.json`` identifies the match. Each finished game is appended to ``games.txt``, which is sorted when the
+match ends. A game is stored completely or not at all, so an interrupted match can be resumed.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.matches.game import GamePlayed, MatchContext
+from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord, read_records, write_file
+from cluster.system.file_lock import lock_in
 from games.errors import InvalidInput
 
 IDENTITY, GAMES = "match.json", "games.txt"
 
 
 class MatchFolder:
-    """A folder that games of one match are kept in; close it when done."""
+    """The folder of one match. It must be closed."""
 
     def __init__(self, path: Path, context: MatchContext) -> None:
-        """Makes it if there is none. Raises InvalidInput (out) if it has another match, OSError."""
+        """Creates the folder if needed. Raises OSError, or InvalidInput (field ``out``) if it holds another
+        match."""
         path.mkdir(parents=True, exist_ok=True)
         self.games = path / GAMES
         self._check(path, _identity(context))
-        self._lock = self._locked(path)
+        self._lock = lock_in(path, IDENTITY, "a folder that no other match is writing to")
         text = self.games.read_text(encoding="utf-8") if self.games.exists() else ""
         self.played = read_records(text, "out")
-        """Games that were there at the beginning."""
+        """The games that were stored when the folder was opened."""
         if any(record.pair is None or record.leg is None for record in self.played):
             raise InvalidInput("out", str(path), "a folder that only matches have written to")
-        # What a process that died has left unfinished is in nobody's way.
+        # Removes a game that a killed process has written only in part.
         write_file(self.games, self.played)
         self._file: IO[str] = self.games.open("a", encoding="utf-8")
 
-    def add(self, played: GamePlayed) -> None:
-        """Keep a game that a session has played."""
-        self.keep(played.record)
-
     def keep(self, record: GameRecord) -> None:
-        """Keep a game."""
+        """Store a game."""
         self._file.write(str(record))
         self._file.flush()
 
     def close(self) -> None:
-        """Put the games in order, and let others write to the folder."""
+        """Sort the games and release the lock of the folder."""
         self._file.close()
         records = read_records(self.games.read_text(encoding="utf-8"), "out")
         write_file(self.games, sorted(records, key=lambda record: (record.pair or 0, record.leg or 0)))
         self._lock.close()
-
-    @staticmethod
-    def _locked(path: Path) -> IO[str]:
-        """A lock that goes with the process, so that no two matches write to one folder."""
-        file = (path / IDENTITY).open("a", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise InvalidInput("out", str(path), "a folder that no other match is writing to") from None
-        return file
 
     @staticmethod
     def _check(path: Path, identity: dict[str, Any]) -> None:
@@ -83,7 +69,7 @@ class MatchFolder:
 
 
 def _identity(context: MatchContext) -> dict[str, Any]:
-    """All that says which games are played; not how many."""
+    """The values that determine the games of the match, without their number."""
     source = context.game_source
     return {
         "game": context.game,

@@ -1,8 +1,7 @@
-"""One game of a match, played from its first move to its last: a pure function of its arguments.
+"""One game of a match, played from the first to the last move: a pure function of its arguments.
 
-Everything random in it is drawn from the seed of the match, the pair, the game of the pair (leg) and
-the ply. So a game that is lost with its worker is played again, and is the same game, as far as
-its players' budgets are not in seconds.
+All randomness is derived from the match's seed, the pair, the game of the pair (leg) and the ply. So a game
+that is lost with its worker is played again with equal moves, unless a player's budget is in seconds.
 """
 
 from __future__ import annotations
@@ -16,43 +15,44 @@ import numpy as np
 
 import games
 from cluster.matches.record import Effort, GameRecord
+from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.findings import deal
 from games.game import FIRST, SECOND, Game, State
 from games.rng import new_stream
 from search.players import Choice, Player, Seen, player_of
 
 MATCH_STREAM = 20
-"""The second number of a match's streams, after the seed; the third is one of these."""
+"""The second number of the identity of a match's random streams, after the seed; the third is the purpose."""
 DEALS, OPENINGS, MOVES = range(3)
 OPENING_TRIES = 100
-"""Random openings that are drawn before a shorter one is: some games may be over after very few moves."""
+"""Number of random openings that are tried before the opening is shortened: a game may end within it."""
 
 MakePlayer = Callable[[str, Game], Player]
 
 
 class PlayerFailed(RuntimeError):
-    """A player raised, or answered with a move that is not legal."""
+    """A player raised an exception or chose an illegal move."""
 
 
 class Cancelled(Exception):
-    """The game was given up on request."""
+    """The game was cancelled on request."""
 
 
 @dataclass(frozen=True)
 class MatchContext:
-    """What all games of one match have in common."""
+    """The data that all games of a match share."""
 
     game: str
     """The game's full spec."""
     game_source: str | None
-    """The text of the game's file, which a worker elsewhere has not got; None for other games."""
+    """The text of the game file, for workers on machines without the file; None for other games."""
     players: tuple[str, str]
-    """The specs of A and B."""
+    """The specs of the players A and B."""
     seed: int
     opening_plies: int
     openings: tuple[tuple[str, ...], ...] = ()
-    """If there are any, pair k begins with the k-th, and goes round; instead of a random one."""
+    """Openings as moves in the game's notation: pair k begins with opening k modulo their number. If empty,
+    openings are random."""
 
     def load_game(self) -> Game:
         return games.load(self.game, self.game_source)
@@ -60,11 +60,11 @@ class MatchContext:
 
 @dataclass(frozen=True)
 class GameJob:
-    """A game to be played: two of one pair have the same opening, and sides swapped."""
+    """A game to be played. The two games of a pair have one opening and swapped sides."""
 
     index: int
     simulations: int = 1
-    """Each game counts as much as any other."""
+    """Cost of the job for executors; all games count equally."""
 
     @property
     def pair(self) -> int:
@@ -72,28 +72,30 @@ class GameJob:
 
     @property
     def leg(self) -> int:
-        """0: A is the first player; 1: B is."""
+        """The game's number in its pair. 0: A is the first player; 1: B is the first player."""
         return self.index % 2
 
 
 @dataclass(frozen=True)
 class GamePlayed:
-    """What comes back."""
+    """The result of a `GameJob`."""
 
     index: int
     record: GameRecord
     duration_s: float
-    simulations: int = 1
 
 
 def seed_of(seed: int, *identity: int) -> int:
-    """A seed of its own for everything that is drawn, in [0, 2**63)."""
+    """A derived seed in [0, 2**63) for each identity, a sequence of integers."""
     return int(new_stream(seed, MATCH_STREAM, *identity)[0]) >> 1
 
 
 def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple[str, ...], str | None]:
-    """Where both games of a pair begin: the position after the opening, the opening's moves, and the
-    text of the position before it, if that was dealt. Raises InvalidInput (openings)."""
+    """The start of both games of a pair: (position after the opening, moves of the opening, start position).
+
+    The start position is given as text if hidden information was dealt, otherwise it is None. Raises
+    InvalidInput (field ``openings``).
+    """
     start = deal(game, seed_of(context.seed, DEALS, pair))
     text = game.format_position(start) if game.hidden_information else None
     if context.openings:
@@ -119,9 +121,9 @@ def play_game(
     clock: Callable[[], float] = time.thread_time,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> GameRecord:
-    """Play it; ``players`` are A and B. ``clock`` tells CPU seconds of the thread that thinks.
+    """Play a game of the players A and B. ``clock`` returns CPU seconds of the calling thread.
 
-    Raises PlayerFailed, and Cancelled once ``cancelled`` says so.
+    Raises PlayerFailed, and Cancelled as soon as ``cancelled()`` is true.
     """
     state, opening, start = start_of(context, game, job.pair)
     seats = players if job.leg == 0 else players[::-1]
@@ -132,7 +134,7 @@ def play_game(
         if cancelled():
             raise Cancelled
         if len(moves) >= game.max_plies:
-            raise PlayerFailed(f"{game.spec} goes on after {game.max_plies} plies, its max_plies")
+            raise PlayerFailed(f"{game.spec} is not over after {game.max_plies} plies, its max_plies")
         mover, move = int(game.calls.current_player(state)), legal[0]
         if len(legal) > 1:
             seed = seed_of(context.seed, MOVES, job.pair, job.leg, len(moves))
@@ -165,10 +167,10 @@ def ask(
     past: Sequence[int] | None = None,
     clock: Callable[[], float] = time.thread_time,
 ) -> tuple[Choice, float]:
-    """The player's answer in a position with more than one legal move, and the time that it took.
+    """(choice of a player in a position with more than one legal move, time used).
 
-    ``state`` is a whole position, as it came about, and ``past`` the moves from the start to it, where they
-    are known; the player sees what it may. Raises PlayerFailed.
+    ``state`` is the complete position with its history, ``past`` the moves from the start to it if they are
+    known. The player gets only what it may see. Raises PlayerFailed.
     """
     mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
     shown = state.copy() if player.omniscient else game.observation(state, mover)
@@ -183,12 +185,12 @@ def ask(
     spent_s = clock() - started
     if choice.move not in legal:
         position = game.format_position(state)
-        raise PlayerFailed(f"player {player.spec} answered {choice.move}, which is not legal in {position}")
+        raise PlayerFailed(f"player {player.spec} chose {choice.move}, which is not legal in {position}")
     return choice, spent_s
 
 
 class MatchWorker:
-    """Plays games, one after the other, in one process."""
+    """Worker that plays games one after the other in its process."""
 
     def __init__(
         self, make_player: MakePlayer = player_of, cancelled: Callable[[], bool] = lambda: False
@@ -207,7 +209,7 @@ class MatchWorker:
             self._context, self._warm = context, False
 
     def run(self, context: MatchContext, job: GameJob) -> GamePlayed:
-        """The game that the job names: a function of context and job alone."""
+        """Play the game of a job; the result depends only on context and job."""
         started = time.perf_counter()
         self.prepare(context)
         game = context.load_game()
@@ -217,9 +219,10 @@ class MatchWorker:
         return GamePlayed(job.index, record, time.perf_counter() - started)
 
     def _warm_up(self, game: Game, state: State, opening: Sequence[str]) -> None:
-        """Ask each player once, so that no move of a game has to pay for kernels that are compiled or loaded.
+        """Ask each player for a move, so that no move of a game includes the time to compile or load kernels.
 
-        Here, and not in `prepare`: a player may think for long, and a worker that starts may not.
+        Not part of `prepare`, because a player may think for a long time and the start of a worker has a
+        time limit.
         """
         past = _past_of(game, opening)
         while len(legal := game.legal_moves(state)) == 1:
@@ -232,12 +235,12 @@ class MatchWorker:
 
 
 def _past_of(game: Game, opening: Sequence[str]) -> list[int]:
-    """The opening's moves as numbers; none where the game does not begin from its usual start."""
+    """The opening's moves as numbers; empty if the game does not begin at its usual start position."""
     return [] if game.hidden_information else game.play_text(game.initial_state(), opening)
 
 
 def _random_opening(game: Game, start: State, plies: int, draw: random.Random) -> tuple[State, list[str]]:
-    """Uniformly random moves after which the game is not over; as many as ``plies``, if there are such."""
+    """Play ``plies`` uniformly random moves after which the game is not over; fewer if that is impossible."""
     while plies >= 0:
         for _ in range(OPENING_TRIES):
             state, moves = start.copy(), list[str]()

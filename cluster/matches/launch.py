@@ -1,27 +1,26 @@
-"""From options to a standing on the screen: what `banyan match` does once they are read."""
+"""The command `banyan match`: from its options to the standing on the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import games
-from cluster import terminal
-from cluster.executor import Executor
-from cluster.executors import make_executor
-from cluster.interruption import INTERRUPTED, Interruption
-from cluster.launch import Output, Place, start_executor, starting
+from cluster.launch import Output, Placement, launch
 from cluster.matches import report as match_report
 from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match
 from cluster.matches.progress import MatchProgress
-from cluster.matches.session import MatchSession, Stop
 from cluster.matches.standing import SCORINGS
 from cluster.matches.statistics import Sprt
+from cluster.matches.tournament import Tournament
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.system import terminal
+from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from games.game import Game
 from search.players import player_of
@@ -34,7 +33,7 @@ MAX_ELO = 1000.0
 
 @dataclass(frozen=True)
 class MatchRequest:
-    """What is to be played; nothing else can change the games."""
+    """The options of a match. They determine its games completely."""
 
     game: str
     a: str
@@ -42,65 +41,57 @@ class MatchRequest:
     games: int
     seed: int = 0
     opening_plies: int | None = None
-    """None: Game.opening_plies."""
+    """Random plies at the beginning of each pair; None: `Game.opening_plies`."""
     openings: Path | None = None
     sprt: str | None = None
-    """``elo0,elo1``."""
+    """The hypotheses of a sequential test as ``elo0,elo1``; None: no test."""
     scoring: str = "wins"
 
 
 def run_match(
-    request: MatchRequest, place: Place, output: Output, out: Path | None, make_player: MakePlayer = player_of
+    request: MatchRequest,
+    place: Placement,
+    output: Output,
+    out: Path | None,
+    make_player: MakePlayer = player_of,
 ) -> int:
     """Play and print the standing; the exit status. Raises InvalidInput, MatchFailed, ConnectionError."""
-    errors = terminal.stderr_console(output.colour)
-    interruption = Interruption()
-    interruption.install()
-    try:
-        with ExitStack() as stack:
-            sprt = None if request.sprt is None else read_sprt(request.sprt)
-            context, game = open_match(request, make_player)
-            folder = None
-            if out is not None:
-                folder = MatchFolder(out, context)
-                stack.callback(folder.close)
-            played = () if folder is None else folder.played
-            match = Match(context, request.games, sprt, played, request.scoring)
-            stop = Stop()
-            with starting(errors, place):
-                start = partial(make_game_executor, place, make_player, stop)
-                executor = start_executor(start, interruption, stack, errors, BEFORE_THE_MATCH)
-                if not match.finished:
-                    executor.open(context)
-            session = MatchSession(match, executor, stop, folder)
-            interruption.watch(stop)
-            with MatchProgress(errors, match_report.line, enabled=output.progress) as progress:
-                session.run((progress,))
-            elapsed_s, workers = session.elapsed_s, executor.num_workers
-            ran_on = (
-                f"{workers} worker{'s' * (workers != 1)}, {executor.name}, {terminal.duration(elapsed_s)}"
-            )
-            if output.json:
-                terminal.print_json(match_report.to_json(match, game, workers, executor.name, elapsed_s))
-            else:
-                print_standing(match, game, ran_on, output)
-            return INTERRUPTED if match.stopped_by == "cancelled" else 0
-    except KeyboardInterrupt:
-        errors.print(BEFORE_THE_MATCH)
-        return INTERRUPTED
-    finally:
-        interruption.uninstall()
+    with launch(output, BEFORE_THE_MATCH) as started:
+        sprt = None if request.sprt is None else read_sprt(request.sprt)
+        context, game = open_match(request, make_player)
+        folders = () if out is None else (started.stack.enter_context(closing(MatchFolder(out, context))),)
+        played = folders[0].played if folders else ()
+        match = Match(context, request.games, sprt, played, request.scoring)
+        jobset = Jobset(Tournament([match], folders))
+        make_worker = partial(MatchWorker, make_player)
+        executor = started.start_units(place, jobset, make_worker, DEFAULT_GAME_TIMEOUT_S)
+        with MatchProgress(
+            started.errors, lambda _, elapsed_s: match_report.line(match, elapsed_s), enabled=output.progress
+        ) as progress:
+            drive(jobset, executor, (progress,))
+        elapsed_s, workers = jobset.elapsed_s, executor.num_workers
+        ran_on = f"{workers} worker{'s' * (workers != 1)}, {executor.name}, {terminal.duration(elapsed_s)}"
+        if output.json:
+            terminal.print_json(match_report.to_json(match, game, workers, executor.name, elapsed_s))
+        else:
+            print_standing(match, game, ran_on, output)
+        if match.stopped_by == "cancelled":
+            started.status = INTERRUPTED
+    return started.status
 
 
 def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tuple[MatchContext, Game]:
-    """Load the game, make the players once, and look at the openings.
+    """Load the game and check all options, including the players and the openings.
 
-    Raises InvalidInput (game, player, games, seed, scoring, opening_plies, openings).
+    Raises InvalidInput (fields ``game``, ``player``, ``games``, ``seed``, ``scoring``, ``opening_plies``,
+    ``openings``).
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
     if not 2 <= request.games <= MAX_GAMES or request.games % 2:
-        raise InvalidInput("games", request.games, f"an even number from 2 to {MAX_GAMES}: two games a pair")
+        raise InvalidInput(
+            "games", request.games, f"an even number from 2 to {MAX_GAMES}: two games per pair"
+        )
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
     if request.scoring not in SCORINGS:
@@ -118,11 +109,11 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
 
 
 def read_openings(path: Path) -> tuple[tuple[str, ...], ...]:
-    """The openings of a file: one a line, ``#`` begins a comment; raises InvalidInput (openings)."""
+    """The openings of a file, one per line; ``#`` begins a comment. Raises InvalidInput (``openings``)."""
     try:
         lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise InvalidInput("openings", str(path), f"a file with lines of moves ({reason})") from None
     openings = tuple(tuple(line) for line in lines if line)
     if not openings:
@@ -131,7 +122,7 @@ def read_openings(path: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def read_sprt(text: str) -> Sprt:
-    """``elo0,elo1``; raises InvalidInput (sprt)."""
+    """Parse ``elo0,elo1``; raises InvalidInput (field ``sprt``)."""
     try:
         elo0, elo1 = map(float, text.split(","))
         if not -MAX_ELO <= elo0 < elo1 <= MAX_ELO:
@@ -143,7 +134,7 @@ def read_sprt(text: str) -> Sprt:
 
 
 def print_standing(match: Match, game: Game, ran_on: str, output: Output) -> None:
-    """The standing on standard output, what to know about it on standard error."""
+    """Print the standing on standard output and warnings on standard error."""
     from rich.text import Text
 
     console = terminal.stdout_console(output.colour)
@@ -156,15 +147,3 @@ def print_standing(match: Match, game: Game, ran_on: str, output: Output) -> Non
         terminal.stderr_console(output.colour).print(
             f"banyan: warning: {line}", style="yellow", soft_wrap=True
         )
-
-
-def make_game_executor(place: Place, make_player: MakePlayer, stop: Stop) -> Executor:
-    """An executor that plays games."""
-    timeout_s = DEFAULT_GAME_TIMEOUT_S if place.job_timeout_s is None else place.job_timeout_s
-    make_worker: Callable[[], MatchWorker] = partial(MatchWorker, make_player)
-    if place.executor == "inline":
-        # Only where the signal arrives can a game be given up between two moves.
-        make_worker = partial(MatchWorker, make_player, lambda: stop.requested)
-    return make_executor(
-        place.executor, place.workers, place.address, timeout_s, make_worker=make_worker, in_flight=1
-    )

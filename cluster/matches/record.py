@@ -1,4 +1,4 @@
-"""Games as text: what was played, by whom, how it ended. Written by matches and by people who play.
+"""Records of games as text: players, moves and result. Written by matches and by `banyan play`.
 
 A record is lines of ``name  value`` that end with an empty line:
 
@@ -14,10 +14,10 @@ A record is lines of ``name  value`` that end with an empty line:
     cost 1   3 moves, 0.000021 s, longest 0.000012 s, 0 simulations, 0 nodes
     cost 2   ...
 
-``start`` is the position that moves begin from, where that is not the game's own. ``opening`` is how many
-of the moves nobody chose. ``result`` is the first player's return; a game that is not over has none.
-``cost 1`` is what the first player's moves took, in seconds of CPU. The same game gives the same
-lines but for these seconds.
+``start`` is the start position, if it is not the usual one. ``opening`` is the number of moves at the
+beginning that no player chose. ``result`` is the first player's return; it is missing if the game is not
+over. ``cost 1`` is the cost of the first player's moves, in seconds of CPU time. Apart from these seconds,
+equal games have equal records.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _COST = re.compile(
 
 @dataclass(frozen=True)
 class Effort:
-    """What a player's moves took: those it was asked for."""
+    """The cost of the moves that a player was asked for."""
 
     moves: int = 0
     cpu_s: float = 0.0
     longest_s: float = 0.0
-    """CPU seconds of the move that took longest."""
+    """CPU seconds of the slowest move."""
     simulations: int = 0
     nodes: int = 0
 
@@ -59,7 +59,7 @@ class Effort:
 
     @property
     def as_written(self) -> Effort:
-        """To the microsecond, as a file keeps it: so figures from a file and from memory agree."""
+        """Rounded to microseconds as in a file, so that statistics from files and from memory agree."""
         return replace(self, cpu_s=round(self.cpu_s, 6), longest_s=round(self.longest_s, 6))
 
     def __str__(self) -> str:
@@ -71,13 +71,14 @@ class Effort:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """One game, finished or not."""
+    """The record of one game, finished or not."""
 
     game: str
-    """Its full spec."""
+    """The game's full spec."""
     first: str
+    """The spec of the first player, or ``human``."""
     second: str
-    """The players' specs, or ``human``."""
+    """The spec of the second player, or ``human``."""
     moves: tuple[str, ...]
     """All moves from the start, in the game's notation."""
     result: float | None = None
@@ -85,11 +86,11 @@ class GameRecord:
     seed: int = 0
     pair: int | None = None
     leg: int | None = None
-    """In a match: 1 if the player named first in the match was first, else 2."""
+    """In a match: 1 if the match's player A was the first player, else 2."""
     start: str | None = None
     opening: int = 0
     efforts: tuple[Effort, Effort] = (Effort(), Effort())
-    """Of the first and the second player."""
+    """The costs of the first and of the second player."""
 
     def __str__(self) -> str:
         lines = []
@@ -102,11 +103,11 @@ class GameRecord:
         return "\n".join(lines) + "\n\n"
 
     def load_game(self, source: str | None = None) -> games.Game:
-        """The game that was played; raises InvalidInput (game)."""
+        """The game that was played; raises InvalidInput (field ``game``)."""
         return games.load(self.game, source)
 
     def start_state(self, game: games.Game) -> State:
-        """The position that the moves begin from."""
+        """The position before the first move."""
         return game.initial_state() if self.start is None else game.parse_position(self.start)
 
 
@@ -115,30 +116,31 @@ _WHOLE = ("seed", "pair", "leg", "opening")
 
 
 def read_records(text: str, field: str = "record") -> list[GameRecord]:
-    """The games in a text, in its order; one at the end without its empty line is left out.
+    """The games of a text in its order, without an incomplete record at its end.
 
-    Whoever wrote that was interrupted. Raises InvalidInput (``field``) for anything else that is no record.
+    A last record without its empty line is one whose writer was interrupted. Raises InvalidInput (``field``)
+    for any other text that is not a record.
     """
     whole = text[: text.rfind("\n\n") + 2] if "\n\n" in text else ""
     blocks = [block for block in whole.split("\n\n") if block.strip()]
     return [_read(block, field) for block in blocks]
 
 
-def read_file(path: Path, field: str = "record") -> list[GameRecord]:
-    """The games in a file. Raises InvalidInput (``field``) if it has none."""
+def read_file(path: Path) -> list[GameRecord]:
+    """The games of a file. Raises InvalidInput (record) if it contains none."""
     try:
-        # A file that somebody has edited may end without its empty line.
-        records = read_records(path.read_text(encoding="utf-8") + "\n\n", field)
+        # A file that was edited by hand may end without an empty line.
+        records = read_records(path.read_text(encoding="utf-8") + "\n\n", "record")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise InvalidInput(field, str(path), f"a file with games in it ({reason})") from None
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise InvalidInput("record", str(path), f"a file with games in it ({reason})") from None
     if not records:
-        raise InvalidInput(field, str(path), "a file with games in it (there is none)")
+        raise InvalidInput("record", str(path), "a file with games in it (there is none)")
     return records
 
 
 def write_file(path: Path, records: Iterable[GameRecord]) -> None:
-    """Replace the file by these games, all at once."""
+    """Replace the content of the file by these games, atomically."""
     beside = path.with_name(path.name + ".new")
     beside.write_text("".join(map(str, records)), encoding="utf-8")
     beside.replace(path)

@@ -1,26 +1,23 @@
-"""The standing of a match as people read it, and as JSON."""
+"""The standing of a match as text and as JSON."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cluster import terminal
 from cluster.matches.match import Match
-from cluster.matches.record import Effort
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Interval, pentanomial, wilson
+from cluster.report.table import Table, count, duration, left, number, percent, right
+from cluster.system import terminal
 from games.game import Game
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 NAME_WIDTH = 13
 OPEN = "open"
 
 
 def line(match: Match, elapsed_s: float) -> str:
-    """The standing as one plain line."""
+    """The standing as one line of text."""
     if not match.done:
         return (
             f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
@@ -40,7 +37,7 @@ def line(match: Match, elapsed_s: float) -> str:
 
 
 def facts(match: Match, game: Game) -> list[tuple[str, str]]:
-    """Name and text of what is known."""
+    """[(name, text)] of all facts about a match."""
     context, standing = match.context, match.standing()
     low, high = standing.score_interval
     rows = [
@@ -73,31 +70,36 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
 
 
 def efforts_table(match: Match) -> Table:
-    """What the moves of both took."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("")
-    for heading in ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    """What the moves of both players took."""
+    headings = ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move")
+    table = Table([*left(""), *right(*headings)])
     for name, effort in zip("AB", match.standing().efforts, strict=True):
-        table.add_row(name, *_effort(effort))
+        moves = max(1, effort.moves)
+        table.add(
+            name,
+            count(effort.moves),
+            number(effort.cpu_s, ".3g"),
+            duration(effort.cpu_s / moves),
+            duration(effort.longest_s),
+            count(effort.simulations / moves),
+            count(effort.nodes / moves),
+        )
     return table
 
 
 def warnings(match: Match) -> list[str]:
-    """What somebody who trusts the figures should know."""
+    """Warnings about the reliability of the results."""
     standing, lines = match.standing(), []
     if standing.different_games < standing.number:
         different = f"{standing.different_games} of {standing.number}"
-        lines.append(f"only {different} games differ: the others repeat one of them, move by move")
+        lines.append(f"only {different} games are different: the others repeat one of them move by move")
     if match.retried:
         lines.append(f"games that were lost with a worker and played again: {match.retried}")
     return lines
 
 
 def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: float) -> dict[str, Any]:
-    """What `banyan match --json` prints."""
+    """The output of `banyan match --json`."""
     context, standing = match.context, match.standing()
     sprt = None
     if match.sprt is not None:
@@ -129,7 +131,7 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
 
 
 def elo_text(standing: Standing) -> str:
-    """The difference and its interval."""
+    """The Elo difference with its 95 % interval."""
     if not standing.pairs:
         return "unknown: no pair is complete"
     low, high = standing.elo_interval
@@ -190,23 +192,4 @@ def _named(tally: Tally) -> str:
 
 
 def _percent(share: float, interval: Interval) -> str:
-    low, high = interval
-    return f"{100 * share:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f})"
-
-
-def _effort(effort: Effort) -> tuple[str, ...]:
-    moves = max(1, effort.moves)
-    return (
-        terminal.count(effort.moves),
-        f"{effort.cpu_s:.3g}",
-        _seconds(effort.cpu_s / moves),
-        _seconds(effort.longest_s),
-        terminal.count(effort.simulations / moves),
-        terminal.count(effort.nodes / moves),
-    )
-
-
-def _seconds(seconds: float) -> str:
-    if seconds < 1e-3:
-        return f"{1e6 * seconds:.0f} us"
-    return f"{1e3 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+    return percent(share, 1, interval).text.replace("(", "(95 %: ")

@@ -1,4 +1,4 @@
-"""What the games of a match say, from A's side."""
+"""The standing of a match from the viewpoint of player A."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from cluster.matches.statistics import (
 )
 
 SCORINGS = ("wins", "margins")
-"""How a pair is scored. wins: the mean of its games, each 1, 1/2 or 0. margins: as won, drawn or lost
-as a whole, by the sum of both returns; so in games that one plays alone, where only margins compare."""
+"""How a pair is scored. wins: the mean of the scores of its games, each 1, 1/2 or 0. margins: 1, 1/2 or 0 for
+the whole pair, by the sign of the sum of both returns; for games for one player, where only margins can be
+compared."""
 
 
 def return_of_a(index: int, record: GameRecord) -> float:
-    """What the game brought A, in [-1, 1]: in games with an odd index A is the second player."""
+    """A's return in [-1, 1]; in games with an odd index A is the second player."""
     assert record.result is not None
     return -record.result if index % 2 else record.result
 
 
 def score_of_pair(games: Mapping[int, GameRecord], first: int, scoring: str) -> float:
-    """A's score in the pair of games ``first`` and ``first`` + 1, see SCORINGS: one of PAIR_SCORES."""
+    """A's score, one of PAIR_SCORES, in the pair of games ``first`` and ``first`` + 1; see SCORINGS."""
     returns = [return_of_a(index, games[index]) for index in (first, first + 1)]
     return _score(sum(returns)) if scoring == "margins" else (_score(returns[0]) + _score(returns[1])) / 2
 
@@ -41,7 +42,7 @@ def _score(gained: float) -> float:
 
 @dataclass(frozen=True)
 class Tally:
-    """Wins, draws and losses."""
+    """Numbers of wins, draws and losses."""
 
     wins: int
     draws: int
@@ -49,7 +50,7 @@ class Tally:
 
     @classmethod
     def of(cls, returns: Iterable[float]) -> Tally:
-        """From the returns of whoever is meant."""
+        """Count the wins, draws and losses in a player's returns."""
         signs = [(value > 0) - (value < 0) for value in returns]
         return cls(signs.count(1), signs.count(0), signs.count(-1))
 
@@ -62,7 +63,7 @@ class Tally:
 
 
 class Standing:
-    """Of games by their index in the match; those of one pair are 2 k and 2 k + 1."""
+    """Statistics of games by their index in the match; games 2 k and 2 k + 1 are a pair."""
 
     def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
         """``scoring``: one of SCORINGS."""
@@ -75,62 +76,62 @@ class Standing:
 
     @cached_property
     def all(self) -> Tally:
-        """A's."""
+        """A's wins, draws and losses in all games."""
         return Tally.of(return_of_a(*item) for item in self._games.items())
 
     @cached_property
     def as_first(self) -> Tally:
-        """A's as the first player."""
+        """A's wins, draws and losses as the first player."""
         return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2 == 0)
 
     @cached_property
     def as_second(self) -> Tally:
-        """A's as the second player."""
+        """A's wins, draws and losses as the second player."""
         return Tally.of(return_of_a(*item) for item in self._games.items() if item[0] % 2)
 
     @cached_property
     def first_player(self) -> Tally:
-        """Of the first player, whoever it was."""
+        """Wins, draws and losses of the first player, either A or B."""
         return Tally.of(record.result or 0.0 for record in self._games.values())
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of which both games are there."""
+        """The indices of the two games of each complete pair."""
         return [(i, i + 1) for i in self._games if i % 2 == 0 and i + 1 in self._games]
 
     @cached_property
     def pair_scores(self) -> list[float]:
-        """A's score in each pair: 0, 1/4, 1/2, 3/4 or 1."""
+        """A's score in each complete pair: 0, 1/4, 1/2, 3/4 or 1."""
         return [score_of_pair(self._games, first, self._scoring) for first, _ in self.pairs]
 
     @cached_property
     def pair_returns(self) -> list[float]:
-        """A's sum of returns in each pair, in [-2, 2]."""
+        """The sum of A's returns in each complete pair, in [-2, 2]."""
         return [sum(return_of_a(i, self._games[i]) for i in pair) for pair in self.pairs]
 
     @property
     def pair_tally(self) -> Tally:
-        """Pairs won, drawn and lost by the sum of both results."""
+        """Pairs won, drawn and lost by A, by the sum of both returns."""
         return Tally.of(self.pair_returns)
 
     @property
     def has_margins(self) -> bool:
-        """Whether any game ended with more to say than who won."""
+        """Whether the return of some game is not -1, 0 or 1."""
         return any(record.result not in (-1.0, 0.0, 1.0) for record in self._games.values())
 
     @property
     def score(self) -> float:
-        """A's mean score over pairs; 1/2 before there is any."""
+        """A's mean score over pairs; 1/2 without pairs."""
         return mean(self.pair_scores)
 
     @property
     def score_interval(self) -> Interval:
-        """95 %, by the variance of pairs."""
+        """The 95 % confidence interval of `score`, from the variance of pairs."""
         return score_interval(self.pair_scores)
 
     @property
     def elo(self) -> float:
-        """How much stronger A is; infinite if it scored all or nothing."""
+        """A's Elo advantage; infinite if A scored 0 or 1."""
         return elo_of(self.score)
 
     @property
@@ -140,12 +141,12 @@ class Standing:
 
     @property
     def mean_pair_return(self) -> tuple[float, float]:
-        """The mean of A's sums in pairs, and its standard error."""
+        """(mean of A's sum of returns over pairs, its standard error)."""
         return (mean(self.pair_returns) if self.pairs else 0.0), standard_error(self.pair_returns)
 
     @property
     def efforts(self) -> tuple[Effort, Effort]:
-        """What the moves of A and B took."""
+        """The costs of the moves of A and of B."""
         a, b = Effort(), Effort()
         for index, record in self._games.items():
             first, second = record.efforts if index % 2 == 0 else record.efforts[::-1]
@@ -154,16 +155,16 @@ class Standing:
 
     @property
     def mean_plies(self) -> float:
-        """Of a game, the opening among them."""
+        """The mean length of a game in plies, including the opening."""
         return sum(len(record.moves) for record in self._games.values()) / max(1, self.number)
 
     @property
     def different_games(self) -> int:
-        """How many games are not the same, move by move, as another."""
+        """The number of different games, compared move by move."""
         return len({(record.start, record.moves) for record in self._games.values()})
 
     def to_json(self, points: int) -> dict[str, Any]:
-        """All of it as JSON; what is infinite is null. ``points``: Game.points."""
+        """The standing as JSON; infinite numbers are null. ``points``: `Game.points`."""
         low, high = self.elo_interval
         rate = wilson(self.all.wins, self.all.number)
         summed, error = self.mean_pair_return
@@ -194,7 +195,7 @@ class Standing:
 
 
 def effort_json(effort: Effort) -> dict[str, Any]:
-    """With means for each move that the player was asked for."""
+    """The cost of a player's moves as JSON, with means per move that the player was asked for."""
     moves = max(1, effort.moves)
     return asdict(effort) | {
         "mean_s": effort.cpu_s / moves,

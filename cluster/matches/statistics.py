@@ -1,7 +1,7 @@
-"""What the results of a match say: win rates, Elo with their errors, and when a match may stop.
+"""Statistics of matches: scores and Elo differences with confidence intervals, and the sequential test.
 
-Games are played in pairs from one opening with sides swapped, and the two games of a pair are not
-independent. So a pair is one observation: the mean of its two scores, 0, 1/4, 1/2, 3/4 or 1.
+Games are played in pairs from one opening with swapped sides, and the two games of a pair are not
+independent. So the unit of observation is a pair: the mean of its two scores, 0, 1/4, 1/2, 3/4 or 1.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Z95 = 1.959963984540054
-"""The 97.5 % point of the normal distribution: 95 % lie between -Z95 and Z95."""
+"""The 97.5 % quantile of the normal distribution: 95 % lie between -Z95 and Z95."""
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 ALPHA = BETA = 0.05
-"""Errors of a sequential test: accepting elo1 although elo0 holds, and the other way round."""
+"""Error probabilities of a sequential test: ALPHA of accepting elo1 if elo0 holds, BETA of the reverse."""
 RARE = 1e-3
-"""Counted for each pair score that has not come yet, so that no likelihood is zero."""
+"""Pseudo-count of a pair score that has not occurred, so that no likelihood is zero."""
 
 Interval = tuple[float, float]
 
 
 def wilson(successes: float, trials: int, z: float = Z95) -> Interval:
-    """Wilson's score interval for a share (Wilson 1927); [0, 1] without trials."""
+    """Wilson's score interval of a proportion (Wilson 1927); [0, 1] without trials."""
     if trials == 0:
         return 0.0, 1.0
     share = successes / trials
@@ -34,24 +34,24 @@ def wilson(successes: float, trials: int, z: float = Z95) -> Interval:
 
 
 def elo_of(score: float) -> float:
-    """The Elo difference at which this score is expected; infinite for 0 and 1."""
+    """The Elo difference at which ``score`` is the expected score; infinite for 0 and 1."""
     if not 0 < score < 1:
         return math.copysign(math.inf, score - 0.5)
     return 400 * math.log10(score / (1 - score))
 
 
 def score_of(elo: float) -> float:
-    """The score that is expected at an Elo difference."""
+    """The expected score at an Elo difference."""
     return float(1 / (1 + 10 ** (-elo / 400)))
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; 1/2 of nothing at all."""
+    """The mean of scores; 1/2 without values."""
     return sum(values) / len(values) if values else 0.5
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean of independent values; infinite for fewer than two."""
+    """The standard error of the mean of independent values; infinite for fewer than two values."""
     if len(values) < 2:
         return math.inf
     centre = mean(values)
@@ -59,9 +59,9 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def score_interval(pair_scores: Sequence[float]) -> Interval:
-    """A 95 % interval of the expected score, from pairs, by their own variance.
+    """A 95 % confidence interval of the expected score, from the sample variance of pairs.
 
-    Where all pairs ended alike their variance says nothing: then each counts as one trial, by Wilson.
+    If all pairs have equal scores, the variance is 0, and Wilson's interval is used with a trial per pair.
     """
     error = standard_error(pair_scores)
     if error == 0 or math.isinf(error):
@@ -71,26 +71,26 @@ def score_interval(pair_scores: Sequence[float]) -> Interval:
 
 
 def pentanomial(pair_scores: Sequence[float]) -> tuple[int, ...]:
-    """How many pairs scored 0, 1/4, 1/2, 3/4 and 1."""
+    """The numbers of pairs that scored 0, 1/4, 1/2, 3/4 and 1."""
     return tuple(sum(abs(score - value) < 1e-9 for score in pair_scores) for value in PAIR_SCORES)
 
 
 @dataclass(frozen=True)
 class Sprt:
-    """A sequential test of two hypotheses on the Elo difference, on pairs (Van den Bergh, GSPRT)."""
+    """A sequential test of two Elo differences on pairs: the generalised SPRT of Van den Bergh."""
 
     elo0: float
     elo1: float
 
     @property
     def bounds(self) -> Interval:
-        """The log-likelihood ratios at which elo0 and elo1 are accepted (Wald)."""
+        """The log-likelihood ratios at which elo0 and elo1 are accepted (Wald's bounds)."""
         return math.log(BETA / (1 - ALPHA)), math.log((1 - BETA) / ALPHA)
 
     def ratio(self, counts: Sequence[int]) -> float:
-        """The log-likelihood ratio of elo1 to elo0, for counts of the five pair scores.
+        """The log-likelihood ratio of elo1 to elo0 for counts of the five pair scores.
 
-        Each hypothesis stands for the distribution, of all with its mean, that is likeliest.
+        The likelihood of a hypothesis is the maximum over all distributions with its expected score.
         """
         if not any(counts):
             return 0.0
@@ -103,16 +103,17 @@ class Sprt:
         )
 
     def decision(self, counts: Sequence[int]) -> str | None:
-        """``elo1`` or ``elo0``, whichever is accepted; None as long as it is open."""
+        """The accepted hypothesis, ``elo0`` or ``elo1``; None while the test is undecided."""
         low, high = self.bounds
         ratio = self.ratio(counts)
         return "elo1" if ratio >= high else "elo0" if ratio <= low else None
 
 
 def _likeliest(shares: Sequence[float], expected: float) -> list[float]:
-    """The distribution over PAIR_SCORES with this mean under which ``shares`` are likeliest.
+    """The maximum-likelihood distribution over PAIR_SCORES, given ``shares``, with the mean ``expected``.
 
-    It is share / (1 + x (score - mean)), and x the only root of a falling function between two poles.
+    Its probabilities are share / (1 + x (score - mean)), where x is the only root of a decreasing function
+    between two poles.
     """
     gaps = [score - expected for score in PAIR_SCORES]
     low, high = -1 / gaps[-1], -1 / gaps[0]

@@ -1,49 +1,34 @@
-"""Several matches of one game at a time: first the first pair of each, then the second. A state machine.
+"""The games of one match or of several: the units of a `Jobset`.
 
-So a tournament that is broken off has as many pairs of each match, give or take one. Matches
-do not know of each other: each draws from its own seed, and is what it would be if it were played alone.
+The first pair of every match comes first, then the second pair: a tournament that is interrupted has as many
+pairs of each match, give or take one. Matches do not know of each other: each draws from its own seed, and
+plays the games that it would play alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from cluster.matches.folder import MatchFolder
-from cluster.matches.game import GameJob, GamePlayed, MakePlayer, MatchContext, MatchWorker
-from cluster.matches.match import Match
-from search.players import player_of
-
-
-@dataclass(frozen=True)
-class TournamentContext:
-    """What all its games have in common."""
-
-    matches: tuple[MatchContext, ...]
-
-
-@dataclass(frozen=True)
-class TournamentJob:
-    """A game of one of the matches."""
-
-    index: int
-    match: int
-    game: int
-    """Its index in the match."""
-    simulations: int = 1
+from cluster.matches.game import GameJob, GamePlayed, MatchContext, PlayerFailed
+from cluster.matches.match import Match, MatchFailed
+from cluster.runtime.tasks import Task
 
 
 class Tournament:
-    """Matches of ``pairs`` pairs each; the same events as of one `Match`."""
+    """Matches, whose keys are their places in ``matches``."""
 
-    def __init__(self, matches: Sequence[Match]) -> None:
-        """All must have as many games, at least one pair."""
+    def __init__(self, matches: Sequence[Match], folders: Sequence[MatchFolder] = ()) -> None:
+        """``folders``: where the games of each match are kept, if they are."""
         self.matches = list(matches)
+        self._folders = folders
         self.stopped_by: str | None = None
-        """games, or cancelled."""
+        """games, sprt, or cancelled."""
         self._look()
+
+    @property
+    def contexts(self) -> Mapping[int, MatchContext]:
+        return dict(enumerate(match.context for match in self.matches))
 
     @property
     def finished(self) -> bool:
@@ -55,108 +40,54 @@ class Tournament:
 
     @property
     def done(self) -> int:
-        """Games that are played."""
+        """The number of games that have been played."""
         return sum(match.done for match in self.matches)
 
     @property
     def retried(self) -> int:
+        """How often games were handed out again because their worker was lost."""
         return sum(match.retried for match in self.matches)
 
-    def start(self) -> list[TournamentJob]:
-        """The games that are missing, pair by pair."""
-        missing = [
-            self._job(number, job) for number, match in enumerate(self.matches) for job in match.start()
-        ]
-        return sorted(missing, key=lambda job: job.index)
+    def missing(self) -> list[Task]:
+        """The games that are to be played, pair by pair."""
+        games = [(key, index) for key, match in enumerate(self.matches) for index in match.missing]
+        games.sort(key=lambda game: (game[1] // 2, *game))
+        return [Task(index, GameJob(index), context=key) for key, index in games]
 
-    def game_played(self, played: GamePlayed) -> bool:
-        """As `Match.game_played`."""
-        number, game = self.place(played.index)
-        news = self.matches[number].game_played(replace(played, index=game))
+    def take(self, context: int, result: GamePlayed) -> None:
+        """A game was played: it counts, and is kept."""
+        self.matches[context].add(result.index, result.record)
+        if self._folders:
+            self._folders[context].keep(result.record)
         self._look()
-        return news
 
-    def game_lost(self, index: int, reason: str) -> list[TournamentJob]:
-        """As `Match.game_lost`."""
-        number, game = self.place(index)
-        return [self._job(number, job) for job in self.matches[number].game_lost(game, reason)]
+    def note_retry(self, context: int) -> None:
+        """A game was lost with its worker, and is played again."""
+        self.matches[context].retried += 1
 
-    def game_failed(self, index: int, error: str) -> None:
-        """As `Match.game_failed`."""
-        number, game = self.place(index)
-        self.matches[number].game_failed(game, error)
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """A game raised and would do so again: raises MatchFailed, if its match is not over.
+
+        What the rules of a game raise in this process is raised as it is: it names the file and the line.
+        """
+        if self.matches[context].finished:
+            return
+        if cause is not None and not isinstance(cause, PlayerFailed):
+            raise cause
+        raise MatchFailed(error.removeprefix("PlayerFailed: ")) from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """A game was lost too often: raises MatchFailed, if its match is not over."""
+        if not self.matches[context].finished:
+            raise MatchFailed(f"game {index + 1} was {reason}")
 
     def stop(self, reason: str) -> None:
-        """End it with what was played."""
+        """End the tournament with the games played so far."""
         for match in self.matches:
             match.stop(reason)
-        if not self.finished:
-            self.stopped_by = reason
-
-    def place(self, index: int) -> tuple[int, int]:
-        """Match and game of a job."""
-        pair, rest = divmod(index, 2 * len(self.matches))
-        return rest // 2, 2 * pair + rest % 2
-
-    def _job(self, number: int, job: GameJob) -> TournamentJob:
-        index = 2 * (job.pair * len(self.matches) + number) + job.leg
-        return TournamentJob(index, number, job.index)
+        self._look()
 
     def _look(self) -> None:
         if not self.finished and all(match.finished for match in self.matches):
-            self.stopped_by = "games"
-
-
-class TournamentWorker:
-    """Plays games of several matches, one after the other, in one process."""
-
-    def __init__(
-        self, make_player: MakePlayer = player_of, cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._make_player = make_player
-        self._cancelled = cancelled
-        self._context: TournamentContext | None = None
-        self._workers: list[MatchWorker] = []
-
-    def prepare(self, context: TournamentContext) -> None:
-        """Load the game and make all players."""
-        if context != self._context:
-            self._workers = [MatchWorker(self._make_player, self._cancelled) for _ in context.matches]
-            for worker, match in zip(self._workers, context.matches, strict=True):
-                worker.prepare(match)
-            self._context = context
-
-    def run(self, context: TournamentContext, job: TournamentJob) -> GamePlayed:
-        """The game that the job names: a function of context and job alone."""
-        self.prepare(context)
-        played = self._workers[job.match].run(context.matches[job.match], GameJob(job.game))
-        return replace(played, index=job.index)
-
-
-class TournamentFolder:
-    """A folder with one folder for each match; close it when done."""
-
-    def __init__(self, path: Path, matches: Sequence[tuple[str, MatchContext]]) -> None:
-        """``matches``: name and context of each. Raises InvalidInput (out), OSError."""
-        self._stack = ExitStack()
-        self._folders: list[MatchFolder] = []
-        with ExitStack() as opened:
-            for name, context in matches:
-                folder = MatchFolder(path / name, context)
-                opened.callback(folder.close)
-                self._folders.append(folder)
-            self._stack = opened.pop_all()
-
-    @property
-    def folders(self) -> list[MatchFolder]:
-        """Of the matches, in their order."""
-        return self._folders
-
-    def add(self, played: GamePlayed) -> None:
-        """Keep a game of a tournament."""
-        number = played.index // 2 % len(self._folders)
-        self._folders[number].add(played)
-
-    def close(self) -> None:
-        """Put all games in order, and let others write to the folders."""
-        self._stack.close()
+            reasons = {match.stopped_by for match in self.matches}
+            self.stopped_by = "cancelled" if "cancelled" in reasons else min(map(str, reasons))

@@ -1,1 +1,1 @@
-"""Searches for others: an HTTP API over one pool of workers. See README.md."""
+"""The HTTP service: an API for searches on one pool of workers. See README.md."""

@@ -1,4 +1,4 @@
-"""How memory is handed out and collected in a server, which lives long and has many threads."""
+"""Memory allocation and garbage collection in a server, a long-lived process with many threads."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from collections.abc import Hashable
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 MAPPED_BYTES = 2**20
-"""What is at least so large, as trees and their snapshots are, is mapped, and given back when it is freed."""
+"""Allocations of at least this size, such as trees and snapshots, are mapped and unmapped when freed."""
 ARENAS = 2
-"""Heaps that all threads share: each keeps what it had once, and there are dozens of threads."""
+"""Number of glibc heaps, shared by all threads: a heap never shrinks, and there are dozens of threads."""
 
 
 def give_memory_back() -> None:
-    """Have freed memory leave the process; glibc alone, elsewhere this does nothing.
+    """Configure glibc to return freed memory to the system. Does nothing with other C libraries.
 
-    Left to itself glibc raises the threshold to the largest block that was ever freed, up to 32 MB, and
-    puts all below it into a heap for each thread, where small blocks pin large holes.
+    By default glibc raises the threshold for mapping to the largest block ever freed, up to 32 MB, and
+    allocates smaller blocks in a heap for each thread, where small blocks in use keep large free areas from
+    being returned.
     """
     with contextlib.suppress(AttributeError, OSError):
         mallopt = ctypes.CDLL(None).mallopt
@@ -31,21 +32,21 @@ def give_memory_back() -> None:
 
 
 class LongLived:
-    """Hides from the garbage collector what stays to the end, which is most of what there is.
+    """Excludes long-lived objects from garbage collection.
 
-    Modules and loaded kernels are hundreds of thousands of objects. A full collection looks at each, in 0.1
-    to 0.5 s in which no thread of the server runs; without them it takes milliseconds.
+    Modules and loaded kernels are hundreds of thousands of objects. A full collection visits each of them and
+    stops all threads for 0.1 to 0.5 s; without them it takes milliseconds.
     """
 
     MOST = 256
-    """Kinds that are told apart: what is garbage at the time is hidden, too, and never freed."""
+    """Limit of the number of kinds: each exclusion also excludes present garbage, which is never freed."""
 
     def __init__(self) -> None:
         gc.freeze()
         self._kinds: set[Hashable] = set()
 
     def loaded(self, kind: Hashable) -> None:
-        """Something of this kind has just been made ready; the first time, it has brought what stays."""
+        """Note that something of a kind has been loaded; the first time, exclude all present objects."""
         if kind not in self._kinds and len(self._kinds) < self.MOST:
             self._kinds.add(kind)
             gc.freeze()

@@ -1,4 +1,4 @@
-"""What clients get. Names of a result's fields are those of `banyan search --json`."""
+"""Models of the API's answers. The fields of a result have the names of `banyan search --json`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cluster.runtime.worker_state import WorkerState
 from cluster.service.request_models import SearchBody
 
 State = Literal["queued", "running", "done", "cancelled", "failed"]
-CHILD = {"move": "f5", "visits": 6143, "value": 0.31}
 
 
 class Child(BaseModel):
@@ -19,9 +19,9 @@ class Child(BaseModel):
 
 
 class Result(BaseModel):
-    """The answer of a search that has ended."""
+    """The result of a search that has ended."""
 
-    game: str = Field(description="With all its options.")
+    game: str = Field(description="The game with all its options.")
     moves: list[str]
     position: str | None
     to_move: str
@@ -30,17 +30,20 @@ class Result(BaseModel):
     seed: int
     workers: int
     executor: str
-    best_move: str | None = Field(description="null if nothing was searched.")
-    value: float = Field(description="Of the best move: mean return in [-1, 1] of the player to move.")
-    pv: list[str] = Field(description="The best line.")
-    children: list[Child] = Field(description="Most visited first.")
+    best_move: str | None = Field(description="The best move; null if nothing was searched.")
+    value: float = Field(description="Value of the best move: mean return in [-1, 1] of the player to move.")
+    pv: list[str] = Field(
+        description="The best move and the most visited line after it. It ends before a move with fewer "
+        "than 25 visits and where two moves have equally many."
+    )
+    children: list[Child] = Field(description="The root's children, most visited first.")
     simulations: int
     playouts: int
     tree_nodes: int
     tree_full: bool
     jobs: int
     jobs_retried: int
-    resumed: int = Field(description="How often it went on from a checkpoint.")
+    resumed: int = Field(description="How often the search was resumed from a checkpoint.")
     elapsed_s: float
     simulations_per_s: float | None
     stopped_by: Literal["simulations", "seconds", "memory", "proven", "cancelled"]
@@ -48,19 +51,19 @@ class Result(BaseModel):
 
 
 class WorkerView(BaseModel):
-    """What one worker does."""
+    """The state of a worker."""
 
     slot: int
-    state: Literal["starting", "idle", "busy", "late"]
-    busy: float = Field(description="The share of the last seconds that it spent in jobs, in [0, 1].")
+    state: WorkerState
+    busy: float = Field(description="Recent share of time spent in jobs, in [0, 1].")
     jobs: int
     restarts: int
 
 
 class Progress(BaseModel):
-    """A running search as it stands: names as in a result."""
+    """The current state of a running search; fields have the names of a result."""
 
-    partial: Literal[True] = Field(description="A final answer says false.")
+    partial: Literal[True] = Field(description="Always true; false in a final event.")
     id: str
     best_move: str | None
     value: float
@@ -72,17 +75,17 @@ class Progress(BaseModel):
     jobs: int
     jobs_in_flight: int
     jobs_retried: int
-    results_waiting: int = Field(description="Results of jobs that wait for an earlier one to be merged.")
+    results_waiting: int = Field(description="Results that wait for the result of an earlier job.")
     merges: int
-    merge_s: float = Field(description="Time that merging took, all together.")
-    workers: list[WorkerView] = Field(description="Of the pool, which other searches use too.")
+    merge_s: float = Field(description="Total time of merging, in seconds.")
+    workers: list[WorkerView] = Field(description="Workers of the pool, which all searches share.")
     elapsed_s: float
-    simulations_per_s: float = Field(description="Lately.")
-    budget_used: float = Field(description="The share of the budget that is used up, in [0, 1].")
+    simulations_per_s: float = Field(description="Recent rate.")
+    budget_used: float = Field(description="Used share of the budget, in [0, 1].")
 
 
 class SearchError(BaseModel):
-    """Why a search failed, as a problem says it."""
+    """Why a search failed, in the form of problem details (RFC 9457)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -91,32 +94,34 @@ class SearchError(BaseModel):
 
 
 class SearchView(BaseModel):
-    """A search: what was asked, how it stands, what came of it."""
+    """A search: its request, state and result."""
 
     id: str = Field(examples=["5f0c6a4e9b7d4e7a8f1f3f0c2b9d6e11"])
-    state: State
+    state: State | Literal["unreadable"] = Field(
+        description="unreadable: the record is of another version or damaged; `error` gives the reason."
+    )
     priority: int
-    request: SearchBody = Field(description="With its defaults.")
+    request: SearchBody | None = Field(description="The request with all defaults; null if it is unreadable.")
     created_at: str = Field(examples=["2026-11-21T12:00:00.000Z"])
     started_at: str | None
     finished_at: str | None
     searches_before: int | None = Field(
-        description="How many are to begin before it; null if it does not wait."
+        description="Number of searches that begin before this one; null if it is not waiting."
     )
-    progress: Progress | None = Field(description="While it runs.")
-    result: Result | None = Field(description="When it is done, or cancelled after it began.")
-    error: SearchError | None = Field(description="When it has failed.")
+    progress: Progress | None = Field(description="Present while the search runs.")
+    result: Result | None = Field(description="Present if the search is done, or cancelled after it began.")
+    error: SearchError | None = Field(description="Present if the search has failed or is unreadable.")
 
 
 class SearchPage(BaseModel):
-    """Searches, the latest first."""
+    """A page of searches, the latest first."""
 
     searches: list[SearchView]
-    next: str | None = Field(description="For `after` in the next request; null at the end.")
+    next: str | None = Field(description="Value of `after` for the next page; null on the last page.")
 
 
 class FinalEvent(BaseModel):
-    """The data of the last event."""
+    """The data of the final event."""
 
     partial: Literal[False]
     id: str
@@ -132,19 +137,26 @@ class Option(BaseModel):
 
 
 class GameSummary(BaseModel):
-    """A game, its options and how a move looks, as `banyan games --json` says it."""
+    """A game with its options and examples of moves, as in `banyan games --json`."""
 
     name: str
     options: list[Option]
     example_moves: list[str]
+    opponent: str = Field(
+        description="The player that plays it best, as far as is known: `uct` is a search.",
+        examples=["alphabeta"],
+    )
 
 
 class GameView(GameSummary):
-    game: str = Field(description="With all its options.")
-    players: list[str] = Field(description="What the first and the second are called.")
-    hidden_information: bool = Field(description="Whether there is anything that a player does not see.")
+    game: str = Field(description="The game with all its options.")
+    players: list[str] = Field(description="Names of the first and the second player.")
+    hidden_information: bool = Field(description="Whether something is hidden from a player.")
     max_plies: int
     evaluators: list[str]
+    best: dict[str, bool | int | float | str] = Field(
+        description="Fields of a search with which it plays the game best; for all others the defaults."
+    )
 
 
 class GameList(BaseModel):
@@ -154,45 +166,62 @@ class GameList(BaseModel):
 class DrawnCell(BaseModel):
     text: str
     owner: Literal[0, 1] | None = Field(
-        description="Whose piece it is: of the first player 0, of the second 1."
+        description="Owner of the piece: 0 the first player, 1 the second player."
     )
     last: bool = Field(description="Whether the last move was made here.")
 
 
 class DrawnBoard(BaseModel):
-    """A grid, row 0 on top."""
+    """A drawn board: a grid with row 0 on top."""
 
     rows: list[list[DrawnCell]]
     row_labels: list[str]
     column_labels: list[str]
     lines: list[tuple[tuple[int, int], tuple[int, int]]] = Field(
-        description="What joins two cells, each row and column, where pieces move along lines."
+        description="Lines between pairs of cells (row, column), for games where pieces move along lines."
     )
 
 
 class PositionView(BaseModel):
-    """A position, as whoever moves may see it."""
+    """A position as the player to move sees it."""
 
     game: str
     moves: list[str]
-    position: str = Field(description="In one line, to be sent again. What is hidden is not in it.")
+    position: str = Field(
+        description="The position as one line, for later requests, without hidden information."
+    )
     to_move: str | None = Field(description="null if the game is over.")
     player: Literal[0, 1] | None
     legal_moves: list[str]
     cells: dict[str, tuple[int, int]] = Field(
-        description="Where the board shows a legal move: row and column."
+        description="By legal move: the (row, column) of the board where it is shown."
     )
     over: bool
     returns: list[float] | None = Field(
-        description="Of the first and the second player, when the game is over."
+        description="Returns of the first and the second player, if the game is over."
     )
-    outcome: str | None = Field(description="How it ended, in words.")
+    outcome: str | None = Field(description="The outcome as text, if the game is over.")
     board: DrawnBoard
-    secret: DrawnBoard | None = Field(description="What the player in `show` sees and the other does not.")
+    secret: DrawnBoard | None = Field(description="What only the player given in `show` sees.")
     chances: list[list[float | None]] | None = Field(
-        description="For each drawn cell: the share of draws in which something hidden is there."
+        description="For each cell: the share of draws in which something hidden is on it."
     )
     drawing: str = Field(description="The board as text.")
+
+
+class MoveView(BaseModel):
+    """A player's move, and what it says about the position."""
+
+    game: str
+    player: str = Field(
+        description="The player with its options, as in `banyan match`.", examples=["alphabeta:seconds=1"]
+    )
+    move: str
+    value: float | None = Field(description="Expected return in [-1, 1] of the player to move.")
+    simulations: int = Field(description="0 for a player that makes none.")
+    nodes: int = Field(description="Visited positions, or nodes of the tree.")
+    thought: str = Field(description="What the player did, for people.")
+    cpu_s: float
 
 
 class Version(BaseModel):
@@ -217,6 +246,6 @@ class ProblemView(BaseModel):
     title: str
     status: int
     detail: str
-    field: str | None = Field(default=None, description="What the problem is with.")
-    value: Any = Field(default=None, description="What was sent.")
-    accepted: str | None = Field(default=None, description="What would have been accepted.")
+    field: str | None = Field(default=None, description="The field that is wrong.")
+    value: Any = Field(default=None, description="The value that was sent.")
+    accepted: str | None = Field(default=None, description="What is accepted.")

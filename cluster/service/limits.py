@@ -1,4 +1,4 @@
-"""What one service takes on: sizes of searches, and how many of them."""
+"""Limits of a service: sizes and numbers of searches, requests and connections."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ from search.request import MAX_SIMULATIONS, SearchRequest
 
 @dataclass(frozen=True)
 class Limits:
-    """Each is a most; `banyan serve` has an option for those that operators turn."""
+    """Upper bounds; `banyan serve` has options for the most important ones."""
 
     running: int = 4
-    """Searches at a time. Each takes its memory on the server, and on each worker."""
+    """Searches that run at a time. Each needs its memory on the server and on each worker."""
     waiting: int = 256
-    """Searches that wait for their turn; then the queue is full."""
+    """Searches in the queue."""
     simulations: int = MAX_SIMULATIONS
     seconds: float = 3600.0
+    move_seconds: float = 10.0
+    """CPU time of a player for one move; such moves are computed one after the other."""
     memory_mb: int = 1024
-    """Of one search, on the server and on each worker."""
+    """Memory of one search, on the server and on each worker."""
     lanes: int = 1024
     moves: int = 2000
     text: int = 20_000
     """Characters of a position, or of a game with its options."""
     body_bytes: int = 256 * 1024
     kept: int = 10_000
-    """Searches that are over and still to be asked for; older ones are forgotten."""
+    """Stored searches that are over; older ones are deleted."""
     streams: int = 1000
-    """Event streams that are read at a time."""
+    """Open event streams."""
+    connections: int = 2000
+    """Requests that are answered at a time, and waiting connections; one address may have 3/4 of each."""
 
     def within(self, request: SearchRequest) -> SearchRequest:
-        """The request, if it is not too large. Raises InvalidInput."""
+        """Return the request if it is within the limits, otherwise raise InvalidInput."""
         for field, value, most in (
             ("simulations", request.simulations, self.simulations),
             ("seconds", request.seconds, self.seconds),

@@ -1,126 +1,134 @@
-"""Jobs of many searches that wait for a worker: by priority, then by the worker time that each has used.
+"""Waiting tasks of many searches, ordered by priority, then by the worker time that each search has used.
 
-This is start-time fair queueing (Goyal, Vin and Cheng 1996); what is divided is worker time. Of the runs of
-one priority whose jobs wait, the one that has used least goes first. A job is charged as it is handed out,
-with what it should take, and when it ends with what it took instead. Who begins, or comes back with nothing
-waiting, is put level with the one that was served last: so nobody saves up a claim by being idle, and nobody
-has to wait until others have caught up.
+This is start-time fair queueing (Goyal, Vin and Cheng 1996) of worker time. Among the runs of one priority
+with waiting tasks, the one that has used the least time goes first. A run is charged with the expected time
+of a task when the task is handed out; when it ends, this is replaced by the actual time. The used time of a
+run that begins, or that had no waiting tasks, is raised to that of the run served last: so a run gains no
+claim by being idle, and no run has to wait until others have caught up.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import cast
+from dataclasses import dataclass, field
 
-from cluster.executor import Task
-from cluster.job_queue import JobQueue
-from cluster.lane_homes import LaneHomes
-from cluster.pool_task import WORK_UNIT_S, PoolOutcome, PoolTask
+from cluster.runtime.affinity import LaneAffinity
+from cluster.runtime.queue import TaskQueue
+from cluster.runtime.tasks import Outcome, Task
 
+WORK_UNIT_S = 1e-6
+"""The unit of a task's work: a microsecond of expected time. Simulations of two games would not compare."""
 SHARED_BUNDLE_S = 0.1
-"""A bundle's aim where several runs share the workers: one job of the usual length."""
+"""Target length of a bundle if several runs share the workers: one job of the usual length."""
 AHEAD_S = 0.02
-"""There a worker gets its next bundle when the one that it has is done, but for very short ones. It waits for
-some 2 ms then, and a search of short rounds not for whole bundles of others in each of them."""
+"""If runs share the workers, a worker gets a second bundle only if the first is shorter than this. A worker
+may then idle for some 2 ms, but a search with short rounds need not wait for whole bundles of others."""
 
 
 @dataclass
 class _Waiting:
-    """What waits of one run."""
+    """The waiting tasks of one run."""
 
-    run: int
-    search_id: str
+    context: int
     priority: int
     used_s: float
-    """Worker time: of those of one priority, who has used least is served first."""
-    homes: LaneHomes = field(default_factory=LaneHomes)
-    jobs: JobQueue = field(init=False)
+    """Worker time used so far."""
+    affinity: LaneAffinity = field(default_factory=LaneAffinity)
+    tasks: TaskQueue = field(init=False)
+    charged_s: dict[int, float] = field(default_factory=dict)
+    """By index of the tasks handed out: their expected time."""
 
     def __post_init__(self) -> None:
-        self.jobs = JobQueue(self.homes)
+        self.tasks = TaskQueue(self.affinity)
+
+    def charge(self, tasks: Sequence[Task]) -> None:
+        """Charge the expected time of tasks that are handed out."""
+        for task in tasks:
+            self.charged_s[task.index] = task.work * WORK_UNIT_S
+            self.used_s += task.work * WORK_UNIT_S
 
 
 class PoolQueue:
-    """A queue for each run of a search."""
+    """A queue for each run of a search. The key of a run is that of its context."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, _Waiting] = {}
         self._present: tuple[int, ...] = (0,)
         self._reached_s: defaultdict[int, float] = defaultdict(float)
-        """By priority: what those had used, at most, who were served so far, before they were."""
+        """By priority: the largest used time of a run just before it was served."""
 
-    def open(self, run: int, search_id: str, priority: int) -> None:
-        """Take tasks of this run from now on."""
-        waiting = self._waiting[run] = _Waiting(run, search_id, priority, self._reached_s[priority])
-        waiting.homes.settle(self._present, ())
+    def open(self, context: int, priority: int) -> None:
+        """Accept tasks of this run from now on."""
+        waiting = self._waiting[context] = _Waiting(context, priority, self._reached_s[priority])
+        waiting.affinity.settle(self._present, ())
 
-    def close(self, run: int) -> None:
+    def close(self, context: int) -> None:
         """Forget the run and its tasks."""
-        self._waiting.pop(run, None)
+        self._waiting.pop(context, None)
 
     def __len__(self) -> int:
-        return sum(len(waiting.jobs) for waiting in self._waiting.values())
+        return sum(len(waiting.tasks) for waiting in self._waiting.values())
 
-    def add(self, jobs: Iterable[Task]) -> None:
-        """Put tasks at the end of the queues of their runs; those of other runs are dropped."""
-        for task in jobs:
-            waiting = self._waiting.get(cast("PoolTask", task).run)
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Put tasks at the end of the queues of their runs; tasks of unknown runs are dropped."""
+        for task in tasks:
+            waiting = self._waiting.get(task.context)
             if waiting is not None:
-                if not len(waiting.jobs):
+                if not len(waiting.tasks):
                     waiting.used_s = max(waiting.used_s, self._reached_s[waiting.priority])
-                waiting.jobs.add([task])
+                waiting.tasks.add([task])
 
-    def ended(self, run: int, outcome: PoolOutcome) -> None:
-        """Charge a run with what a task of it took, instead of what it should have taken."""
-        waiting = self._waiting.get(run)
-        if waiting is not None:
-            waiting.used_s += outcome.duration_s - outcome.simulations * WORK_UNIT_S
+    def ended(self, context: int, outcome: Outcome) -> None:
+        """Charge a run with the actual time of a task instead of the expected one."""
+        waiting = self._waiting.get(context)
+        if waiting is not None and outcome.index in waiting.charged_s:
+            waiting.used_s += outcome.duration_s - waiting.charged_s.pop(outcome.index)
 
     def clear(self) -> None:
         """Forget all tasks."""
         for waiting in self._waiting.values():
-            waiting.jobs.clear()
+            waiting.tasks.clear()
 
     def share(self, bundles: int, running: int) -> int:
-        """As of one queue; what a bundle gets is divided once more by what its own run has."""
+        """How many tasks a bundle may have: with a single run, its own share; with several, a common upper
+        limit, which `take` lowers for each run."""
+        if len(self._waiting) == 1:
+            (only,) = self._waiting.values()
+            return only.tasks.share(bundles, running)
         return max(1, -(-(len(self) + running) // bundles))
 
     def lanes(self) -> set[Hashable]:
-        """The lanes of the tasks that wait, of all runs."""
-        return set().union(*(waiting.jobs.lanes() for waiting in self._waiting.values()))
+        """The keys of the lanes of the tasks that wait, of all runs."""
+        return set().union(*(waiting.tasks.lanes() for waiting in self._waiting.values()))
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
-        """Lanes of slots that have gone find others. No lane moves to a slot that is new, so no tree does."""
+        """Lanes of removed slots get other slots. No lane moves to a new slot, so no state moves."""
         if tuple(present) != self._present:
             self._present = tuple(present)
             for waiting in self._waiting.values():
-                waiting.homes.settle(self._present, ())
+                waiting.affinity.settle(self._present, ())
         return []
 
     def early(self, ahead: Sequence[Task]) -> bool:
-        """Whether a worker is to be given more than it has; if not, whoever waits is served sooner."""
-        work_s = sum(task.simulations for task in ahead) * WORK_UNIT_S
+        """Whether a worker should get a further bundle already; if not, waiting runs are served sooner."""
+        work_s = sum(task.work for task in ahead) * WORK_UNIT_S
         return len(self._waiting) < 2 or work_s < AHEAD_S
 
-    def take(self, slot: int, num_slots: int, share: int, simulations: float) -> list[Task]:
-        """The next bundle for a worker slot, all of one run; empty if nothing is for it."""
-        if len(self._waiting) > 1:
-            simulations = min(simulations, SHARED_BUNDLE_S / WORK_UNIT_S)
+    def take(self, slot: int, num_slots: int, share: int, work: float) -> list[Task]:
+        """The next bundle for a worker slot, all of one run; empty if no task is for this slot."""
+        several = len(self._waiting) > 1
+        if several:
+            work = min(work, SHARED_BUNDLE_S / WORK_UNIT_S)
         order = sorted(
-            self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.run)
+            self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
         for waiting in order:
-            own = min(share, waiting.jobs.share(num_slots, 0))
-            tasks = waiting.jobs.take(slot, num_slots, own, simulations)
+            own = min(share, waiting.tasks.share(num_slots, 0)) if several else share
+            tasks = waiting.tasks.take(slot, num_slots, own, work)
             if tasks:
-                self._charge(waiting, sum(task.simulations for task in tasks) * WORK_UNIT_S)
-                running = tuple(each.search_id for each in self._waiting.values())
-                return [replace(cast("PoolTask", task), running=running) for task in tasks]
+                reached_s = self._reached_s[waiting.priority]
+                self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)
+                waiting.charge(tasks)
+                return tasks
         return []
-
-    def _charge(self, waiting: _Waiting, work_s: float) -> None:
-        reached_s = self._reached_s[waiting.priority]
-        self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)
-        waiting.used_s += work_s

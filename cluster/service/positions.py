@@ -1,65 +1,63 @@
-"""Games and positions for clients that know no rules. Everything is worked out from what the client sends.
+"""Descriptions of games and positions for clients that do not know the rules; no state is kept.
 
-A position is what whoever moves may see: of Battleship shots and answers, and no fleet.
+A position contains only what the player to move may see: in Battleship shots and answers, but no fleet.
 """
 
 from __future__ import annotations
 
 import threading
-from functools import cache
 from typing import Any
 
 import games
-from cluster.descriptions import describe, position_json
-from cluster.position import Position
-from cluster.service.request_models import PositionBody
+from cluster.matches.game import ask
+from cluster.play.descriptions import describe, position_json
+from cluster.play.position import Position
+from cluster.service.request_models import MoveBody, PositionBody
+from games.contract.findings import deal
 from games.drawing import draw
 from games.errors import InvalidInput
-from games.findings import deal
 from games.game import Board, Game, State
 from games.rng import new_stream
+from search.players import Choice, player_of
+from search.players.presets import STRONGEST, opponent_of, settings_of
 
 CHANCES_SEED = 1
+MOVE_MEMORY_MB = 256
+"""Memory of the tree of a player that is asked for a move."""
 _LOCK = threading.Lock()
-"""Held while rules are loaded, and perhaps compiled: the same by two threads would only take longer."""
+"""Held while rules are loaded and compiled, so that two threads do not compile them twice."""
 
 
 def load(spec: str) -> Game:
-    """A game by name, with options. Raises InvalidInput (game); no file is touched."""
+    """Load a game by name, with options, without reading any file. Raises InvalidInput (field ``game``)."""
     with _LOCK:
         return games.load(spec, files=False)
 
 
-@cache
-def all_games() -> list[dict[str, Any]]:
-    """All games with a name; those of packages that cannot be loaded are left out."""
-    rows = []
-    for name in games.names():
-        try:
-            rows.append(describe(load(name)))
-        except InvalidInput:
-            continue
-    return rows
+def describe_game(spec: str) -> dict[str, Any]:
+    """The short description of a game for lists. Raises InvalidInput (field ``game``)."""
+    game = load(spec)
+    with _LOCK:
+        return describe(game)
 
 
 def game_json(spec: str) -> dict[str, Any]:
-    """One game. Raises InvalidInput (game)."""
+    """The complete description of a game. Raises InvalidInput (field ``game``)."""
     game = load(spec)
-    with _LOCK:
-        described = describe(game)
-    return described | {
+    return describe_game(spec) | {
         "game": game.spec,
         "players": list(game.player_names),
         "hidden_information": game.hidden_information,
         "max_plies": game.max_plies,
         "evaluators": list(game.evaluators),
+        "best": settings_of(STRONGEST, game),
     }
 
 
 def read(spec: str, body: PositionBody) -> dict[str, Any]:
-    """A position as a client sees it. Raises InvalidInput (game, moves, position)."""
+    """The description of a position. Raises InvalidInput (fields ``game``, ``moves``, ``position``)."""
     game = load(spec)
-    state = _start(game, body)
+    state = _start(game, body.position, body.deal)
     played = game.play_text(state, body.moves)
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
@@ -76,19 +74,57 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
     }
 
 
-def _start(game: Game, body: PositionBody) -> State:
-    """Raises InvalidInput (position, deal)."""
-    if body.deal is None:
-        return game.initial_state() if body.position is None else game.parse_position(body.position)
-    if body.position is not None:
-        raise InvalidInput("deal", body.deal, "null: it goes with no position")
-    return deal(game, body.deal)
+def move(spec: str, body: MoveBody) -> dict[str, Any]:
+    """The move of a preset's player, and what it says about the position.
+
+    Raises InvalidInput (fields ``game``, ``moves``, ``position``, ``preset``).
+    """
+    game = load(spec)
+    state = _start(game, body.position, None)
+    played = game.play_text(state, body.moves)
+    if game.calls.is_terminal(state):
+        raise InvalidInput("moves", " ".join(body.moves), "a position in which the game is not over")
+    player = opponent_of(body.preset, game, body.seconds)
+    # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
+    limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
+    legal = game.legal_moves(state)
+    if len(legal) == 1:
+        choice, spent_s = Choice(legal[0], thought="the only move"), 0.0
+    else:
+        past = played if body.position is None else None
+        choice, spent_s = ask(player_of(limited, game), game, state, body.seed, past)
+    return {
+        "game": game.spec,
+        "player": player,
+        "move": game.format_move(state, choice.move),
+        "value": choice.value,
+        "simulations": choice.simulations,
+        "nodes": choice.nodes,
+        "thought": choice.thought,
+        "cpu_s": spent_s,
+    }
+
+
+def seen(game: Game, position: str | None) -> str | None:
+    """A position sent by a client, without anything that is hidden from a player."""
+    if position is None or not game.hidden_information:
+        return position
+    return game.format_seen(game.parse_position(position))
+
+
+def _start(game: Game, position: str | None, dealt: int | None) -> State:
+    """The position before the moves. Raises InvalidInput (fields ``position``, ``deal``)."""
+    if dealt is None:
+        return game.initial_state() if position is None else game.parse_position(position)
+    if position is not None:
+        raise InvalidInput("deal", dealt, "null if a position is given")
+    return deal(game, dealt)
 
 
 def _chances(shown: Position, board: Board, draws: int) -> list[list[float | None]] | None:
     if not draws or shown.over:
         return None
-    # The same draws whenever the same is asked.
+    # A fixed seed: equal requests get equal draws.
     found = shown.game.chances(shown.state, draws, new_stream(CHANCES_SEED))
     if not found:
         return None

@@ -6,13 +6,16 @@ import hashlib
 import json
 import math
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from cluster.service.limits import Limits
 from games.errors import InvalidInput
-from search.request import DEFAULT_MEMORY_MB, DEFAULT_SECONDS, SearchRequest
+from search.asked import RETIRED, current, request_of
+from search.options import LOWEST, Knob, knobs_of
+from search.players.presets import NAMES, STRONGEST
+from search.request import DEFAULT_MEMORY_MB, SearchRequest
 
 PRIORITIES = (-10, 10)
 EXAMPLE: dict[str, Any] = {
@@ -22,6 +25,8 @@ EXAMPLE: dict[str, Any] = {
     "lanes": 8,
     "seed": 7,
 }
+MOVE_EXAMPLE: dict[str, Any] = {"moves": ["a7", "g7"], "preset": "best", "seconds": 0.5}
+SHORTEST_S = 0.001
 POSITION_EXAMPLE: dict[str, Any] = {"moves": ["f6", "g7"]}
 
 Move = Annotated[str, Field(min_length=1, max_length=64)]
@@ -33,107 +38,79 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class SearchBody(Strict):
+class SearchBase(Strict):
     """A search: a position, a budget, and how to search. With `simulations` and `seed` the answer is the same
     however many workers there are, and whatever else they do."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+    asks_for: ClassVar[type[SearchRequest]] = SearchRequest
 
     game: str = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
-    moves: list[Move] = Field(default=[], description="Moves from the start, or from `position`.")
-    position: str | None = Field(default=None, description="A position as `/positions` gives it back.")
-    strategy: Literal["root", "tree", "leaf"] = Field(default="tree", description="What is shared.")
-    lanes: int = Field(default=16, ge=1, description="Logical streams of the search, whatever runs them.")
-    simulations: int | None = Field(
-        default=None, ge=1, description="The budget: exactly so many. The answer can be had again."
-    )
-    seconds: float | None = Field(
-        default=None, ge=0.001, description="Or so long, from when it begins to run. 5 if no budget is given."
-    )
-    memory_mb: int | None = Field(
-        default=None, ge=1, description="The most that its trees take. As the only budget: until it is used."
-    )
-    seed: int = Field(default=0, ge=0, lt=2**63, description="Of all that is random.")
+    moves: list[Move] = []
+    position: str | None = None
+    strategy: str = "tree"
     priority: int = Field(
         default=0,
         ge=PRIORITIES[0],
         le=PRIORITIES[1],
-        description="Searches of a higher one begin, and get workers, before all others.",
-    )
-    exploration: float | None = Field(
-        default=None, description="C of UCT; null: 0.35, where something is hidden 0.7."
-    )
-    exploration_scale: Literal["fixed", "spread"] | None = Field(
-        default=None, description="What C is multiplied with: nothing, or the spread of values."
-    )
-    first_play_urgency: float | None = Field(
-        default=None, description="The value at which an untried move competes; null tries all first."
-    )
-    implicit_minimax: float = Field(default=0.0, description="root: share of the minimax of evaluations.")
-    bias: float = Field(default=0.0, description="root: progressive bias.")
-    decisive: bool = Field(default=False, description="A move that wins at once is the only one tried.")
-    widening: int | None = Field(default=None, description="Moves that a node begins with; null: all.")
-    paired: int = Field(default=1, description="Moves of the root that search each draw of what is hidden.")
-    playout_plies: int | None = Field(
-        default=None, description="Plies after which a playout is cut; null: none."
-    )
-    playout_policy: str = Field(default="random", max_length=40, description="How playouts move.")
-    solver: bool = Field(
-        default=False, description="Propagate proven results, and stop when the root is proven."
-    )
-    final_move: Literal["robust", "max", "robust-max", "secure", "vote"] = Field(
-        default="robust", description="How the move is chosen."
-    )
-    hidden_information: Literal["ismcts", "determinized"] = Field(
-        default="ismcts", description="How to search where something is hidden."
-    )
-    share_visits: int = Field(default=2, description="tree: nodes with fewer visits share no children.")
-    rounds: int | None = Field(
-        default=None, description="tree: how often lanes share; null: by the budget and their number."
-    )
-    anticipation: float = Field(
-        default=1.0, description="tree: visits expected of each other lane for one's own."
-    )
-    perturbation: float = Field(default=0.0, description="tree: standard errors by which a lane moves means.")
-    lane_exploration: float = Field(
-        default=1.0, description="tree: the share of C that a lane explores with."
-    )
-    staleness: int | None = Field(
-        default=None, description="tree: rounds that a lane lags behind; null: by the budget, 0 with rounds."
-    )
-    in_flight: Literal["unobserved", "virtual-loss"] = Field(
-        default="unobserved", description="leaf: what a visit in flight counts as."
-    )
-    batch: int | None = Field(default=None, description="leaf: leaves a job; null: by the budget.")
-    playouts_per_leaf: int | None = Field(
-        default=None, description="leaf: playouts from each; null: by the cost."
+        description="Searches of a higher priority begin, and get workers, before searches of a lower one.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_names_of_today(cls, values: Any) -> Any:
+        """Take earlier names of fields. Raises InvalidInput for an option that was removed."""
+        return current(values, cls.asks_for) if isinstance(values, dict) else values
+
     def request(self, limits: Limits) -> SearchRequest:
-        """What the search is asked to do. Raises InvalidInput."""
+        """The request of this search. Raises InvalidInput."""
         check_text(self.game, "game", limits)
         check_text(self.position, "position", limits)
         check_moves(self.moves, limits)
-        values = self.model_dump(exclude={"priority", "moves", "seconds", "memory_mb", "first_play_urgency"})
-        urgency, memory_mb, seconds = self.first_play_urgency, self.memory_mb, self.seconds
-        unlimited = self.simulations is None and seconds is None
-        if unlimited and memory_mb is None:
-            seconds = DEFAULT_SECONDS
-        request = SearchRequest(
-            **values,
-            moves=tuple(self.moves),
-            seconds=seconds,
-            memory_mb=min(DEFAULT_MEMORY_MB, limits.memory_mb) if memory_mb is None else memory_mb,
-            stop_when_full=unlimited and memory_mb is not None,
-            first_play_urgency=math.inf if urgency is None else urgency,
-        )
+        values = self.model_dump(exclude={"priority"}) | {"moves": tuple(self.moves)}
+        request = request_of(values, self.asks_for)
+        if values["memory_mb"] is None:
+            request = replace(request, memory_mb=min(DEFAULT_MEMORY_MB, limits.memory_mb))
         request = limits.within(request)
         # A search that may fill its memory ends all the same.
         return request if request.simulations or request.seconds else replace(request, seconds=limits.seconds)
 
     def fingerprint(self) -> str:
-        """The same for bodies that ask for the same."""
-        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
+        """A text that is equal for bodies that ask for the same."""
+        # Records of servers that had the options that were removed have them in their fingerprints.
+        removed = {name: each.default for name, each in RETIRED.items()}
+        return hashlib.sha256(json.dumps(self.model_dump() | removed, sort_keys=True).encode()).hexdigest()
+
+
+def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
+    """The body that asks for a search of this kind: a field for each option that the API takes."""
+    fields: dict[str, Any] = {knob.name: _field(knob) for knob in knobs_of(kind) if knob.option.api}
+    model = create_model("SearchBody", __base__=SearchBase, __doc__=SearchBase.__doc__, **fields)
+    model.asks_for = kind
+    return model
+
+
+def _field(knob: Knob) -> tuple[Any, Any]:
+    """Type and field of an option. Bounds and choices are only described; `SearchRequest` checks them."""
+    told: dict[str, Any] = {"enum": list(knob.option.choices)} if knob.option.choices else {}
+    default: Any = knob.asked_default
+    if knob.option.bounds is not None and knob.option.bounds[0] != LOWEST:
+        told = dict(zip(("minimum", "maximum"), knob.option.bounds, strict=True))
+    if default == math.inf:
+        # JSON has no infinity.
+        default = None
+    plain: Any = list[Move] if knob.kind is tuple else knob.kind
+    if told:
+        plain = Annotated[plain, Field(json_schema_extra=told)]
+    unset = f" null: {knob.option.unset}." if knob.option.unset and default is None else ""
+    field = Field(default=[] if knob.kind is tuple else default, description=f"{knob.option.help}{unset}")
+    return plain | None if default is None else plain, field
+
+
+if TYPE_CHECKING:
+    SearchBody = SearchBase
+else:
+    SearchBody = body_model(SearchRequest)
 
 
 class PositionBody(Strict):
@@ -142,24 +119,53 @@ class PositionBody(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [POSITION_EXAMPLE]})
 
     moves: list[Move] = Field(default=[], description="In the game's notation.")
-    position: str | None = Field(default=None, description="As an answer gave it; null: the start.")
+    position: str | None = Field(
+        default=None, description="A position as an answer contains it; null: the start."
+    )
     deal: int | None = Field(
         default=None,
         ge=0,
         lt=2**63,
-        description="Deal what is hidden by this number, and let moves be true to it; with no `position`.",
+        description="Seed of the hidden fleets; moves must agree with them. Not together with `position`.",
     )
     show: Literal[0, 1] | None = Field(
-        default=None, description="The player whose secret is shown, if anything was dealt."
+        default=None, description="The player whose hidden information is shown, if `deal` is given."
     )
     draws: int = Field(
-        default=0, ge=0, le=1000, description="Draws of what is hidden, for `chances`; 0: none are told."
+        default=0, ge=0, le=1000, description="Number of determinizations for `chances`; 0: no chances."
     )
+
+    def check(self, limits: Limits) -> None:
+        """Raises InvalidInput for values beyond the limits."""
+        check_text(self.position, "position", limits)
+        check_moves(self.moves, limits)
+
+
+class MoveBody(Strict):
+    """A position, and the player that is asked for its move there."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [MOVE_EXAMPLE]})
+
+    moves: list[Move] = Field(default=[], description="In the game's notation.")
+    position: str | None = Field(default=None, description="As an answer gave it; null: the start.")
+    preset: str = Field(
+        default=STRONGEST,
+        json_schema_extra={"enum": list(NAMES)},
+        description="Who is asked: best, the strongest player known for the game; plain, UCT with random "
+        "playouts; or a preset of a source document.",
+    )
+    seconds: float = Field(
+        default=1.0, ge=SHORTEST_S, description="CPU time for the move; the server has a limit."
+    )
+    seed: int = Field(default=0, ge=0, lt=2**63, description="Decides between moves that are equally good.")
 
     def check(self, limits: Limits) -> None:
         """Raises InvalidInput for more than is taken."""
         check_text(self.position, "position", limits)
         check_moves(self.moves, limits)
+        longest_s = min(limits.move_seconds, limits.seconds)
+        if self.seconds > longest_s:
+            raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")
 
 
 def check_text(text: str | None, field: str, limits: Limits) -> None:

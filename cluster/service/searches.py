@@ -1,47 +1,64 @@
 """The searches of a service: accepted, waiting, running, over.
 
-A search is kept in the store before it is acknowledged, and what came of it before anybody is told. So a
-server that was killed finds all open searches when it starts again: each goes on from its checkpoint, or
-begins anew, and its answer is the same. Threads: requests come in any, kernels are compiled and trees made
-in one (`_opener`), and the pool tells what happens in its own.
+A search is stored before it is acknowledged, and its result is stored before it is announced. So a server
+that was killed finds all open searches when it starts again: each is resumed from its checkpoint or begins
+anew, with an unchanged result. Threads: requests arrive in any thread, kernels are compiled and trees created
+in one (`_opener`), the pool reports events in its own thread, and the recorder's thread stores them.
 """
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 import uuid
 from bisect import insort
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cluster.checkpoint import Keeper, Opened, read_checkpoint
-from cluster.coordinator import Coordinator
-from cluster.metrics import Metrics
+from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
+from cluster.observe.metrics import Metrics
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
-from cluster.service.feed import FINAL, Feed, final_data
+from cluster.service.errors import Problem, of_input, of_storage
+from cluster.service.event_stream import FINAL, Feed, final_data
+from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
-from cluster.service.live import Live
+from cluster.service.open_search import Live
 from cluster.service.pool import Pool, Run
-from cluster.service.problems import Problem, of_input
+from cluster.service.recorder import Recorder
+from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Record
 from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
-from cluster.service.store import CANCELLED, DONE, FAILED, QUEUED, Record, Store
-from cluster.session import Session
+from cluster.service.store import Store
 from games.errors import InvalidInput
-from search.opening import check_request, open_search
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import Worker
 
+NOTED_S = 0.2
+"""Interval, in seconds, of checks for the end of the server while a search's start waits to be stored."""
 FORGET_EVERY = 50
-"""After so many searches have ended, the oldest are forgotten."""
+"""Old searches are deleted each time this number of searches has ended."""
+DEATHS = 3
+"""A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")
+
+
+class _End(NamedTuple):
+    """The actions at the end of a search: store its result, then announce it."""
+
+    store: Callable[[], None]
+    tell: Callable[[], None]
 
 
 class Searches:
@@ -53,27 +70,29 @@ class Searches:
         pool: Pool,
         limits: Limits,
         checkpoint_every_s: float = 10.0,
-        clock: Callable[[], float] = time.time,
+        recorder: Recorder | None = None,
+        games: KnownGames | None = None,
     ) -> None:
         self.store, self.pool, self.limits = store, pool, limits
+        self.games = games or KnownGames()
         self.figures = ServiceFigures()
         self.metrics: Metrics | None = None
-        """Is shown the sessions that run, if there is any."""
+        """The metrics that the running sessions are added to, if any."""
         self.draining = False
         self._every_s = checkpoint_every_s
-        self._clock = clock
-        self._folder = store.folder / "checkpoints"
-        self._folder.mkdir(exist_ok=True, mode=0o700)
-        self._boot = store.boot(clock())
+        self._boot = store.boot(time.time())
         self._lock = threading.RLock()
-        """Held while the three below change."""
+        """Held while one of the three attributes below changes."""
         self._live: dict[str, Live] = {}
         self._waiting: list[Live] = []
-        """In the order in which they are to begin."""
+        """Waiting searches in the order in which they begin."""
         self._running: set[str] = set()
+        self._suspects: set[str] = set()
+        """Ids of searches that fail if the server dies once more while they run; each of them runs alone."""
         self._ended = 0
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="opener")
         self._long_lived = LongLived()
+        self._recorder = recorder or Recorder()
 
     @property
     def num_waiting(self) -> int:
@@ -83,31 +102,45 @@ class Searches:
     def num_running(self) -> int:
         return len(self._running)
 
-    def start(self) -> None:
-        """Go on with what was open when the last server ended."""
+    def start(self, *, died: bool = False) -> None:
+        """Load the searches that were open when the last server ended. ``died``: whether that server crashed,
+        while its supervisor survived."""
+        deaths: dict[str, int] = {}
+        left: list[str] = []
+        if died:
+            deaths, left = self.store.count_death()
+        else:
+            self.store.put_away()
+        self._suspects = {search_id for search_id, number in deaths.items() if number >= DEATHS - 1}
         for record in self.store.open_searches():
-            self._enter(record)
+            if record.unreadable is None:
+                self._enter(record)
+            else:
+                LOG.error("search %s cannot be read and stays as it is: %s", record.id, record.unreadable)
+        if len(left) == 1 and deaths[left[0]] >= DEATHS and left[0] in self._live:
+            self._blame(self._live[left[0]], deaths[left[0]])
         self._fill()
 
+    def trouble(self) -> str | None:
+        """Why nothing can be stored now; None if storing works."""
+        return self._recorder.trouble or self.store.check(time.time())
+
     def submit(self, body: SearchBody, key: str | None) -> tuple[Record, bool]:
-        """A new search, and False; or the one that this key has asked for before, and True.
+        """Accept a search; returns (record, False), or (record, True) for the existing search of this key.
 
         Raises InvalidInput, Problem (422, 429, 503).
         """
         if key is not None and (known := self.store.with_key(key)) is not None:
             return self._same(known, body.fingerprint(), key), True
         request = body.request(self.limits)
-        game = check_request(request, files=False)
+        seen = self.games.check(request)
         fingerprint = body.fingerprint()
-        if game.hidden_information and request.position is not None:
-            # The search gets nothing of it, and nobody else is to read it here.
-            body = body.model_copy(
-                update={"position": game.format_seen(game.parse_position(request.position))}
-            )
+        # Hidden information is not stored: the search does not use it, and other clients must not see it.
+        body = body.model_copy(update={"position": seen})
         with self._lock:
             self._refuse_if_full()
             search_id = uuid.uuid4().hex
-            record = self.store.add(search_id, body.model_dump(), key, fingerprint, self._clock())
+            record = self.store.add(search_id, body.model_dump(), key, fingerprint, time.time())
             if record.id != search_id:
                 return self._same(record, fingerprint, key), True
             self._enter(record)
@@ -117,7 +150,7 @@ class Searches:
         return record, False
 
     def get(self, search_id: str) -> Record:
-        """Of one that is open at once; of others from the store. Raises Problem (404)."""
+        """The record of a search: from memory if it is open, else from the store. Raises Problem (404)."""
         live = self._live.get(search_id)
         record = self.store.get(search_id) if live is None else live.record
         if record is None:
@@ -125,35 +158,49 @@ class Searches:
         return record
 
     def live(self, search_id: str) -> Live | None:
-        """A search that is open; None if it is not."""
+        """The open search with this id; None if there is none."""
         return self._live.get(search_id)
 
     def searches_before(self, search_id: str) -> int | None:
-        """How many are to begin before a search that waits."""
-        # A copy, and no lock: that may be held while something is written to the disk.
+        """The number of searches that begin before a waiting search; None if it is not waiting."""
+        # A copy instead of the lock, which may be held during a write to the disk.
         return next((i for i, live in enumerate(list(self._waiting)) if live.id == search_id), None)
 
+    def readable(self, search_id: str) -> Record:
+        """The record of a search if it is readable. Raises Problem (404, 409)."""
+        record = self.get(search_id)
+        if record.unreadable is not None:
+            detail = f"the record of this search cannot be read: {record.unreadable}"
+            raise Problem(409, detail, field="id", value=search_id[:64])
+        return record
+
     def cancel(self, search_id: str) -> Record:
-        """End it with its best answer; one that is over stays as it is. Raises Problem (404)."""
-        self.get(search_id)
+        """End a search with its result so far; no effect if it is over.
+
+        Raises Problem (404, 409), sqlite3.Error; in that case nothing has changed.
+        """
+        self.readable(search_id)
         with self._lock:
             live = self._live.get(search_id)
             if live is not None and not live.cancelled:
-                live.cancelled = True
-                # Kept, for a server that is killed now and goes on with it.
-                self.store.cancel(search_id)
-                # One that has a checkpoint ends with the answer in it, when its turn comes.
+                # A waiting search with a checkpoint ends with the checkpoint's result when its turn comes.
                 if live in self._waiting and not self._path(search_id).exists():
+                    end = self._end(live, CANCELLED, None, None)
+                    end.store()
                     self._waiting.remove(live)
-                    self._conclude(live, CANCELLED, None, None)
-                elif live.run is not None:
-                    self.pool.cancel(live.run)
+                    end.tell()
+                else:
+                    # Stored, in case the server is killed before the search ends.
+                    self.store.cancel(search_id)
+                    live.cancelled = True
+                    if live.run is not None:
+                        self.pool.cancel(live.run)
         return self.get(search_id)
 
     def resume(self, search_id: str) -> Record:
-        """Have a search that was cancelled or has failed go on. Raises Problem (404, 409, 429, 503)."""
+        """Resume a search that was cancelled or has failed. Raises Problem (404, 409, 429, 503)."""
         with self._lock:
-            record = self.get(search_id)
+            record = self.readable(search_id)
             if record.state not in (CANCELLED, FAILED):
                 detail = "only a search that is cancelled or failed can be resumed"
                 raise Problem(409, detail, field="state", value=record.state, accepted="cancelled or failed")
@@ -164,24 +211,30 @@ class Searches:
         return self.get(search_id)
 
     def drain(self) -> None:
-        """Take no more, and put off what runs; returns at once."""
+        """Accept no more searches and suspend the running ones; returns at once."""
         with self._lock:
             self.draining = True
         self.pool.stop()
+        self.games.close()
 
     def close(self) -> None:
-        """Wait until nothing runs, and send followers away."""
+        """Wait until no search runs, and end the event streams."""
         self.pool.join()
         self._opener.shutdown(wait=True, cancel_futures=True)
+        self._recorder.close()
         for live in list(self._live.values()):
             live.feed.close()
 
-    # What a live search tells, in the thread of the pool.
+    # Events of a live search, in the pool's thread.
 
     def search_begun(self, live: Live, session: Session) -> None:
-        now_s = self._clock()
-        self.store.begin(live.id, now_s)
-        live.record = replace(live.record, started_s=live.record.started_s or now_s)
+        now_s = time.time()
+
+        def tell() -> None:
+            live.record = replace(live.record, started_s=live.record.started_s or now_s)
+            live.turn(RUNNING)
+
+        self._recorder.put(partial(self.store.begin, live.id, now_s), tell)
         if self.metrics is not None:
             self.metrics.watch(session)
 
@@ -197,10 +250,9 @@ class Searches:
             )
         if self.metrics is not None:
             self.metrics.settle()
-        self._fill()
 
     def _same(self, record: Record, fingerprint: str, key: str | None) -> Record:
-        """The search that a key has asked for; the body must be the same."""
+        """The existing search of a key. Raises Problem (422) if the request's body is different."""
         if record.fingerprint != fingerprint:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -214,36 +266,57 @@ class Searches:
     def _refuse_if_full(self) -> None:
         if self.draining:
             self.figures.refused("draining")
-            raise Problem(503, "the server is about to stop", {"Retry-After": "5"})
+            raise Problem(503, "the server is stopping", {"Retry-After": "5"})
+        if self._recorder.trouble is not None:
+            # Remaining disk space is reserved for results of accepted searches.
+            raise of_storage(self._recorder.trouble)
         if len(self._waiting) >= self.limits.waiting:
             self.figures.refused("queue_full")
             seconds = self.figures.retry_after_s(self.limits.running)
-            detail = f"{len(self._waiting)} searches wait, and no more are taken"
+            detail = f"the queue is full: {len(self._waiting)} searches are waiting"
             raise Problem(429, detail, {"Retry-After": str(seconds)})
 
     def _enter(self, record: Record) -> None:
-        """Have an open search wait for its turn."""
+        """Put an open search into the queue."""
         with self._lock:
             live = Live(record, Feed(self._boot, record.final_event or 0), self)
             self._live[record.id] = live
             insort(self._waiting, live, key=lambda each: each.order)
             live.turn(QUEUED)
 
+    def _blame(self, live: Live, deaths: int) -> None:
+        """Fail a search that has crashed the server repeatedly."""
+        self._waiting.remove(live)
+        what = (
+            f"the server died {deaths} times while it ran this search, the last time with no other beside it"
+        )
+        LOG.error("search %s has failed: %s", live.id, what)
+        self._conclude(live, FAILED, None, Problem(500, what).body() | {"title": "Search failed"})
+
+    def _may_begin(self, live: Live) -> bool:
+        if self.draining:
+            return False
+        if live.id in self._suspects or self._running & self._suspects:
+            return not self._running
+        return len(self._running) < self.limits.running
+
     def _fill(self) -> None:
-        """Begin as many searches as may run."""
+        """Begin waiting searches while the limit of running searches allows it."""
         with self._lock:
-            while self._waiting and len(self._running) < self.limits.running and not self.draining:
+            while self._waiting and self._may_begin(self._waiting[0]):
                 live = self._waiting.pop(0)
                 self._running.add(live.id)
                 self._opener.submit(self._open, live)
 
     def _open(self, live: Live) -> None:
-        """Make a search ready and give it to the pool; in the opener's thread."""
+        """Open a search and give it to the pool; runs in the opener's thread."""
         try:
-            # Records were checked when they were made, but perhaps by another version.
+            # The record may have been checked by another version.
             request = body_of(live.body).request(self.limits)
+            self.games.admit(request)
+            self._note_opening(live)
             opened = self._opened(live.id, request)
-            # Compiled here, kernels are in the cache of this machine before a job of a worker needs them.
+            # Compile the kernels here, so that they are in this machine's cache before workers need them.
             Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
@@ -254,15 +327,24 @@ class Searches:
                 live.run = run
                 self.pool.add(run, cancelled=live.cancelled)
         except Exception as error:
+            if self.draining and isinstance(error, Problem):
+                # Its trial was interrupted by the end of this server; the next server repeats it.
+                return
             problem = of_input(error) if isinstance(error, InvalidInput) else None
             if problem is None:
                 LOG.exception("search %s could not be opened", live.id)
                 problem = Problem(500, f"{type(error).__name__}: {error}")
             self._conclude(live, FAILED, None, problem.body() | {"title": "Search failed"})
-            self._fill()
+
+    def _note_opening(self, live: Live) -> None:
+        """Store that the search is being opened, before its code runs; waits until that is stored."""
+        stored = threading.Event()
+        self._recorder.put(partial(self.store.opening, live.id), stored.set)
+        while not stored.wait(NOTED_S) and not self.draining:
+            pass
 
     def _opened(self, search_id: str, request: SearchRequest) -> Opened:
-        """The search from its checkpoint, if it has a sound one."""
+        """Open the search from its checkpoint if there is a valid one, else from the beginning."""
         path = self._path(search_id)
         if path.exists():
             try:
@@ -278,23 +360,49 @@ class Searches:
     def _conclude(
         self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
     ) -> None:
-        """Keep what came of a search, then tell it."""
-        event_id = live.feed.next_id()
-        self.store.finish(live.id, state, result, error, event_id, self._clock())
-        if state == DONE:
-            self._path(live.id).unlink(missing_ok=True)
-        with self._lock:
-            self._live.pop(live.id, None)
-            self._running.discard(live.id)
-            self._ended += 1
-            forget = self._ended % FORGET_EVERY == 0
-        elapsed_s = None if result is None else float(result["elapsed_s"])
-        self.figures.ended(live.body["game"], live.body["strategy"], state, elapsed_s)
-        live.feed.publish(FINAL, final_data(live.id, state, result, error), event_id)
-        LOG.info("search %s is %s", live.id, state)
-        if forget:
+        """Store the end of a search and then announce it; until then the search counts as open."""
+        end = self._end(live, state, result, error)
+        self._recorder.put(end.store, end.tell)
+
+    def _end(
+        self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
+    ) -> _End:
+        now_s = time.time()
+        event_id = 0
+
+        def store() -> None:
+            nonlocal event_id
+            # Reserved here, so that it is above the ids of all events published before.
+            event_id = event_id or live.feed.next_id()
+            self.store.finish(live.id, state, result, error, event_id, now_s)
+
+        def tell() -> None:
+            if state == DONE:
+                with suppress(OSError):
+                    self._path(live.id).unlink()
+            with self._lock:
+                self._live.pop(live.id, None)
+                self._running.discard(live.id)
+                self._suspects.discard(live.id)
+                self._ended += 1
+                forget = self._ended % FORGET_EVERY == 0
+            elapsed_s = None if result is None else float(result["elapsed_s"])
+            self.figures.ended(live.body["game"], live.body["strategy"], state, elapsed_s)
+            live.feed.publish(FINAL, final_data(live.id, state, result, error), event_id)
+            LOG.info("search %s is %s", live.id, state)
+            self._fill()
+            if forget:
+                self._forget()
+
+        return _End(store, tell)
+
+    def _forget(self) -> None:
+        """Delete the oldest searches that are over; a failure is logged, and it is tried again later."""
+        try:
             for search_id in self.store.forget(self.limits.kept):
                 self._path(search_id).unlink(missing_ok=True)
+        except (sqlite3.Error, OSError) as error:
+            LOG.warning("old searches could not be deleted: %s", error)
 
     def _path(self, search_id: str) -> Path:
-        return self._folder / f"{search_id}.npz"
+        return self.store.checkpoints / f"{search_id}.npz"

@@ -1,26 +1,32 @@
-"""One server: the folder, the pool, the application, and how all of it ends."""
+"""A server process: creates store, pool and application, serves, and shuts them down."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import socket
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from cluster.executor import Executor
-from cluster.metrics import Metrics
+from cluster.observe.metrics import Metrics
+from cluster.runtime.tasks import Executor
 from cluster.service.allocator import give_memory_back
-from cluster.service.app import create_app
+from cluster.service.allowed import AllowedGames
+from cluster.service.api.app import create_app
+from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
+from cluster.service.api.tokens import Tokens, check_host
+from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool
 from cluster.service.pool_queue import PoolQueue
@@ -28,19 +34,20 @@ from cluster.service.searches import Searches
 from cluster.service.service_metrics import families
 from cluster.service.store import Store
 from cluster.service.supervisor import Supervisor
-from cluster.service.tokens import Tokens, check_host
 from games.errors import InvalidInput
 
 SWITCH_S = 0.001
-"""How long a thread may keep Python to itself while others want it: the pool's merges, and a request waits
-for several turns."""
+"""Python's thread switch interval: merges in the pool's thread must not delay requests, which need several
+turns."""
+BACKLOG = 2048
+"""Connections that wait in the kernel, also during a restart of the server."""
 LEAVE_S = 5
-"""How long connections may take to end after everything else has."""
+"""Seconds that connections may take to end after everything else has ended."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a server listens, keeps and runs; what it takes."""
+    """The settings of a server: addresses, data folder, access, limits."""
 
     data: Path
     host: str = "127.0.0.1"
@@ -49,12 +56,13 @@ class Settings:
     origins: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every_s: float = 10.0
+    allowed: AllowedGames = field(default_factory=AllowedGames)
 
 
 def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor]) -> int:
-    """Serve until a signal ends it, whatever dies meanwhile; the exit status.
+    """Serve until a signal arrives, and restart the server if it crashes; returns the exit status.
 
-    Forks: the server is a child of this process. Raises InvalidInput (host, port, data, ...).
+    Forks: the server is a child of this process. Raises InvalidInput (such as ``host``, ``port``, ``data``).
     """
     check_host(settings.host, settings.tokens)
     _log_lines()
@@ -69,50 +77,65 @@ def _serve(
     ready: Callable[[], None],
     restarts: int,
 ) -> int:
-    """Serve until a signal ends it, in the supervisor's child. Raises InvalidInput (data, ...)."""
+    """Serve until a signal arrives, in the supervisor's child. Raises InvalidInput (such as ``data``)."""
     sys.setswitchinterval(SWITCH_S)
     give_memory_back()
+    # Files written by the server are readable by its user only.
+    os.umask(0o077)
     with ExitStack() as stack:
+        limits = replace(settings.limits, connections=affordable(settings.limits.connections))
         store = Store(settings.data)
         stack.callback(store.close)
         pool = Pool(make_executor)
         stack.callback(pool.close)
-        searches = Searches(store, pool, settings.limits, settings.checkpoint_every_s)
+        games = KnownGames(settings.allowed)
+        stack.callback(games.close)
+        searches = Searches(store, pool, limits, settings.checkpoint_every_s, games=games)
         searches.figures.restarts = restarts
         metrics = Metrics(sources=(partial(families, searches),))
         metrics.watch_executor(pool.executor)
         searches.metrics = metrics
         app = create_app(searches, metrics, settings.tokens, settings.origins)
         pool.start()
-        searches.start()
-        server = _Server(_config(app), searches)
+        # From here on a crash causes a restart: a search that is opened next may crash the process.
+        ready()
+        searches.start(died=restarts > 0)
+        server = _Server(_config(app, bounded(limits.connections, searches.figures)), searches)
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         print(
             f"banyan: serving at http://{shown}:{port}, data in {settings.data}", file=sys.stderr, flush=True
         )
-        ready()
         server.run(sockets=[listener.dup()])
-        # The supervisor has it too: nobody is to wait for a server that will not be.
+        # The supervisor holds the socket too; shut it down, so that no client waits for a server.
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         searches.close()
+        # If this cannot be stored, the searches count as running when the server ended.
+        with suppress(sqlite3.Error):
+            store.put_away()
     return 0
 
 
 class _Server(uvicorn.Server):
-    """Ends in two steps: searches are put away while requests are still answered, then it stops listening."""
+    """Ends in two steps: searches are suspended while requests are still answered, then listening stops."""
 
     def __init__(self, config: uvicorn.Config, searches: Searches) -> None:
         super().__init__(config)
         self._searches = searches
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            # asyncio also accepts as many connections at once as its own backlog says, which must be few.
+            each.listen(BACKLOG)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal drains; the second ends at once, and loses nothing that was acknowledged."""
+        """First signal: drain. Second signal: exit at once; nothing that was acknowledged is lost."""
         if self._searches.draining:
             self.should_exit = self.force_exit = True
             return
-        # A lock may be held by the very thread that this interrupts.
+        # In a thread, because the interrupted thread may hold a lock that draining needs.
         threading.Thread(target=self._drain, name="drain").start()
 
     def _drain(self) -> None:
@@ -121,7 +144,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _config(app: object) -> uvicorn.Config:
+def _config(app: object, protocol: type[PatientProtocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         log_config=None,
@@ -129,7 +152,10 @@ def _config(app: object) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=LEAVE_S,
         timeout_keep_alive=30,
-        limit_concurrency=2000,
+        http=protocol,
+        # Use the addresses of the peers: a proxy header can be sent by any client.
+        proxy_headers=False,
+        backlog=ACCEPTED_AT_ONCE,
         h11_max_incomplete_event_size=64 * 1024,
         lifespan="off",
         ws="none",
@@ -137,7 +163,7 @@ def _config(app: object) -> uvicorn.Config:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Raises InvalidInput (host, port)."""
+    """Open the listening socket. Raises InvalidInput (fields ``host``, ``port``)."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -146,7 +172,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(2048)
+        listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
         raise InvalidInput("port", port, f"a free port of {host} ({error})") from None
@@ -154,7 +180,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class _Lines(logging.Formatter):
-    """One line of JSON for each record, so that nothing that was sent can make another."""
+    """Log records as one line of JSON each, so that text from clients cannot forge a record."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -175,5 +201,5 @@ def _log_lines() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
-    # Whoever stops reading the log does not stop the server.
+    # The server continues if the reader of its log ends.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -1,50 +1,52 @@
-"""The service's own metrics, from what is counted and what is there; see cluster/README.md."""
+"""The metrics of a service, from its counters and its present state; described in
+cluster/observe/METRICS.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cluster.metrics import Family
+from cluster.observe.metrics import Family
+from cluster.runtime.worker_state import WorkerState
 from cluster.service.searches import Searches
 
 
 def families(searches: Searches) -> Iterator[Family]:
-    """All of them, as they stand."""
+    """All metric families with their present values."""
     figures, pool = searches.figures, searches.pool
     open_now = {"queued": searches.num_waiting, "running": searches.num_running}
     with figures.lock:
         yield _gauges("banyan_open_searches", "Searches that are not over.", _by(("state",), open_now))
         text = "Searches accepted."
         yield _counters("banyan_accepted_searches_total", text, _by(GAME, figures.accepted_searches))
-        text = "Searches that are over, by how they ended."
+        text = "Searches that are over, by final state."
         yield _counters("banyan_finished_searches_total", text, _by((*GAME, "state"), figures.ended_searches))
         text = "Simulations merged."
         yield _counters("banyan_game_simulations_total", text, _by(GAME, figures.simulations))
-        text = "Playouts behind them."
+        text = "Playouts of searches."
         yield _counters("banyan_game_playouts_total", text, _by(GAME, figures.playouts))
         durations = [({"game": game}, value) for game, value in figures.search_durations.items()]
-        text = "Time that searches ran."
+        text = "Duration of searches."
         yield Family("banyan_search_duration_seconds", "histogram", text, list(durations))
-        text = "Requests turned away."
+        text = "Refused requests."
         yield _counters("banyan_refused_requests_total", text, _by(("reason",), figures.refusals))
-        text = "HTTP requests answered."
+        text = "Answered HTTP requests."
         yield _counters(
             "banyan_http_requests_total", text, _by(("method", "route", "status"), figures.requests)
         )
         routes = [({"route": route}, value) for route, value in figures.request_durations.items()]
         text = "Time until the answer begins."
         yield Family("banyan_http_request_duration_seconds", "histogram", text, list(routes))
-        yield _gauges("banyan_event_streams", "Event streams that are read.", [({}, figures.streams)])
+        yield _gauges("banyan_event_streams", "Open event streams.", [({}, figures.streams)])
     yield _gauges("banyan_waiting_jobs", "Jobs that wait for a worker.", [({}, pool.jobs_waiting)])
     yield _gauges("banyan_ready_pools", "1 while there is a worker.", [({}, float(pool.ready))])
-    given_back = sum(worker.state == "given back" for worker in pool.workers)
-    text = "Workers ended because they had nothing to do."
+    given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.workers)
+    text = "Workers ended because they were idle."
     yield _gauges("banyan_given_back_workers", text, [({}, given_back)])
     renewals: list[tuple[dict[str, str], float]] = [({}, pool.renewals)]
-    yield _counters("banyan_pool_restarts_total", "Executors made again.", renewals)
+    yield _counters("banyan_pool_restarts_total", "Restarts of the executor.", renewals)
     restarts: list[tuple[dict[str, str], float]] = [({}, figures.restarts)]
-    yield _counters("banyan_server_restarts_total", "Servers that died and were started again.", restarts)
+    yield _counters("banyan_server_restarts_total", "Restarts of the server after a crash.", restarts)
 
 
 GAME = ("game", "strategy")

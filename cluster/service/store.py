@@ -1,32 +1,33 @@
-"""The records of searches, in SQLite: what was asked, how it stands, what came of it.
+"""The records of searches in SQLite: request, state and result.
 
-Nothing is acknowledged before it is on the disk (WAL, synchronous=FULL). One process has the folder at a
-time, by a lock on a file in it; its threads share one connection to write and one to read, so that nobody who
-reads waits for the disk.
+A change is acknowledged only when it is on disk in the main file (WAL, synchronous=FULL). A lock on a file
+in the folder ensures that one process uses it. The threads share one connection for writing and one for
+reading, so reads do not wait for the disk.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import logging
+import math
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from cluster.observe.metrics import version_of
+from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, RUNNING, Record, record_of
 from games.errors import InvalidInput
 
-QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
-OPEN, OVER = (QUEUED, RUNNING), (DONE, CANCELLED, FAILED)
-STATES = OPEN + OVER
-FORMAT = 1
+FORMAT = 2
+"""Version of the stored format. A change increments it and adds an entry to MIGRATIONS."""
 LAST_S = 1.0
-"""How long a server that was killed may still hold its folder, while its process is taken down."""
+"""Seconds for which a killed server may still hold the lock of its folder while its process ends."""
 _SCHEMA = """
 CREATE TABLE search (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -42,72 +43,64 @@ CREATE TABLE search (
     result TEXT,
     error TEXT,
     final_event INTEGER,
-    to_cancel INTEGER NOT NULL DEFAULT 0
+    to_cancel INTEGER NOT NULL DEFAULT 0,
+    written_by TEXT
 );
 CREATE INDEX search_state ON search (state, number);
-CREATE TABLE boot (number INTEGER PRIMARY KEY AUTOINCREMENT, time_s REAL NOT NULL);
+CREATE TABLE boot (number INTEGER PRIMARY KEY AUTOINCREMENT, time_s REAL NOT NULL, checked_s REAL);
 """
+_START_SCHEMA = """
+CREATE TABLE IF NOT EXISTS start (
+    id TEXT PRIMARY KEY,
+    under_way INTEGER NOT NULL,
+    deaths INTEGER NOT NULL DEFAULT 0
+);
+"""
+"""Table of opened searches that are not over: whether they are running, and the number of crashes of the
+server while they ran."""
+MIGRATIONS = {
+    1: "ALTER TABLE search ADD COLUMN written_by TEXT; ALTER TABLE boot ADD COLUMN checked_s REAL;",
+}
+"""By format: the SQL that converts the tables to the next format."""
+BUSY_S = 0.5
+"""Seconds to wait for another process that uses the database, such as one that copies it."""
+CHECK_EVERY_S = 1.0
+"""Shortest interval, in seconds, of tests whether records can be stored."""
+FRAME_BYTES, HEAD_BYTES = 24, 32
+"""SQLite's write-ahead log: bytes of the header of each page, and of the file's header."""
+LOG = logging.getLogger("banyan.store")
+_FILES = ("", "-wal", "-shm")
 
 
-@dataclass(frozen=True)
-class Record:
-    """One search."""
-
-    number: int
-    """In the order in which they were accepted."""
-    id: str
-    state: str
-    priority: int
-    request: dict[str, Any]
-    """The body that asked for it, with its defaults."""
-    fingerprint: str
-    """Of that body, to tell a repeated request from another with the same key."""
-    created_s: float
-    """Seconds since 1970, as the next two."""
-    started_s: float | None
-    finished_s: float | None
-    result: dict[str, Any] | None
-    error: dict[str, Any] | None
-    final_event: int | None
-    """The id of the last event; None while it is open."""
-    to_cancel: bool
-    """Whether it is to end with what it has."""
-
-    @property
-    def over(self) -> bool:
-        return self.state in OVER
-
-
-_COLUMNS = tuple(field.name for field in fields(Record))
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM search"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM search"
 
 
 class Store:
-    """All records in one folder."""
+    """The database of records in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Takes the folder, and makes it if there is none. Raises InvalidInput (data)."""
+        """Locks the folder and creates it if needed. Raises InvalidInput (field ``data``)."""
         self.folder = folder
+        self.checkpoints = folder / "checkpoints"
         self._lock, self._reading = threading.Lock(), threading.Lock()
+        self._trouble: str | None = None
+        self._checked_s = -math.inf
+        self._in_log = False
+        self._held = -1
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._take()
-        except BlockingIOError:
-            os.close(self._held)
-            raise InvalidInput("data", str(folder), "a folder that no other server uses") from None
-        except OSError as error:
-            raise InvalidInput(
-                "data", str(folder), f"a folder that can be written ({error.strerror})"
-            ) from None
-        try:
+            self.checkpoints.mkdir(exist_ok=True, mode=0o700)
+            self._make_private()
             self._open(folder / "searches.sqlite")
-        except sqlite3.DatabaseError as error:
-            os.close(self._held)
-            raise InvalidInput("data", str(folder), f"a folder with sound records ({error})") from None
+        except (OSError, sqlite3.Error, InvalidInput) as error:
+            if self._held >= 0:
+                os.close(self._held)
+            raise _refusal(folder, error) from None
 
     def _take(self) -> None:
-        """Raises BlockingIOError if another server has the folder, and keeps it."""
+        """Lock the folder. Raises BlockingIOError if another server keeps the lock."""
         until_s = time.monotonic() + LAST_S
         while True:
             try:
@@ -118,22 +111,57 @@ class Store:
                     raise
                 time.sleep(0.05)
 
+    def _make_private(self) -> None:
+        """Make the files readable by this user only, independent of the folder's mode and the umask."""
+        path = self.folder / "searches.sqlite"
+        # SQLite creates its other files with the mode of this file.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for file in (self.folder / "lock", *(path.with_name(path.name + end) for end in _FILES)):
+            _restrict(file, 0o600)
+        _restrict(self.checkpoints, 0o700)
+        for file in self.checkpoints.iterdir():
+            _restrict(file, 0o600)
+
     def _open(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        wal = path.with_name(path.name + "-wal")
+        wal_bytes = wal.stat().st_size if wal.exists() else 0
+        self._db = _connection(path)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        if found > FORMAT:
+            self._db.close()
+            accepted = f"a folder with records of format {FORMAT} at most"
+            accepted += f" (these are of format {found}, of a later version of Banyan)"
+            raise InvalidInput("data", str(self.folder), accepted)
+        if wal_bytes:
+            self._look_at_wal(wal_bytes)
         if found == 0:
             self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
-        elif found != FORMAT:
-            self._db.close()
-            os.close(self._held)
-            accepted = f"a folder of a server with records of format {FORMAT} (these are of format {found})"
-            raise InvalidInput("data", str(self.folder), accepted)
-        self._reader = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        for older in range(found or FORMAT, FORMAT):
+            self._db.executescript(f"BEGIN; {MIGRATIONS[older]} PRAGMA user_version={older + 1}; COMMIT;")
+            LOG.warning("the records in %s were converted to format %d", self.folder, older + 1)
+        self._db.executescript(_START_SCHEMA)
+        self._into_main_file()
+        self._reader = _connection(path)
+
+    def _look_at_wal(self, wal_bytes: int) -> None:
+        """Log what a killed server has left in the write-ahead log, and whether it is complete."""
+        (page_bytes,) = self._db.execute("PRAGMA page_size").fetchone()
+        _, frames, _ = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        whole = HEAD_BYTES + frames * (page_bytes + FRAME_BYTES)
+        if frames and wal_bytes == whole:
+            LOG.info("%d pages were recovered from the write-ahead log", frames)
+        else:
+            LOG.warning(
+                "the write-ahead log of %d bytes has %d complete pages and more: it was truncated, or a"
+                " server was killed while writing; the incomplete part is lost",
+                wal_bytes,
+                frames,
+            )
 
     def close(self) -> None:
-        """Give the folder back; a second time does nothing."""
+        """Close the database and release the lock. Further calls have no effect."""
         with self._lock, self._reading:
             self._reader.close()
             self._db.close()
@@ -142,36 +170,52 @@ class Store:
                 self._held = -1
 
     def boot(self, now_s: float) -> int:
-        """How often a server has been started on the folder, with this time."""
-        with self._transaction() as db:
-            return int(db.execute("INSERT INTO boot (time_s) VALUES (?)", (now_s,)).lastrowid or 0)
+        """Record a start of the server; returns the number of starts. Raises InvalidInput (``data``)."""
+        try:
+            with self._transaction() as db:
+                return int(db.execute("INSERT INTO boot (time_s) VALUES (?)", (now_s,)).lastrowid or 0)
+        except sqlite3.Error as error:
+            raise _refusal(self.folder, error) from None
+
+    def check(self, now_s: float) -> str | None:
+        """Why nothing can be stored; None if storing works. After a failed write, a test write is made."""
+        if self._trouble is None and os.statvfs(self.folder).f_bavail > 0:
+            return None
+        if time.monotonic() >= self._checked_s + CHECK_EVERY_S:
+            self._checked_s = time.monotonic()
+            with suppress(sqlite3.Error), self._transaction() as db:
+                last = "(SELECT max(number) FROM boot)"
+                db.execute(f"UPDATE boot SET checked_s = ? WHERE number = {last}", (now_s,))
+        return self._trouble
 
     def add(
         self, search_id: str, request: dict[str, Any], key: str | None, fingerprint: str, now_s: float
     ) -> Record:
-        """A new search, queued; or the one that was added with the same key."""
+        """Add a queued search; returns its record, or that of the existing search with this key."""
         with self._transaction() as db:
             if key is not None and (row := _row(db, "key = ?", key)) is not None:
-                return _record(row)
+                return record_of(row)
+            values = (search_id, QUEUED, request["priority"], json.dumps(request), key, fingerprint, now_s)
             db.execute(
-                "INSERT INTO search (id, state, priority, request, key, fingerprint, created_s)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (search_id, QUEUED, request["priority"], json.dumps(request), key, fingerprint, now_s),
+                "INSERT INTO search"
+                " (id, state, priority, request, key, fingerprint, created_s, written_by)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, version_of("banyan-mcts")),
             )
             row = _row(db, "id = ?", search_id)
             assert row is not None
-            return _record(row)
+            return record_of(row)
 
     def with_key(self, key: str) -> Record | None:
-        """The search that was added with this key."""
+        """The search that was added with this key; None if there is none."""
         return self._get("key = ?", key)
 
     def get(self, search_id: str) -> Record | None:
-        """A search by its id."""
+        """The search with this id; None if there is none."""
         return self._get("id = ?", search_id)
 
     def begin(self, search_id: str, now_s: float) -> None:
-        """It runs now."""
+        """Set the state of a search to running."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE search SET state = ?, started_s = coalesce(started_s, ?) WHERE id = ?",
@@ -179,7 +223,7 @@ class Store:
             )
 
     def cancel(self, search_id: str) -> None:
-        """It is to end with what it has."""
+        """Mark a search as to be cancelled."""
         with self._transaction() as db:
             db.execute("UPDATE search SET to_cancel = 1 WHERE id = ?", (search_id,))
 
@@ -192,16 +236,17 @@ class Store:
         final_event: int,
         now_s: float,
     ) -> None:
-        """It is over."""
+        """Store the final state of a search."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE search SET state = ?, result = ?, error = ?, final_event = ?, finished_s = ?"
                 " WHERE id = ?",
                 (state, _dumped(result), _dumped(error), final_event, now_s, search_id),
             )
+            db.execute("DELETE FROM start WHERE id = ?", (search_id,))
 
     def reopen(self, search_id: str) -> None:
-        """It waits again; what came of it before is gone."""
+        """Set a search that is over to queued again and delete its result."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE search SET state = ?, result = NULL, error = NULL, final_event = NULL,"
@@ -209,26 +254,64 @@ class Store:
                 (QUEUED, search_id),
             )
 
+    def opening(self, search_id: str) -> None:
+        """Record that a search is about to be opened and counts as running from now on."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO start (id, under_way) VALUES (?, 1)"
+                " ON CONFLICT (id) DO UPDATE SET under_way = 1",
+                (search_id,),
+            )
+
+    def put_away(self) -> None:
+        """Record that no search is running, because the server ends normally."""
+        with self._transaction() as db:
+            db.execute("UPDATE start SET under_way = 0")
+
+    def count_death(self) -> tuple[dict[str, int], list[str]]:
+        """Count a crash of the server against the searches that were running.
+
+        Returns ({id: crashes while the search ran} for each open search, ids of the searches that were
+        running this time).
+        """
+        with self._transaction() as db:
+            db.execute(
+                "DELETE FROM start WHERE id NOT IN (SELECT id FROM search WHERE state IN (?, ?))", OPEN
+            )
+            left = [row[0] for row in db.execute("SELECT id FROM start WHERE under_way").fetchall()]
+            db.execute("UPDATE start SET deaths = deaths + under_way, under_way = 0")
+            return dict(db.execute("SELECT id, deaths FROM start").fetchall()), left
+
     def open_searches(self) -> list[Record]:
-        """Those that are not over, in the order in which they are to run."""
+        """The searches that are not over, in the order in which they begin."""
         with self._lock:
             rows = self._db.execute(
                 f"{_SELECT} WHERE state IN (?, ?) ORDER BY priority DESC, number", OPEN
             ).fetchall()
-        return [_record(row) for row in rows]
+        return [record_of(row) for row in rows]
 
-    def page(self, state: str | None, before: int | None, limit: int) -> list[Record]:
-        """The latest searches, or those before a number; the latest first."""
+    def page(
+        self, state: str | None, before: int | None, limit: int, games: Sequence[str] = ()
+    ) -> list[Record]:
+        """At most ``limit`` searches with numbers below ``before``, the latest first.
+
+        ``state``: only searches in this state. ``games``: only searches whose game contains one of these
+        texts, in any case; empty: all games.
+        """
         with self._reading:
             rows = self._reader.execute(
                 f"{_SELECT} WHERE (?1 IS NULL OR state = ?1)"
-                " AND (?2 IS NULL OR number < ?2) ORDER BY number DESC LIMIT ?3",
-                (state, before, limit),
+                " AND (?2 IS NULL OR number < ?2)"
+                " AND (?4 = '[]' OR EXISTS (SELECT 1 FROM json_each(?4)"
+                " WHERE CASE WHEN json_valid(request)"
+                " THEN instr(lower(json_extract(request, '$.game')), lower(value)) END))"
+                " ORDER BY number DESC LIMIT ?3",
+                (state, before, limit, json.dumps(list(games))),
             ).fetchall()
-        return [_record(row) for row in rows]
+        return [record_of(row) for row in rows]
 
     def forget(self, kept: int) -> list[str]:
-        """Forget all but so many of the searches that are over, the oldest first; their ids."""
+        """Delete the oldest searches that are over, except the last ``kept``; returns their ids."""
         with self._transaction() as db:
             rows = db.execute(
                 "DELETE FROM search WHERE number IN (SELECT number FROM search WHERE state IN (?, ?, ?)"
@@ -240,30 +323,78 @@ class Store:
     def _get(self, where: str, value: str) -> Record | None:
         with self._reading:
             row = _row(self._reader, where, value)
-        return None if row is None else _record(row)
+        return None if row is None else record_of(row)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Context manager: changes are stored in the main file at the end, or undone by an exception."""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if isinstance(error, sqlite3.Error):
+                    self._trouble = str(error)
+                # An error of a full disk may have ended the transaction or left it open.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+            self._trouble = None
+            self._into_main_file()
+
+    def _into_main_file(self) -> None:
+        """Move the write-ahead log into the main file, so that a truncated log loses nothing.
+
+        If that fails, committed changes stay in the log and are moved after a later write.
+        """
+        try:
+            (busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            why = "it is read" if busy else None
+        except sqlite3.Error as error:
+            why = str(error)
+        if why is not None and not self._in_log:
+            LOG.warning("the last changes are only in the write-ahead log for now: %s", why)
+        self._in_log = why is not None
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=BUSY_S)
+    # Invalid text makes its own record unreadable (the escape is not JSON), not the whole page.
+    db.text_factory = lambda text: text.decode(errors="backslashreplace")
+    return db
+
+
+def _restrict(path: Path, mode: int) -> None:
+    """Set the mode of an existing file; log a warning if that is not allowed."""
+    try:
+        path.chmod(mode)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        LOG.warning(
+            "%s: other users may be able to read it, its mode cannot be set: %s", path, error.strerror
+        )
+
+
+def _refusal(folder: Path, error: Exception) -> InvalidInput:
+    """The InvalidInput for a folder that cannot be used, by the error."""
+    if isinstance(error, InvalidInput):
+        return error
+    if isinstance(error, BlockingIOError):
+        accepted = "a folder that no other server uses"
+    elif isinstance(error, OSError):
+        accepted = f"a folder that can be written ({error.strerror})"
+    elif isinstance(error, sqlite3.OperationalError):
+        accepted = f"a folder that can be written ({error})"
+    else:
+        accepted = f"a folder with undamaged records ({error})"
+    return InvalidInput("data", str(folder), accepted)
 
 
 def _row(db: sqlite3.Connection, where: str, value: str) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = db.execute(f"{_SELECT} WHERE {where}", (value,)).fetchone()
     return row
-
-
-def _record(row: tuple[Any, ...]) -> Record:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    for name in ("request", "result", "error"):
-        values[name] = None if values[name] is None else json.loads(values[name])
-    return Record(**values | {"to_cancel": bool(values["to_cancel"])})
 
 
 def _dumped(values: dict[str, Any] | None) -> str | None:

@@ -1,8 +1,7 @@
-"""Holds the port, runs the server in a process below this one, and starts another when that dies.
+"""The supervisor: holds the listening socket, runs the server in a child process, restarts it after a crash.
 
-Ray's library ends its own process when Ray is lost on this machine, and nothing in that process can prevent
-it. So it is another one that survives, which does nothing but wait. The port stays open meanwhile:
-connections wait for the next server, and nobody is refused.
+A server may end by a lack of memory, a fault in a library, or a kill; the supervisor, which only waits,
+survives. The port stays open meanwhile: connections wait for the next server and are not refused.
 """
 
 from __future__ import annotations
@@ -18,37 +17,37 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from cluster.processes import descendants, kill
+from cluster.system.processes import descendants, kill
 
 LOOK_EVERY_S = 0.1
-"""How soon the end of a server is noticed."""
+"""Interval, in seconds, of checks for the end of the server."""
 RESTART_AFTER_S = (0.5, 2.0, 5.0, 10.0, 30.0)
-"""How long to wait before another server is started, the first time and so on."""
+"""Delays before the first, second and further restarts; the last one is repeated."""
 LASTING_S = 60.0
-"""A server that has served so long begins that row anew."""
+"""A server that has served for this time resets the delays."""
 LOG = logging.getLogger("banyan.supervisor")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _SET_CHILD_SUBREAPER = 36
-"""Of Linux's prctl: orphans below this process become its children."""
+"""Option of Linux's prctl: orphaned descendants become children of this process."""
 
 
 class Supervisor:
     """Runs one server at a time, in a child process."""
 
     def __init__(self, serve: Callable[[Callable[[], None], int], int]) -> None:
-        """``serve`` runs a server to its end and returns its exit status; it is given what to call when it
-        serves, and how many servers have died before it."""
+        """``serve(ready, restarts)`` runs a server to its end and returns its exit status; it calls ``ready``
+        when it serves. ``restarts``: number of servers that have crashed before."""
         self._serve = serve
         self._child = 0
         self._ending = False
 
     def run(self) -> int:
-        """The exit status: that of a server which ended as it should, or never began to serve.
+        """Run servers until one ends normally or fails before it serves; returns its exit status.
 
-        Forks, so only for a process with one thread. Returns in the children as well.
+        Forks, so the process must have only one thread. Returns in the child processes as well.
         """
         _adopt_orphans()
-        # Its end tells the child that this process is gone, whatever became of it.
+        # The child detects the end of this process, however it ends, by the end of this pipe.
         watched, held = os.pipe()
         deaths = restarts = 0
         served_before = False
@@ -68,12 +67,12 @@ class Supervisor:
                 signal.signal(number, self._forward)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             if self._ending:
-                # The signal came before there was this child.
+                # The signal arrived before the child existed.
                 self._forward(signal.SIGTERM, None)
             status = self._wait()
             served = bool(os.read(told, 1))
             os.close(told)
-            # What Ray left behind has this process for a parent now.
+            # Orphans of Ray are children of this process now.
             self._clear_up()
             served_before |= served
             if self._ending or status == 0 or not served_before:
@@ -94,9 +93,9 @@ class Supervisor:
             os.kill(self._child, number)
 
     def _wait(self) -> int:
-        """Until the server has ended; its exit status as a shell says it. Buries others on the way."""
+        """Wait until the server has ended; returns its exit status as a shell does. Reaps other children."""
         while True:
-            # In a call without an end, a signal that came just before it would be heard of after it.
+            # Polling, because a signal that arrives just before a blocking call would be handled after it.
             pid, how = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 time.sleep(LOOK_EVERY_S)
@@ -112,7 +111,7 @@ class Supervisor:
                 os.waitpid(-1, 0)
 
     def _sleep(self, seconds: float) -> bool:
-        """False if a signal came."""
+        """Sleep; returns False if a signal arrived."""
         until_s = time.monotonic() + seconds
         while not self._ending and time.monotonic() < until_s:
             time.sleep(0.05)
@@ -120,7 +119,7 @@ class Supervisor:
 
     def _be_server(self, watched: int, telling: int, restarts: int) -> int:
         _adopt_orphans()
-        # Ctrl-C is for the parent, which passes it on.
+        # Ctrl-C goes to the parent only, which forwards it.
         os.setsid()
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
@@ -134,13 +133,13 @@ class Supervisor:
 
 
 def _adopt_orphans() -> None:
-    """Where it can be had: what is left below this process when it is to be ended is then below it still."""
+    """Make this process adopt orphaned descendants, if the system supports it, so that it can end them."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _follow(watched: int) -> None:
-    """Wait for the end of the parent, and follow it."""
+    """Wait for the end of the parent process and then end this one."""
     os.read(watched, 1)
     kill(descendants())
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Battleship with honest hidden information, against an opponent or alone."""
+"""Battleship with hidden information, for two players or as a puzzle for one."""
 
 from games.battleship.game import Battleship
 

@@ -1,15 +1,16 @@
-"""Which fleets fit the answers that a player got: tables from which games.battleship.sampling draws.
+"""Tables of the fleets that fit a player's answers. games.battleship.sampling draws fleets from them.
 
-A fleet that fits is a set of ships that cover all hits, and of ships that cover none. A table is a
-list of entries, each of which names for every ship a range of placements, so that every fleet that
-fits belongs to exactly one entry. How finely entries tell fleets apart depends on how many there are:
+In a fleet that fits, some ships cover all hits and the others cover none. A table is a list of entries.
+An entry gives a range of placements for every ship, and every fleet that fits belongs to exactly one
+entry. There are three kinds of table, from fine to coarse; the number of fleets decides which is used:
 
-* FLEETS: one entry for each fleet; ranges of one placement each.
-* COVERS: one entry for each way to cover the hits by ships that do not clash; the ships that cover no hit
-  range over all their placements on untried cells.
-* CLASSES: placements that cover the same hits are one range.
+* FLEETS: one entry for each fleet; every range is a single placement.
+* COVERS: one entry for each way to cover the hits with ships that do not clash. The range of a ship that
+  covers no hit is all its placements on untried cells.
+* CLASSES: one entry for each way to divide the hits among ships; a range is all placements of a ship that
+  cover one set of hits. Whether ships clash on other cells is left to the drawing.
 
-A fleet drawn from an entry's ranges fits unless two of its ships clash; then another is drawn.
+A fleet drawn from an entry's ranges fits unless two of its ships clash; then another one is drawn.
 """
 
 from __future__ import annotations
@@ -32,81 +33,98 @@ from games.battleship.rules import (
     SUNK_CELL,
     SUNK_SHIP,
 )
+from games.compile.specialise import cached_njit
 from games.jit import njit
-from games.specialise import cached_njit
 
 Ints = npt.NDArray[np.int64]
 
 FLEETS, COVERS, CLASSES = 0, 1, 2
 ID_BITS = 9
-"""Bits of a placement's place among its ship's, and of a range's length: up to 7 ships in 63 bits."""
+"""Bits for one ship's start or length of a range of placements: 7 ships need 63 bits."""
 MAX_ENTRIES = 4_096
+"""The most entries of a table; with more, the next coarser kind of table is tried."""
 MAX_NODES = 100_000
-"""Before the list is left for a coarser one: entries, and steps taken in search of them."""
+"""The most steps of the search for entries; after more, the next coarser kind of table is tried."""
 
 SHIP, START, COUNT, MASK, CELLS_AT = 0, 1, 2, 3, 4
 HALO_AT = CELLS_AT + WORDS
 ID = HALO_AT + WORDS
 WIDTH = ID + 1
-"""Columns of a candidate: ship, range (start among the ship's, count), hits as a mask, cells, halo, and
-the placement's place among all."""
+"""Columns of a candidate, a range of placements of one ship: the ship's number, START (index of the first
+one among the ship's candidates) and COUNT, the covered hits as a mask, the cells, the halo, and ID, the
+index among all placements."""
 
 USED, COVERED, STARTS, COUNTS, WEIGHT, AHEAD, BEHIND, LISTED, TAKEN = range(9)
 LEVEL_WIDTH = TAKEN + WORDS
-"""Columns of a level of the search for entries: the ships used and the hits covered as bits; ranges
-and weight so far; candidates yet to try, from AHEAD up to BEHIND, and whether these are places in the hit's
-list (else in the list of all); the cells in use."""
+"""Columns of a level of the search for entries: the used ships and the covered hits as bits; the ranges
+and the weight so far; AHEAD and BEHIND, the range of candidates yet to try, and LISTED, whether that range
+indexes the lists by hit (otherwise the candidates); the cells in use as a mask."""
+
+
+@njit
+def _number_hits(state: Ints, base: int, numbers: Ints, hits: Ints) -> None:
+    """Fill in ``numbers`` [area], each hit's number in ascending order of cells, and ``hits``, their mask."""
+    num_hits = 0
+    for cell in range(state[AREA]):
+        if state[base + cell] >= HIT_FIRST:
+            numbers[cell] = num_hits
+            num_hits += 1
+            hits[cell // WORD_BITS] |= 1 << (cell % WORD_BITS)
+
+
+@njit
+def _hits_of(
+    state: Ints, base: int, length: int, cell: int, step: int, announced: int, sunk_cell: int, numbers: Ints
+) -> int:
+    """The hits that a placement from ``cell`` on covers, as a mask; -1 if it contradicts an answer.
+
+    ``announced`` is the number of the announcement of the ship and ``sunk_cell`` the shot that sank it, or
+    -1 for both.
+    """
+    mask, latest, num_covered = 0, 0, 0
+    sinks = announced < 0
+    for _ in range(length):
+        status = state[base + cell]
+        if status >= HIT_FIRST:
+            mask |= 1 << numbers[cell]
+            latest = max(latest, status - HIT_FIRST)
+            num_covered += 1
+            sinks = sinks or cell == sunk_cell
+        elif status != 0:
+            return -1
+        cell += step
+    if announced >= 0:
+        return mask if sinks and num_covered == length and latest <= announced else -1
+    return -1 if state[ANNOUNCE] != 0 and num_covered == length else mask
 
 
 @cached_njit
 def candidates_of(
     state: Ints, side: int, starts: Ints, cells: Ints, halos: Ints, first: Ints, step: Ints
 ) -> Ints:
-    """[n, WIDTH] the placements that fit the answers one by one, by ship and by the hits they cover.
+    """int64[n, WIDTH]: the placements of single ships that fit the answers, sorted by ship, then by MASK.
 
-    Bit i of the hits is the i-th hit in ascending order of cells.
+    Bit i of MASK is the i-th hit in ascending order of cells. ``starts`` to ``step`` are the fields of
+    `Placements`.
     """
-    block = BLOCK + BLOCK_LENGTH * side
-    base = CELLS + side * state[AREA]
-    number = np.zeros(state[AREA], dtype=np.int64)
-    hits = np.zeros(WORDS, dtype=np.int64)
-    num_hits = 0
-    for cell in range(state[AREA]):
-        if state[base + cell] >= HIT_FIRST:
-            number[cell] = num_hits
-            num_hits += 1
-            hits[cell // WORD_BITS] |= 1 << (cell % WORD_BITS)
+    block, base = BLOCK + BLOCK_LENGTH * side, CELLS + side * state[AREA]
+    numbers, hits = np.zeros(state[AREA], dtype=np.int64), np.zeros(WORDS, dtype=np.int64)
+    _number_hits(state, base, numbers, hits)
     found = np.zeros((len(first), WIDTH), dtype=np.int64)
     count = 0
     for ship in range(state[NUM_SHIPS]):
-        start = count
+        start, length = count, state[LENGTHS + ship]
         announced, sunk_cell = -1, -1
         for n in range(state[block + NUM_SUNK]):
             if state[block + SUNK_SHIP + n] == ship:
                 announced, sunk_cell = n, state[block + SUNK_CELL + n]
         for place in range(starts[ship], starts[ship + 1]):
-            mask, latest, num_covered = 0, 0, 0
-            fits, sinks = True, announced < 0
-            for i in range(state[LENGTHS + ship]):
-                cell = first[place] + i * step[place]
-                status = state[base + cell]
-                if status >= HIT_FIRST:
-                    mask |= 1 << number[cell]
-                    latest = max(latest, status - HIT_FIRST)
-                    num_covered += 1
-                    sinks = sinks or cell == sunk_cell
-                elif status != 0:
-                    fits = False
-            whole = num_covered == state[LENGTHS + ship]
-            if announced >= 0:
-                fits = fits and sinks and whole and latest <= announced
-            elif state[ANNOUNCE] != 0:
-                fits = fits and not whole
-            # A hit beside the ship would be a ship that touches it.
+            mask = _hits_of(state, base, length, first[place], step[place], announced, sunk_cell, numbers)
+            # A hit in the halo would belong to a ship that touches this one.
             for word in range(WORDS):
                 if halos[place, word] & ~cells[place, word] & hits[word] != 0:
-                    fits = False
-            if fits:
+                    mask = -1
+            if mask >= 0:
                 row = found[count]
                 row[SHIP], row[COUNT], row[MASK], row[ID] = ship, 1, mask, place
                 for word in range(WORDS):
@@ -122,7 +140,7 @@ def candidates_of(
 
 @cached_njit
 def classes_of(singles: Ints) -> Ints:
-    """[n, WIDTH] the candidates joined to ranges by the hits they cover; without cells and halo."""
+    """int64[n, WIDTH]: the candidates joined to ranges with equal ship and MASK; cells and halo are 0."""
     joined = np.zeros((len(singles), WIDTH), dtype=np.int64)
     count = 0
     for n in range(len(singles)):
@@ -140,9 +158,9 @@ def classes_of(singles: Ints) -> Ints:
 
 @njit
 def _hopeless(row: Ints, near: Ints, most: Ints) -> bool:
-    """Whether the unused ships are too few, or too short, for the hits that are not covered.
+    """Whether the unused ships are too few or too short for the hits that are not yet covered.
 
-    Hits that no placement covers together ask for a ship each.
+    Hits of which no placement covers two need a ship each.
     """
     ships, cells = 0, 0
     for ship in range(len(most)):
@@ -169,7 +187,7 @@ def _open(
     most: Ints,
     each_fleet: bool,
 ) -> bool:
-    """Set what may be tried at a new level; False if there is nothing left to try: an entry is whole."""
+    """Set the candidates to try at a new level. False if there are none because the entry is complete."""
     row = levels[level]
     if _hopeless(row, near, most):
         row[LISTED], row[AHEAD], row[BEHIND] = 0, 0, 0
@@ -196,7 +214,7 @@ def _open(
 
 @njit
 def _descend(levels: Ints, level: int, candidate: Ints) -> bool:
-    """Add the candidate to the level and write the next one, unless it clashes."""
+    """Write level + 1 as ``level`` with the candidate added. False, and nothing written, if it clashes."""
     above, below = levels[level], levels[level + 1]
     bit = np.int64(1) << candidate[SHIP]
     clash = (above[USED] & bit) | (above[COVERED] & candidate[MASK])
@@ -217,7 +235,8 @@ def _descend(levels: Ints, level: int, candidate: Ints) -> bool:
 
 @njit
 def _note_masks(candidates: Ints, near: Ints, most: Ints) -> None:
-    """Fill in for each hit those that a placement covers with it, for each ship how many it can cover."""
+    """Fill ``near[hit]``, the hits that one placement can cover together with it, and ``most[ship]``, the
+    largest number of hits that the ship can cover."""
     for n in range(len(candidates)):
         num_covered = 0
         for hit in range(len(near)):
@@ -229,7 +248,7 @@ def _note_masks(candidates: Ints, near: Ints, most: Ints) -> None:
 
 @njit
 def _note_twins(candidates: Ints, free: Ints, sizes: Ints, twins: Ints) -> None:
-    """Fill in for each ship those before it that have the very same candidates, as bits."""
+    """Fill ``twins[ship]``: a bit for each earlier ship with exactly equal candidates."""
     for ship in range(len(twins)):
         for other in range(ship):
             alike = sizes[ship] == sizes[other]
@@ -242,23 +261,13 @@ def _note_twins(candidates: Ints, free: Ints, sizes: Ints, twins: Ints) -> None:
                 twins[ship] |= 1 << other
 
 
-@cached_njit
-def list_entries(
-    candidates: Ints, num_ships: int, num_hits: int, each_fleet: bool, max_entries: int, max_nodes: int
-) -> tuple[bool, Ints]:
-    """Whether all entries were found, and these: [n, 3] weight, starts and counts of the ships' ranges.
+@njit
+def _note_ranges(candidates: Ints, sizes: Ints, free: Ints, hit_starts: Ints) -> None:
+    """Fill in the numbers of candidates by ship and by hit, and the ranges of those that cover no hit.
 
-    Depth first: the hit with the fewest candidates that is not covered is covered in every way, then
-    ships that cover none are placed in every way, the one with the fewest placements first
-    (``each_fleet``), or given the range of all. An entry's weight is the product of its counts. Ends
-    early after max_entries entries, or after max_nodes steps if at least one entry was found. Until
-    one is found, what failed with a ship is not tried with another of its kind.
+    ``sizes[ship]``: number of the ship's candidates. ``free[ship]``: start and end of those that cover no
+    hit, and their number of placements. ``hit_starts[hit + 1]``: number of candidates that cover the hit.
     """
-    near, most = np.zeros(num_hits, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
-    _note_masks(candidates, near, most)
-    sizes, twins = np.zeros(num_ships, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
-    free = np.zeros((num_ships, 3), dtype=np.int64)
-    hit_starts = np.zeros(num_hits + 1, dtype=np.int64)
     for n in range(len(candidates)):
         ship = candidates[n, SHIP]
         if n == 0 or candidates[n - 1, SHIP] != ship:
@@ -267,18 +276,54 @@ def list_entries(
         if candidates[n, MASK] == 0:
             free[ship, 1] = n + 1
             free[ship, 2] += candidates[n, COUNT]
-        for hit in range(num_hits):
+        for hit in range(len(hit_starts) - 1):
             hit_starts[hit + 1] += (candidates[n, MASK] >> hit) & 1
-    _note_twins(candidates, free, sizes, twins)
-    order = np.argsort(hit_starts[1:], kind="mergesort")
-    by_hit = np.zeros(hit_starts.sum(), dtype=np.int64)
+
+
+@njit
+def _list_by_hit(candidates: Ints, hit_starts: Ints, by_hit: Ints) -> None:
+    """Fill in the candidates that cover each hit: by_hit[hit_starts[hit] : hit_starts[hit + 1]]."""
     end = 0
-    for hit in range(num_hits):
+    for hit in range(len(hit_starts) - 1):
         for n in range(len(candidates)):
             if (candidates[n, MASK] >> hit) & 1 != 0:
                 by_hit[end] = n
                 end += 1
         hit_starts[hit + 1] = end
+
+
+@njit
+def _finish(row: Ints, free: Ints, entry: Ints) -> bool:
+    """Write the complete entry of a level; False if a ship that covers no hit has no placement."""
+    entry[0], entry[1], entry[2] = row[WEIGHT], row[STARTS], row[COUNTS]
+    for ship in range(len(free)):
+        if (row[USED] >> ship) & 1 == 0:
+            entry[0] *= free[ship, 2]
+            entry[2] |= free[ship, 2] << (ID_BITS * ship)
+    return bool(entry[0] > 0)
+
+
+@cached_njit
+def list_entries(
+    candidates: Ints, num_ships: int, num_hits: int, each_fleet: bool, max_entries: int, max_nodes: int
+) -> tuple[bool, Ints]:
+    """(whether all entries were found, int64[n, 3] with weight, starts and counts of the ships' ranges).
+
+    Depth first: the uncovered hit with the fewest candidates is covered in every way. Then, for
+    ``each_fleet``, ships that cover no hit are placed in every way, the ship with the fewest placements
+    first; otherwise each of them gets the range of all its placements. An entry's weight is the product of
+    its counts. The search ends early after ``max_entries`` entries, or after ``max_nodes`` steps if an
+    entry was found. Until one is found, a choice that failed for a ship is not repeated for an equal ship.
+    """
+    near, most = np.zeros(num_hits, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
+    _note_masks(candidates, near, most)
+    sizes, twins = np.zeros(num_ships, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
+    free, hit_starts = np.zeros((num_ships, 3), dtype=np.int64), np.zeros(num_hits + 1, dtype=np.int64)
+    _note_ranges(candidates, sizes, free, hit_starts)
+    _note_twins(candidates, free, sizes, twins)
+    order = np.argsort(hit_starts[1:], kind="mergesort")
+    by_hit = np.zeros(hit_starts.sum(), dtype=np.int64)
+    _list_by_hit(candidates, hit_starts, by_hit)
     entries = np.zeros((64, 3), dtype=np.int64)
     levels = np.zeros((MAX_SHIPS + 2, LEVEL_WIDTH), dtype=np.int64)
     levels[0, WEIGHT] = 1
@@ -287,23 +332,13 @@ def list_entries(
     while level >= 0:
         row = levels[level]
         if entering and not _open(levels, level, order, hit_starts, free, near, most, each_fleet):
-            total, counts = row[WEIGHT], row[COUNTS]
-            for ship in range(num_ships):
-                if (row[USED] >> ship) & 1 == 0:
-                    total *= free[ship, 2]
-                    counts |= free[ship, 2] << (ID_BITS * ship)
-            if total > 0:
+            if num_entries == len(entries):
+                longer = np.zeros((2 * num_entries, 3), dtype=np.int64)
+                longer[:num_entries] = entries
+                entries = longer
+            if _finish(row, free, entries[num_entries]):
                 if num_entries == max_entries:
                     return False, entries[:num_entries].copy()
-                if num_entries == len(entries):
-                    longer = np.zeros((2 * num_entries, 3), dtype=np.int64)
-                    longer[:num_entries] = entries
-                    entries = longer
-                entries[num_entries, 0], entries[num_entries, 1], entries[num_entries, 2] = (
-                    total,
-                    row[STARTS],
-                    counts,
-                )
                 num_entries += 1
         nodes += 1
         if nodes > max_nodes and num_entries > 0:

@@ -1,8 +1,9 @@
-"""What shots look like before any search: how densely the placements of single ships cover the cell.
+"""Heuristic priority of shots: the weighted number of placements of single ships that cover the cell.
 
-A placement of a ship that is not announced as sunk counts if it covers no miss and no cell of a sunk
-ship, and HIT_WEIGHT times as much for each hit that it covers. That a ship touches or crosses another
-is not asked. Which hits are a sunk ship's is what the position says: in a simulation, the fleets drawn.
+A placement counts if its ship is not announced as sunk and it covers no miss and no cell of a sunk
+ship. Its weight is HIT_WEIGHT to the number of hits that it covers. Whether ships touch or cross each other
+is ignored. Which hits belong to a sunk ship is read from the position; in a simulation, from the fleets
+drawn.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from games.rules import Moves
 
 HIT_WEIGHT = 100.0
 REACH = 5
-"""The longest ship has six cells: how far one that covers a cell can reach."""
+"""How many cells a ship can extend on either side of one of its cells: the longest ship has six."""
 
 WEIGHTS = np.array([HIT_WEIGHT ** bin(mask).count("1") for mask in range(1 << (2 * REACH + 1))])
-"""[2,048] HIT_WEIGHT to the number of bits set."""
+"""float64[2048]: by mask of hits, HIT_WEIGHT to the number of its bits."""
 
 
 @njit
@@ -55,7 +56,7 @@ def priority(state: State, move: int) -> float:
 
 @njit
 def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
-    """A shot of the highest density, each of those as likely; of answers any that is possible."""
+    """A shot of the highest density, or a possible answer; ties are broken uniformly at random."""
     if state[PENDING] != 0:
         return int(moves[below(stream, legal_moves(state, moves))])
     cells = CELLS + state[SHOOTER] * state[AREA]
@@ -75,7 +76,7 @@ def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _along(state: State, cell: int, step: int, place: int) -> float:
-    """The weight of placements in one line, in which the cell has that place."""
+    """The weight of the placements that cover the cell in one line; ``place`` is its index in the line."""
     block, cells = block_of(state[SHOOTER]), CELLS + state[SHOOTER] * state[AREA]
     # Bit REACH is the cell itself.
     low, high = REACH, REACH
@@ -103,7 +104,7 @@ def _along(state: State, cell: int, step: int, place: int) -> float:
 
 @njit
 def _status(state: State, block: int, cells: int, cell: int) -> int:
-    """0 for an untried cell, HIT_FIRST for a hit of a ship afloat, MISSED where no ship afloat can be."""
+    """0 for an untried cell, HIT_FIRST for a hit on a ship afloat, MISSED where no ship afloat can be."""
     value = state[cells + cell]
     status = value & 15
     if status < HIT_FIRST:
@@ -115,8 +116,8 @@ def _status(state: State, block: int, cells: int, cell: int) -> int:
 
 @njit
 def _is_sunk(state: State, block: int, ship: int, cell: int) -> bool:
-    """Whether a hit is a sunk ship's. In a position that is not dealt only those that sank one are, or
-    else all if no other are left."""
+    """Whether a hit belongs to a sunk ship. While the fleets are not dealt, only the hits that sank a ship
+    are known to, or all hits if the sunk ships account for every hit."""
     if state[DEALT] != 0:
         return bool((state[block + SUNK_SET] >> (ship - 1)) & 1 != 0)
     left = state[block + HITS]

@@ -1,4 +1,4 @@
-"""Battleship: its options, its text, and what a player sees of a position.
+"""Battleship: its options, its text notation, and what a player sees of a position.
 
 A shot's text is its cell, such as ``e5``; answers are ``miss``, ``hit``, and where sunk ships are
 announced ``sunk-carrier`` and the like. Positions as text are in games.battleship.position.
@@ -31,10 +31,11 @@ _FLEET_FORM = (
 
 
 class Battleship(Game):
-    """Battleship with its options fixed; all share one set of compiled rules."""
+    """Battleship with given options; all options share one set of compiled rules."""
 
     name = "battleship"
     player_names = ("first", "second")
+    exploration = 0.7
     opening_plies = 0
 
     def __init__(
@@ -46,8 +47,12 @@ class Battleship(Game):
         announce_sunk: str = "no",
         placement: str = "uniform",
     ) -> None:
-        """``task``: race or solo; ``fleet``: lengths; ``touch``: any, no_side, no_contact; ``announce_sunk``:
-        no or yes; ``placement``: uniform or sequential. Raises InvalidInput for a fleet that does not fit."""
+        """Raises InvalidInput for a fleet that does not fit the board.
+
+        ``task``: race or solo. ``size``: cells a side. ``fleet``: the ships' lengths. ``touch``: whether
+        ships may touch: any, no_side, no_contact. ``announce_sunk``: no or yes. ``placement``: how the
+        hidden fleets are distributed: uniform or sequential.
+        """
         self.options: dict[str, str | int] = {
             "task": task,
             "size": size,
@@ -103,20 +108,20 @@ class Battleship(Game):
         return cls(*chosen)
 
     def initial_state(self) -> State:
-        """No shot and no fleet, ``int16`` (see `games.battleship.rules`); `determinize` deals fleets."""
+        """No shots and no fleets, ``int16`` (see `games.battleship.rules`); `determinize` deals fleets."""
         return self._start.copy()
 
     def observation(self, state: State, observer: int) -> State:
-        """All shots and their answers, ``int64``, and no fleet, not even the observer's own.
+        """All shots and their answers, ``int64``, without the fleets, also without the observer's own.
 
-        So both players' views are alike: where to shoot depends on one's own fleet only by how soon
-        it will be found, and that the other's answers tell. Raises InvalidInput (field ``position``)
-        if no fleet fits, and (field ``moves``) if a shot awaits its answer, which is nobody's choice.
+        So both players have equal views. The observer's fleet matters for where to shoot only through how
+        soon it will be found, and the shots and answers show that. Raises InvalidInput: field ``position``
+        if no fleet fits the answers; field ``moves`` if a shot awaits its answer, which no player chooses.
         """
         if state[rules.PENDING]:
             shot = format_cell(*divmod(int(state[rules.PENDING]) - 1, self.size))
             raise InvalidInput(
-                "moves", shot, "the answer to this shot too: there is nothing to choose before it"
+                "moves", shot, "the answer to this shot too, because an answer is not chosen by a player"
             )
         view = self._view(state)
         if view is None:
@@ -153,11 +158,11 @@ class Battleship(Game):
         return cell[0] * self.size + cell[1]
 
     def format_position(self, state: State) -> str:
-        """Each player's shots as a grid, then announcements and, if dealt, the fleet shot at."""
+        """For each player: the shots as a grid, the announcements, and the fleet shot at if it is dealt."""
         return format_grids(state, self.ships)
 
     def format_seen(self, state: State) -> str:
-        """The same without fleets: shots and answers are all that both have seen."""
+        """The text of `format_position` without fleets: the shots and answers, which both players know."""
         seen = state.copy()
         seen[rules.DEALT] = 0
         seen[rules.CELLS : rules.CELLS + self.num_sides * self.size**2] &= 15
@@ -170,14 +175,14 @@ class Battleship(Game):
         )
 
     def outcome_text(self, state: State) -> str:
-        """Who wins the race; alone, after how many shots."""
+        """The winner of a race; for the task solo, the number of shots."""
         if self.num_sides == 2:
             return super().outcome_text(state)
         return f"all sunk after {state[rules.BLOCK + rules.SHOTS]} shots"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The shots of the player whose turn it is to shoot (or whose shot awaits its answer), and to
-        their right the other's. Ships show where they are hit and nowhere else."""
+        """The shots of the player whose turn it is to shoot (or whose shot awaits its answer); in a race, to
+        their right those of the other player. Ships are shown only where they are hit."""
         sides = [int(state[rules.SHOOTER])]
         if self.num_sides == 2:
             sides.append(1 - sides[0])
@@ -197,7 +202,7 @@ class Battleship(Game):
         return Board(rows, row_names, columns if self.num_sides == 1 else [*columns, " ", *columns])
 
     def secret(self, state: State, owner: int) -> Board | None:
-        """The owner's fleet, ships as numbers, X where it was hit; None if it has none, or none was dealt."""
+        """The owner's fleet, ships as numbers, X where hit; None if the owner has none or none is dealt."""
         side = 1 - owner
         if not state[rules.DEALT] or side >= self.num_sides:
             return None
@@ -210,8 +215,10 @@ class Battleship(Game):
         return Board(rows, row_names, [column_name(column) for column in range(self.size)])
 
     def chances(self, state: State, draws: int, stream: Stream) -> dict[tuple[int, int], float]:
-        """Of each cell that the shooter has not shot at: how likely a ship is there. None while a shot
-        awaits its answer, nor where no fleet fits."""
+        """By (row, column) of each cell that the shooter has not shot at: the probability of a ship there.
+
+        Estimated from ``draws`` fleets that fit. Empty while a shot awaits its answer and if no fleet fits.
+        """
         view = None if state[rules.PENDING] else self._view(state)
         deal = self.calls.determinize
         if view is None or deal is None:
@@ -265,7 +272,7 @@ def _ship_cell(value: int, owner: int) -> Cell:
 
 
 def _names(fleet: str, lengths: tuple[int, ...]) -> tuple[str, ...]:
-    """The ships' names: the usual ones of the standard fleet, else such as 3a and 3b."""
+    """The ships' names: carrier and so on for the standard fleet, otherwise length and letter (3a, 3b)."""
     if fleet == STANDARD:
         return _STANDARD_NAMES
     return tuple(f"{length}{'abcdefg'[lengths[:k].count(length)]}" for k, length in enumerate(lengths))

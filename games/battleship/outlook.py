@@ -1,4 +1,4 @@
-"""How many more shots a practised shooter needs: what `evaluate` goes by."""
+"""Static evaluation of Battleship: an estimate of the shots that a skilled shooter still needs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from games.battleship.rules import (
 from games.jit import njit
 
 MISSES_A_FIND = 0.3
-"""Misses between a ship's first hit and its last."""
+"""Mean number of misses between the first and the last hit on a ship."""
 LONGEST = 6
-"""Cells of the longest ship there can be."""
+"""Cells of the longest ship that a fleet may have."""
 COUNT_BITS = 9
-"""Of a number of placements: at most two for each of 144 cells."""
+"""Bits for a number of placements, which is at most two for each of 144 cells."""
 COUNT = (1 << COUNT_BITS) - 1
 LINE_BITS = 12
 LINE = (1 << LINE_BITS) - 1
-"""The cells of a row as bits."""
+"""Mask of all cells of a row."""
 _ALIKE = sum(1 << (LINE_BITS * k) for k in range(LONGEST - 1))
 _KEPT = (1 << (LINE_BITS * (LONGEST - 2))) - 1
 _ONES = np.array([bin(mask).count("1") for mask in range(LINE + 1)], dtype=np.int64)
@@ -42,9 +42,10 @@ _ONES = np.array([bin(mask).count("1") for mask in range(LINE + 1)], dtype=np.in
 
 @njit
 def evaluate(state: State) -> float:
-    """What is to be expected of players who know how to look for ships.
+    """The estimated return for the first player, in [-1, 1], between skilled shooters.
 
-    Alone: the return of `shots_to_come`. Race: how much longer the other needs, as a share of both.
+    Solo: the return after `shots_to_come` more shots. Race: the difference of both players'
+    `shots_to_come` divided by their sum, positive if the second player needs more.
     """
     own = shots_to_come(state, 0)
     if state[SIDES] == 2:
@@ -56,20 +57,20 @@ def evaluate(state: State) -> float:
 
 @njit
 def shots_to_come(state: State, side: int) -> float:
-    """About how many; a shot that awaits its answer is not made yet.
+    """Estimate of the shots until ``side`` has sunk all ships, including a shot that awaits its answer.
 
-    A hit for every cell that is left, and the misses: some for every ship that was found and not sunk,
-    and those until the last of the others is found. Each of these is found, independently, after a
-    number of misses that is uniform up to sqrt(untried cells * lines / 2) / its length, where lines are
-    its placements on untried cells alone: nearly two a cell on an empty board. (Over all positions of
-    4,000 games of a shooter by density, right to 0.2 shots in the mean.)
+    The sum of the hits that are left, MISSES_A_FIND misses for every ship that is hit and not sunk, and the
+    misses until the last of the other ships is found. The model: these ships are found independently, each
+    after a number of misses that is uniform on [0, sqrt(untried cells * lines / 2) / length], where
+    lines is the number of the ship's placements on untried cells only (nearly two per cell on an empty
+    board). Measured on all positions of 4,000 games of a shooter by density, the mean error is 0.2 shots.
     """
     block = block_of(side)
     room = lines_of(state, CELLS + side * state[AREA])
     untried = float(room & COUNT)
     found = 0
-    # The last of k is found at a mean of (integral of 1 - the product of their shares found by then).
-    # The shorter the ship the longer it takes, so each length ends a piece of the integral.
+    # The maximum of k independent times has mean (integral of 1 - the product of their distribution
+    # functions). Shorter ships take longer, so the integral has a piece for each length.
     longest, before, share = 0.0, 0.0, 0.0
     hidden, product = 0, 1.0
     for length in range(1, LONGEST + 1):
@@ -113,13 +114,14 @@ def _piece(high: float, low: float, product: float, number: int) -> float:
 
 @njit
 def lines_of(state: State, cells: int) -> int:
-    """For each length, from 1 on and COUNT_BITS each, the placements on untried cells alone.
+    """The number of placements on untried cells only for each ship length, packed with COUNT_BITS bits each.
 
-    ``cells`` is where the side's cells begin. Of length 1 there is one for each cell.
+    Length 1 is in the lowest bits and counts each cell once. ``cells`` is the index of the side's first
+    cell in the state.
     """
     size = state[SIZE]
     total = 0
-    # For each length: where in the row above one less than it ends, from above to below.
+    # For each length: the columns where a vertical placement shorter by one cell ends in the row above.
     above = 0
     for row in range(size):
         line = 0

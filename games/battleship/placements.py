@@ -1,6 +1,6 @@
 """All placements of each ship on an empty board, as masks of cells.
 
-A mask is three whole numbers of WORD_BITS bits; cell c is bit c % WORD_BITS of number c // WORD_BITS.
+A mask is WORDS integers of WORD_BITS bits each; cell c is bit c % WORD_BITS of integer c // WORD_BITS.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ class Placements(NamedTuple):
     """The placements of all ships, ship by ship: those of ship k are starts[k] to starts[k + 1] - 1."""
 
     starts: Ints
-    """[ships + 1]"""
+    """int64[ships + 1]: index of each ship's first placement; the last element is n, the number of all."""
     cells: Ints
-    """[n, WORDS] the cells that the ship covers."""
+    """int64[n, WORDS]: mask of the cells that the ship covers."""
     halos: Ints
-    """[n, WORDS] these and the cells that no other ship may cover because of it."""
+    """int64[n, WORDS]: mask of the ship's cells and of the cells that it forbids to other ships."""
     first: Ints
-    """[n] the lowest cell."""
+    """int64[n]: the lowest cell."""
     step: Ints
-    """[n] from each of its cells to the next: 1 or the board's size."""
+    """int64[n]: the difference between neighbouring cells of the ship: 1 or the board's size."""
     blocked: Ints
-    """[n, ships] how many placements of each ship it rules out."""
+    """int64[n, ships]: how many placements of each ship the placement rules out."""
 
 
 def mask_of(cells: list[int]) -> list[int]:
-    """The cells as a mask."""
+    """The mask of a list of cells."""
     words = [0] * WORDS
     for cell in cells:
         words[cell // WORD_BITS] |= 1 << cell % WORD_BITS
@@ -45,7 +45,10 @@ def mask_of(cells: list[int]) -> list[int]:
 
 @lru_cache(maxsize=32)
 def placements_of(size: int, fleet: tuple[int, ...], touch: str) -> Placements:
-    """The placements on a board of ``size`` cells a side; ``touch``: any, no_side or no_contact."""
+    """All placements of a fleet (ship lengths) on a board of ``size`` x ``size`` cells.
+
+    ``touch`` says whether ships may touch: any, no_side (not along sides) or no_contact.
+    """
     rows = []
     starts = [0]
     for length in fleet:
@@ -66,7 +69,10 @@ def placements_of(size: int, fleet: tuple[int, ...], touch: str) -> Placements:
 
 
 def fits_at_once(placements: Placements) -> bool:
-    """Whether all ships find a place if each takes the first one left to it; they may fit even if not."""
+    """Whether a greedy placement (each ship takes its first free placement) succeeds.
+
+    A fleet may fit the board although the greedy placement fails.
+    """
     taken = np.zeros(WORDS, dtype=np.int64)
     for start, end in pairwise(placements.starts):
         free = ~(placements.halos[start:end] & taken).any(axis=1)

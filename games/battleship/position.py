@@ -1,11 +1,12 @@
 """Battleship positions as text.
 
-The shots of the first player, and in a race `` | `` and those of the second. Shots are rows from
-the top divided by '/', where ``x`` is a hit, ``o`` a miss, ``?`` the shot that awaits its answer,
-and a number so many untried cells. Each announcement follows as the hits since the last one, the
-sinking shot at the end, and the ship's name: ``b4b5b6=cruiser``. If fleets are dealt the one shot
-at comes last, each ship by its first and last cell in the order of the fleet: ``fleet=a1a5,c1f1``.
-Who moves follows from the numbers of shots.
+The text holds the shots of the first player, and in a race `` | `` and the shots of the second player.
+The shots of a player are a grid: rows from the top divided by '/', where ``x`` is a hit, ``o`` a miss,
+``?`` the shot that awaits its answer, and a number stands for that many untried cells. The announcements
+follow in order, each as the hits since the announcement before it, ending with the shot that sank the ship,
+and the ship's name: ``b4b5b6=cruiser``. If fleets are dealt, the fleet shot at comes last, each ship
+by its first and last cell in the order of the fleet: ``fleet=a1a5,c1f1``. The player to move follows
+from the numbers of shots.
 """
 
 from __future__ import annotations
@@ -58,16 +59,16 @@ def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
 
 
 def read_position(text: str, state: State, ships: Sequence[str], placements: Placements) -> State:
-    """Write what the text says into ``state``, an empty position, and return it.
+    """Read the text into ``state``, an empty position, and return it.
 
-    Raises InvalidInput (field ``position``) for anything that cannot be, but not if only no fleet
-    would fit the answers: `Game.observation` tells that.
+    Raises InvalidInput (field ``position``) for malformed or contradictory text. Whether a fleet exists
+    that fits the answers is not checked here but by `Game.observation`.
     """
     return _Reader(text, state, ships, placements).read()
 
 
 class _Reader:
-    """One text on its way to a state."""
+    """Parser of one position text into a state."""
 
     def __init__(self, text: str, state: State, ships: Sequence[str], placements: Placements) -> None:
         self.text, self.state, self.ships, self.placements = text, state, ships, placements
@@ -93,7 +94,7 @@ class _Reader:
         return InvalidInput("position", self.text, accepted)
 
     def _side(self, side: int, words: list[str]) -> bool:
-        """Read one player's shots; whether a fleet came with them."""
+        """Read one player's shots; returns whether the fleet shot at is given too."""
         self._grid(side, words[0].split("/"))
         rest = words[1:]
         dealt = bool(rest) and rest[-1].startswith("fleet=")
@@ -106,7 +107,7 @@ class _Reader:
     def _grid(self, side: int, rows: list[str]) -> None:
         if len(rows) != self.size or not all(map(_ROW.fullmatch, rows)):
             raise self._refusal(
-                f"{self.size} rows from the top divided by '/' (x hit, o miss, ?, or so many untried cells)"
+                f"{self.size} rows from the top divided by '/' (x hit, o miss, ?, number of untried cells)"
             )
         block = rules.BLOCK + rules.BLOCK_LENGTH * side
         for row, line in zip(reversed(range(self.size)), rows, strict=True):
@@ -150,14 +151,14 @@ class _Reader:
         self.state[block + rules.NUM_SUNK] += 1
 
     def _cells(self, text: str) -> list[int]:
-        """Cells written one after the other; none if any is not on the board."""
+        """The cells of a text such as ``b4b5``; an empty list if one of them is not on the board."""
         cells = [parse_cell(each, self.size, self.size) for each in _CELL.findall(text)]
         if _CELLS.fullmatch(text) is None or None in cells:
             return []
         return [cell[0] * self.size + cell[1] for cell in cells if cell is not None]
 
     def _fleet(self, side: int, words: list[str]) -> None:
-        """Lay the ships, which must not clash and must agree with all answers."""
+        """Place the ships, which must not clash and must agree with all answers."""
         starts, first, step = self.placements.starts, self.placements.first, self.placements.step
         base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
         taken = [0] * WORDS
@@ -165,7 +166,7 @@ class _Reader:
             raise self._refusal(f"{len(self.ships)} ships in a fleet")
         for ship, word in enumerate(words):
             length = int(self.state[LENGTHS + ship])
-            ends = self._cells(word) or [-1]
+            ends = sorted(self._cells(word)) or [-1]
             own = [
                 place
                 for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[0])
@@ -186,7 +187,7 @@ class _Reader:
             raise self._refusal("a ship under each hit")
 
     def _answered(self, side: int, ship: int, cells: list[int]) -> bool:
-        """Whether the ship was hit and sunk as the answers say."""
+        """Whether a ship on these cells agrees with the hits and announcements."""
         base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
         statuses = [int(self.state[base + cell]) & 15 for cell in cells]
         if MISSED in statuses:
@@ -201,7 +202,7 @@ class _Reader:
         return 0 not in statuses and max(statuses) <= HIT_FIRST + number and sinking in cells
 
     def _turn(self) -> None:
-        """Who shoots, from the numbers of shots."""
+        """Set whose turn it is from the numbers of shots."""
         shots = [int(self.state[rules.BLOCK + rules.BLOCK_LENGTH * side + rules.SHOTS]) for side in range(2)]
         ahead = shots[0] - shots[1]
         if len(self.pending) > 1 or (self.sides == 2 and ahead not in (0, 1)):
@@ -213,7 +214,7 @@ class _Reader:
             self.state[rules.SHOOTER] = last if self.pending else ahead
 
     def _counts(self, side: int) -> None:
-        """Refuse hits that are more or fewer than any fleet has, and a game that went on after its end."""
+        """Refuse too many or too few hits for any fleet, and shots after the end of the game."""
         state, block = self.state, rules.BLOCK + rules.BLOCK_LENGTH * side
         total, hits, shots = (
             int(state[rules.TOTAL]),

@@ -1,26 +1,27 @@
-"""The compiled rules of Battleship: one kernel for every board, fleet and option.
+"""The compiled rules of Battleship: one set of functions for every board, fleet and option.
 
-A ply is a shot or its answer. A shot's code is its cell, row * size + column, row 0 the bottom
-row. An answer's code is area + MISS, area + HIT, or area + SUNK + k: the shot sank ship k.
+A ply is a shot or its answer. The code of a shot is its cell, row * size + column, where row 0 is the
+bottom row. The code of an answer is area + MISS, area + HIT, or area + SUNK + k (the shot sank ship k).
 
-A state is ``int16[CELLS + sides * area]``; ``sides`` is 2 in a race and 1 alone. Side s is the
-shooting of player s, at the other player's fleet:
+A state is ``int16[CELLS + sides * area]``; ``sides`` is 2 in a race and 1 in the task solo. Side s holds
+the shots of player s at the other player's fleet:
 
 =========  ==============================================================================
 header     size, area, sides, whether sunk ships are announced, ships of a fleet, cells of a
            fleet, whether the fleets are dealt, the cell of the shot that awaits its answer
            plus 1 (0: none), whose shot it is or whose turn to shoot
 LENGTHS    cells of each ship
-BLOCK      for each side: shots, hits, ships announced as sunk, the same as a set of bits, their
-           numbers and the shots that sank them in order, and the cells not hit of each ship
+BLOCK      for each side: number of shots, of hits, and of ships announced as sunk; these ships as a
+           set of bits, their numbers and the shots that sank them in order; for each ship the number
+           of its cells that are not hit
 CELLS      for each side and cell: ship << 4 | status. ship: 0 is none or unknown, k + 1 is ship k;
            status: 0 untried, 1 miss, 2 + n a hit before which n ships had been announced as sunk
 =========  ==============================================================================
 
-In a position that is not dealt both fleets are unknown, and any answer that is not plainly
-impossible is legal; games.battleship.sampling finds out whether a fleet fits. Dealt, it is a whole
-position, and only the true answer is legal. Of the order of shots nothing else is kept than which
-hits came before which announcement, because nothing else tells fleets apart.
+In a position whose fleets are not dealt, both fleets are unknown, and every answer is legal that counts of
+cells do not rule out; games.battleship.sampling finds out whether a fleet fits. In a dealt position, which
+is complete, only the true answer is legal. Of the order of the shots, the state keeps only which
+hits came before which announcement, because nothing else gives information about the fleets.
 """
 
 from __future__ import annotations
@@ -46,22 +47,22 @@ BLOCK_LENGTH = LEFT + MAX_SHIPS
 CELLS = BLOCK + 2 * BLOCK_LENGTH
 
 MISS, HIT, SUNK = 0, 1, 2
-"""Answers, less area; SUNK + k is ship k."""
+"""Codes of answers minus area; SUNK + k announces that ship k is sunk."""
 MISSED, HIT_FIRST = 1, 2
-"""The status of a cell."""
+"""The status of a cell: a miss; a hit before any announcement."""
 
 State = npt.NDArray[np.int16]
 
 
 @njit
 def block_of(side: int) -> int:
-    """Where the side's counts begin."""
+    """Index in the state of the first count of a side."""
     return BLOCK + BLOCK_LENGTH * (side & 1)
 
 
 @njit
 def current_player(state: State) -> int:
-    """Who shoots; an answer is the other player's, but alone FIRST does both."""
+    """FIRST or SECOND: the shooter, or for an answer the other player. In the task solo always FIRST."""
     if state[PENDING] != 0 and state[SIDES] == 2:
         return int(1 - state[SHOOTER])
     return int(state[SHOOTER])
@@ -69,7 +70,7 @@ def current_player(state: State) -> int:
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Write the untried cells, or the answers that are possible, in ascending order; returns how many."""
+    """Write the untried cells, or the possible answers, in ascending order; returns how many."""
     if state[PENDING] != 0:
         return _answers(state, moves)
     area = state[AREA]
@@ -83,13 +84,13 @@ def legal_moves(state: State, moves: Moves) -> int:
 
 @njit
 def _answers(state: State, moves: Moves) -> int:
-    """The true answer of a dealt position, else every one that counts of cells do not rule out."""
+    """Write the true answer of a dealt position, or every answer that counts of cells do not rule out."""
     area = state[AREA]
     if state[DEALT] != 0:
         moves[0] = true_answer(state)
         return 1
     block = block_of(state[SHOOTER])
-    # Hits of ships that are not sunk, this shot among them, and how many hits leave all of these afloat.
+    # Hits on ships that are not sunk, this shot included, and how many hits leave all of these afloat.
     num_hits = state[block + HITS] + 1
     afloat, loose = 0, num_hits
     for ship in range(state[NUM_SHIPS]):
@@ -159,7 +160,7 @@ def play(state: State, move: int) -> None:
 
 @njit
 def is_terminal(state: State) -> bool:
-    """Whether somebody has hit all cells of the other's fleet."""
+    """Whether a player has hit all cells of the other's fleet."""
     total = state[TOTAL]
     return bool(
         state[BLOCK + HITS] == total or (state[SIDES] == 2 and state[BLOCK + BLOCK_LENGTH + HITS] == total)
@@ -168,7 +169,7 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def returns(state: State) -> float:
-    """Race: 1.0 if the first player won, else -1.0. Alone: from 1.0, no miss, to -1.0, all cells shot."""
+    """Race: 1.0 if the first player won, else -1.0. Solo: from 1.0 (no miss) to -1.0 (all cells shot at)."""
     if state[SIDES] == 2:
         return 1.0 if state[BLOCK + HITS] == state[TOTAL] else -1.0
     return worth(state, float(state[BLOCK + SHOTS]))
@@ -176,14 +177,14 @@ def returns(state: State) -> float:
 
 @njit
 def worth(state: State, num_shots: float) -> float:
-    """What needing so many shots is worth to a player alone."""
+    """The return of the task solo for a game of ``num_shots`` shots."""
     spare = max(1.0, float(state[AREA] - state[TOTAL]))
     return 1.0 - 2.0 * (num_shots - float(state[TOTAL])) / spare
 
 
 @njit
 def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """A uniformly random untried cell (or possible answer): cells are drawn until one is untried."""
+    """A uniformly random untried cell (by rejection), or a uniformly random possible answer."""
     if state[PENDING] != 0:
         return int(moves[below(stream, _answers(state, moves))])
     area = state[AREA]
@@ -196,11 +197,11 @@ def random_move(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random shots, truly answered, to the end; returns the plies.
+    """Uniformly random shots with true answers to the end of the game; returns the plies.
 
-    A random order of the untried cells decides each player's game, and of this order only the
-    place of the last cell of the fleet matters: that is drawn, and no shot is played. Afterwards
-    only the counts of the winner hold (alone: of the player).
+    Each player's shots are a random order of the untried cells, and only the rank of the last cell of the
+    fleet in that order matters. So these ranks are drawn, and no shot is played. Afterwards only the
+    counts of the winner are valid (solo: of the player).
     """
     if is_terminal(state):
         return 0
@@ -232,7 +233,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _last_place(state: State, side: int, stream: Stream) -> int:
-    """In a random order of the side's untried cells, the place (from 1) of the last one of the fleet."""
+    """The rank, from 1, of the last cell of the fleet in a random order of the side's untried cells."""
     block = block_of(side)
     left = state[TOTAL] - state[block + HITS]
     place = int(state[AREA] - state[block + SHOTS])

@@ -1,20 +1,22 @@
-"""Draws whole positions that fit what was seen: `Rules.determinize`, and the view that it reads.
+"""`Rules.determinize` for Battleship: draws fleets that fit a player's view, and builds that view.
 
-A view is the position without its fleets, then the offsets of the sides' tables (see
-games.battleship.cover) and of the measure, as int64:
+A view is ``int64``: the position without its fleets, the offsets of the two sides' tables (see
+games.battleship.cover) and of the measure, then the tables and the measure:
 
 =======  ========================================================================================
-table    entries, their total weight, where each ship's placements begin [MAX_SHIPS], the weight of a
-         bound of 1 (0: all fleets of an entry are alike); for each entry the sum of the weights up to
-         it, then for each its ranges' starts, then their counts, ID_BITS for each ship; for each
-         placement its cells, its halo, its first cell and the step to its next
-measure  how many placements each ship has on an empty board, and the cells of each
+table    number of entries, their total weight, index of each ship's first placement [MAX_SHIPS], the
+         weight of a bound of 1 (0: all fleets of an entry are equally likely); for each entry the sum of
+         the weights up to it; for each entry the starts of its ranges; for each entry the lengths of its
+         ranges (ID_BITS for each ship); for each placement its cells, its halo, its first cell and the
+         step to its next cell
+measure  the number of placements of each ship on an empty board, and the cells of each placement
 =======  ========================================================================================
 
-Fleets are drawn uniformly from those that fit. With placement=sequential each ship was placed uniformly
-among its placements free of ships before it: a fleet's chance is 1 / the product of these numbers. Where a
-table lists single fleets, their weights are these chances. Elsewhere an entry's weight is a bound of
-the acceptance in _draw_in_turn, which makes up for the rest: as exact, and slower.
+With placement=uniform, fleets are drawn uniformly from those that fit. With placement=sequential, ships are
+placed one after the other, each uniformly among the placements that earlier ships leave free, so the
+probability of a fleet is proportional to 1 / the product of the numbers of free placements. If a table lists
+single fleets, these probabilities are their weights. Otherwise an entry's weight includes an upper bound of
+the acceptance probability in `_draw_in_turn`, which corrects by rejection: exact too, but slower.
 """
 
 from __future__ import annotations
@@ -53,9 +55,9 @@ from games.battleship.rules import (
     State,
     block_of,
 )
+from games.compile.specialise import cached_njit
 from games.jit import njit
 from games.rng import Stream, below, uniform
-from games.specialise import cached_njit
 
 NUM_ENTRIES, TOTAL_WEIGHT, FIRST_PLACEMENT = 0, 1, 2
 WEIGHT_OF_ONE = FIRST_PLACEMENT + MAX_SHIPS
@@ -71,9 +73,9 @@ View = npt.NDArray[np.int64]
 def make_view(
     state: State, placements: Placements, sequential: bool, max_entries: int = MAX_ENTRIES
 ) -> View | None:
-    """What is seen of the position, and tables of the fleets that fit it; None if none fits.
+    """The view of a position (see the top of this file); None if no fleet fits the answers.
 
-    A table with more than ``max_entries`` is made coarser, as long as it can be.
+    A table with more than ``max_entries`` entries is replaced by a coarser one, if there is a coarser kind.
     """
     seen = state.astype(np.int64)
     seen[CELLS:] &= 15
@@ -100,7 +102,7 @@ def make_view(
 def make_table(
     seen: View, side: int, placements: Placements, sequential: bool, max_entries: int
 ) -> Ints | None:
-    """The fleets that fit a side's answers, told apart as finely as their number allows; None: none fits."""
+    """The finest table of the fleets that fit a side's answers within ``max_entries``; None if none fits."""
     singles = candidates_of(
         seen,
         side,
@@ -143,7 +145,7 @@ def make_table(
 
 
 def _chances(entries: Ints, singles: Ints, firsts: Ints, placements: Placements) -> npt.NDArray[np.float64]:
-    """[fleets] the chance of each listed fleet under sequential placement."""
+    """float64[fleets]: the relative probability of each listed fleet under sequential placement."""
     chances = np.ones(len(entries))
     taken = np.zeros((len(entries), WORDS), dtype=np.int64)
     for ship in range(len(placements.starts) - 1):
@@ -159,11 +161,12 @@ def _chances(entries: Ints, singles: Ints, firsts: Ints, placements: Placements)
 
 @cached_njit
 def bounds_of(entries: Ints, firsts: Ints, blocked: Ints, numbers: Ints) -> npt.NDArray[np.float64]:
-    """[entries] upper bounds of the products of (free in the ship's range) / (free on an empty board).
+    """float64[entries]: upper bounds of the product over ships of the ratio that `_draw_in_turn` accepts by.
 
-    ``blocked``: for each candidate, how many placements of each ship it rules out; ``numbers``: how
-    many each ship has. Of a ship's range at most all are free, and of all at least those that no
-    ship before it can rule out.
+    The ratio is (free placements in the ship's range) / (free placements on the whole board), given the
+    ships before it. The numerator is at most the length of the range. The denominator is at least the
+    number of placements minus what the ships before can rule out at most. ``blocked``: for each
+    candidate, how many placements of each ship it rules out; ``numbers``: placements of each ship.
     """
     num_ships = len(numbers)
     most = np.full((len(blocked), num_ships), -1, dtype=np.int64)
@@ -175,7 +178,7 @@ def bounds_of(entries: Ints, firsts: Ints, blocked: Ints, numbers: Ints) -> npt.
             start = firsts[ship] + ((entries[entry, 1] >> (ID_BITS * ship)) & ID_MASK)
             count = (entries[entry, 2] >> (ID_BITS * ship)) & ID_MASK
             bounds[entry] *= min(1.0, count / max(left[ship], 1))
-            # Ranges that start alike are alike.
+            # Ranges of a ship with equal starts are equal, so the start is a key.
             if most[start, 0] < 0:
                 for other in range(num_ships):
                     most[start, other] = blocked[start : start + count, other].max()
@@ -185,7 +188,7 @@ def bounds_of(entries: Ints, firsts: Ints, blocked: Ints, numbers: Ints) -> npt.
 
 @njit
 def determinize(view: View, state: State, stream: Stream) -> None:
-    """Write into ``state`` the position that the view shows, with fleets drawn from all that fit it."""
+    """Write into ``state`` the position of the view with random fleets that fit it."""
     num_sides, area = view[SIDES], view[AREA]
     offsets = CELLS + num_sides * area
     for i in range(offsets):
@@ -215,7 +218,7 @@ def determinize(view: View, state: State, stream: Stream) -> None:
 
 @njit
 def _draw(view: View, table: int, num_ships: int, stream: Stream) -> int:
-    """The places of a fleet's placements among their ships', ID_BITS for each ship."""
+    """A random fleet: the index of each ship's placement among the ship's placements, ID_BITS bits each."""
     num_entries = view[table + NUM_ENTRIES]
     sums = table + ENTRIES
     placements = sums + 3 * num_entries
@@ -245,7 +248,7 @@ def _draw(view: View, table: int, num_ships: int, stream: Stream) -> int:
 
 @njit
 def _entry(view: View, sums: int, num_entries: int, total: int, stream: Stream) -> int:
-    """An entry drawn by weight: the first whose sum is above a number below the total."""
+    """A random entry with probability proportional to its weight; ``sums`` is where cumulative sums begin."""
     low, high = 0, num_entries - 1
     if high == 0:
         return low
@@ -261,10 +264,11 @@ def _entry(view: View, sums: int, num_entries: int, total: int, stream: Stream) 
 
 @njit
 def _draw_in_turn(view: View, table: int, num_ships: int, measure: int, stream: Stream) -> int:
-    """As _draw, with a chance of 1 / the product of the numbers of placements free of ships before.
+    """A random fleet as `_draw` returns it, distributed as under sequential placement, by rejection.
 
-    Each ship is drawn from those of its range that are free of the ships before it. That gives every
-    fleet of an entry too much by (free in the range) / (free on an empty board), for each ship.
+    Each ship is drawn from the free placements of its range. Compared with sequential placement, that
+    makes a fleet too likely by the factor (free placements on the whole board) / (free placements in the
+    range) for each ship; so the fleet is kept with a probability proportional to the inverse.
     """
     num_entries = view[table + NUM_ENTRIES]
     sums = table + ENTRIES
@@ -275,7 +279,7 @@ def _draw_in_turn(view: View, table: int, num_ships: int, measure: int, stream: 
         weight = view[sums + entry]
         if entry > 0:
             weight -= view[sums + entry - 1]
-        # From here on the chance to keep the fleet only falls.
+        # The probability of keeping the fleet only falls from here, so one threshold serves all ships.
         threshold = uniform(stream)
         chance = float(view[table + WEIGHT_OF_ONE]) / float(weight)
         taken_0, taken_1, taken_2 = np.int64(0), np.int64(0), np.int64(0)
@@ -311,7 +315,7 @@ def _draw_in_turn(view: View, table: int, num_ships: int, measure: int, stream: 
 def _num_free(
     view: View, at: int, count: int, width: int, taken_0: np.int64, taken_1: np.int64, taken_2: np.int64
 ) -> int:
-    """How many of ``count`` masks of cells, ``width`` apart from ``at`` on, have none of the taken cells."""
+    """How many of ``count`` masks, ``width`` apart in the view from index ``at``, hold no taken cell."""
     free = 0
     for i in range(count):
         mask = at + width * i

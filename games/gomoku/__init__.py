@@ -1,4 +1,4 @@
-"""Gomoku on any board from 5x5 to 20x20."""
+"""Gomoku on boards from 5x5 to 20x20."""
 
 from games.gomoku.game import Gomoku
 

@@ -1,10 +1,10 @@
-"""Gomoku: five in a row on a square board, X first, a full board is a draw.
+"""Gomoku: five in a row on a square board; X moves first, and a full board is a draw.
 
 A move's text is its cell, such as ``f6`` for row 5 and column 5 counted from 0; its code is
 row * size + column, row 0 the bottom row.
 
-A position's text is its rows from the top, divided by '/', then who moves. Within a row ``x`` and
-``o`` are stones and a number is so many empty cells side by side, as in the FEN of chess. After
+A position's text is its rows from the top, divided by '/', then the player to move. Within a row, ``x`` and
+``o`` are stones and a number stands for that many adjacent empty cells, as in the FEN of chess. After
 f6 and g7 on a 12x12 board: ``12/12/12/12/12/6o5/5x6/12/12/12/12/12 x``.
 """
 
@@ -39,20 +39,21 @@ RULES = Rules(
 
 _ROW = re.compile(r"(?:[xo]|[1-9][0-9]?)+")
 _ITEM = re.compile(r"[xo]|[0-9]+")
-_FORM = "rows from the top divided by '/' (x, o, or so many empty cells), a space and who moves (x or o)"
+_FORM = "rows from the top divided by '/' (x, o, or a number of empty cells), a space, and x or o to move"
 _Stone = tuple[int, int, int]
-"""Row, column, player."""
+"""A stone as (row, column, player)."""
 
 
 class Gomoku(Game):
-    """Five in a row with its options fixed; all sizes and options share one set of compiled rules."""
+    """Gomoku with given options; all sizes and options share one set of compiled rules."""
 
     name = "gomoku"
     player_names = ("x", "o")
+    exploration = 0.35
 
     def __init__(self, size: int = 12, candidates: int = 0, overline: str = "wins") -> None:
-        """``size`` cells a side; ``candidates``: play within so many cells of a stone, 0 for anywhere;
-        ``overline``: whether more than five in a row ``wins`` or does ``not``."""
+        """``size``: cells a side. ``candidates``: moves must be within this distance of a stone, 0 for no
+        limit. ``overline``: whether more than five in a row ``wins`` or does ``not``."""
         self.size, self.candidates, self.overline = size, candidates, overline
         self.options: dict[str, str | int] = {"size": size, "candidates": candidates, "overline": overline}
         self.rules = RULES
@@ -73,7 +74,7 @@ class Gomoku(Game):
         return game
 
     def owners(self, states: State) -> npt.NDArray[np.int8]:
-        """As `Game.owners`, all states at once, from the masks of the rows."""
+        """int8[B, rows, columns]: see `Game.owners`. Computed for all states at once from the row masks."""
         rows = states[:, rules.ROWS : rules.ROWS + 2 * self.size].reshape(-1, self.size, 2, 1)
         stones = rows >> np.arange(self.size, dtype=rows.dtype) & 1
         signs: npt.NDArray[np.int8] = (stones[:, :, 0] + 2 * stones[:, :, 1]).astype(np.int8)
@@ -81,7 +82,7 @@ class Gomoku(Game):
 
     @property
     def evaluators(self) -> Mapping[str, Evaluator]:
-        """``table``, and ``table_printed``, which also has a value for finished games; see `patterns`."""
+        """``table``, and ``table_printed``, which also evaluates finished games; see `patterns`."""
         rule = patterns.evaluate
         return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
 
@@ -103,7 +104,7 @@ class Gomoku(Game):
         raise InvalidInput("moves", text, self._accepted(state))
 
     def format_position(self, state: State) -> str:
-        """Rows from the top with numbers for empty cells, a space, and who moves."""
+        """Rows from the top with numbers for empty cells, a space, and the player to move."""
         rows = "/".join(_format_row(row) for row in self._owners(state))
         return f"{rows} {'xo'[int(state[rules.STONES]) & 1]}"
 
@@ -129,7 +130,7 @@ class Gomoku(Game):
             raise InvalidInput("position", text, "as many x as o when x moves, one x more when o moves")
         state = self._state_of(stones)
         if state[rules.OVER] and not self._can_be_last(state, stones):
-            raise InvalidInput("position", text, "no five in a row but one that the last move made")
+            raise InvalidInput("position", text, "no five in a row except by the last move")
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:
@@ -155,14 +156,14 @@ class Gomoku(Game):
             return f"an empty cell from a1 to {corner}"
         if not state[rules.STONES]:
             return f"the centre cell {format_cell(*self._centre)} (candidates={self.candidates})"
-        return f"an empty cell from a1 to {corner} at most {self.candidates} from a stone"
+        return f"an empty cell from a1 to {corner} within {self.candidates} cells of a stone"
 
     @property
     def _centre(self) -> tuple[int, int]:
         return (self.size - 1) // 2, (self.size - 1) // 2
 
     def _owners(self, state: State) -> list[list[int | None]]:
-        """Who owns each cell, rows from the top."""
+        """The owner of each cell (None: empty), rows from the top."""
         owners: list[list[int | None]] = []
         for row in reversed(range(self.size)):
             first, second = (int(state[rules.ROWS + 2 * row + player]) for player in (FIRST, SECOND))
@@ -205,7 +206,7 @@ class Gomoku(Game):
         return state
 
     def _seen(self, stones: list[_Stone]) -> list[int]:
-        """For each row a mask of the cells that count as playable or have been."""
+        """For each row a mask of the cells that are or were in the list of playable cells."""
         full = (1 << self.size) - 1
         if not self.candidates:
             return [full] * self.size
@@ -219,7 +220,7 @@ class Gomoku(Game):
         return seen
 
     def _bits(self, stone: _Stone) -> Iterator[tuple[int, int]]:
-        """The four (index, bit) that a stone sets in a state's line masks."""
+        """The four pairs (index, bit) of a stone in the state's line masks."""
         row, column, player = stone
         lines = source_of(rules.lines_of)(self.size, row, column)
         for line, place in zip(lines, (column, row, column, column), strict=True):
@@ -230,7 +231,7 @@ class Gomoku(Game):
         return any(fives(int(mask), exact) for mask in state[rules.ROWS + player : rules.CELLS : 2])
 
     def _can_be_last(self, state: State, stones: list[_Stone]) -> bool:
-        """Whether a finished position has no five without one stone of the player who moved last."""
+        """Whether removing some stone of the player who moved last leaves no five in a row."""
         last_player = 1 - (len(stones) & 1)
         if self._has_five(state, 1 - last_player):
             return False

@@ -1,13 +1,15 @@
-"""The pattern table of an article on gomoku: what cells and positions are worth by their windows of five.
+"""Evaluation of gomoku by the pattern table of an article: scores of cells and positions by windows of five.
 
-A window is five cells in a line. One with stones of one player alone counts 1, 5, 25, 100 or 10,000 for
-1 to 5 of them; any other nothing. A cell is worth to a player what the windows through it would count
-with his stone on it; a position is worth the sum over its *empty* cells, the first player's less the
-second's. So a window with k stones of one player counts 5 - k times what k + 1 stones do: no cell need
-be looked at. The empty windows of both players cancel out.
+A window is five adjacent cells of a line. A window with stones of only one player counts 1, 5, 25, 100 or
+10,000 for 1 to 5 stones; other windows count 0. The value of an empty cell for a player is the sum over
+the windows through it, counted with that player's stone on the cell. The value of a position is the sum over
+its *empty* cells for the first player minus that for the second. So a window with k stones of one player
+contributes 5 - k times the count of k + 1 stones, and the sum can be computed by windows. Empty windows
+contribute equally to both players and cancel.
 
-The sum leaves out what is won: a five has no empty cell, and the move that makes it loses 10,000. The
-evaluator ``table_printed`` has it so, as in the article; ``table`` values finished games by their result.
+The sum does not include a completed five, which has no empty cell: the winning move lowers the sum by 10,000.
+The evaluator ``table_printed`` keeps this, as printed in the article; ``table`` evaluates finished games by
+their result.
 """
 
 from __future__ import annotations
@@ -18,26 +20,26 @@ from games.gomoku.rules import COLUMNS, FALLING, RISING, ROWS, SIZE, STONES, Sta
 from games.jit import Int, njit
 
 HALF = 1000.0
-"""The sum that is worth half of a won game."""
+"""The sum that is mapped to the value 0.5."""
 
 _COUNTS = (0, 1, 5, 25, 100, 10_000)
 _STONES = [mask.bit_count() for mask in range(32)]
 _PLACED = np.array([_COUNTS[min(stones + 1, 5)] for stones in _STONES], dtype=np.int64)
-"""By the mask of a player's stones in a window: what it counts with one stone more."""
+"""By the mask of a player's stones in a window: the count with one more stone."""
 _EMPTY_CELLS = np.array([5 - stones if stones else 0 for stones in _STONES], dtype=np.int64)
 _OPEN = _EMPTY_CELLS * _PLACED
-"""By that mask: what the window's empty cells count together."""
+"""By the mask of a player's stones in a window: the counts of all its empty cells together."""
 
 
 @njit
 def table_sum(state: State) -> int:
-    """The sum over empty cells, the first player's less the second's: a whole number."""
+    """The sum over empty cells for the first player minus that for the second player, an integer."""
     size = state[SIZE]
     total = np.int64(0)
     for i in range(size):
         total += _line(state, ROWS + 2 * i, 0, size)
         total += _line(state, COLUMNS + 2 * i, 0, size)
-    # The diagonals of five cells or more; bits are columns.
+    # The diagonals with at least five cells; bits are columns.
     for i in range(4, 2 * size - 5):
         beyond = i - size + 1
         total += _line(state, RISING + 2 * i, max(0, -beyond), size - max(0, beyond))
@@ -47,7 +49,7 @@ def table_sum(state: State) -> int:
 
 @njit
 def _line(state: State, line: int, first: int, end: int) -> int:
-    """The windows of a line whose cells are the bits from ``first`` to before ``end``."""
+    """The contribution to the sum of a line whose cells are the bits in [first, end)."""
     ours, theirs = np.int64(state[line]) >> first, np.int64(state[line + 1]) >> first
     total = np.int64(0)
     if ours | theirs != 0:
@@ -64,21 +66,21 @@ def _line(state: State, line: int, first: int, end: int) -> int:
 
 @njit
 def evaluate(state: State) -> float:
-    """The sum, bent into (-1, 1) without a change of order."""
+    """The table's sum mapped monotonically to (-1, 1), from the first player's viewpoint."""
     total = float(table_sum(state))
     return total / (abs(total) + HALF)
 
 
 @njit
 def priority(state: State, move: int) -> float:
-    """What the cell is worth to its player, and to the other: attack and defence."""
+    """The value of the cell for the player to move plus that for the other player: attack and defence."""
     player = state[STONES] & 1
     return float(cell_worth(state, move, player) + cell_worth(state, move, 1 - player))
 
 
 @njit
 def cell_worth(state: State, move: int, player: Int) -> int:
-    """What an empty cell is worth to a player."""
+    """The value of an empty cell for ``player``."""
     size = state[SIZE]
     row = np.int64(move) // size
     column = np.int64(move) - row * size
@@ -93,7 +95,7 @@ def cell_worth(state: State, move: int, player: Int) -> int:
 
 @njit
 def _through(state: State, line: int, player: Int, bit: int, first: int, end: int) -> int:
-    """The windows of a line that hold the cell at ``bit``."""
+    """The count of the windows of one line that contain the cell at ``bit``, with a stone on it."""
     ours, theirs = np.int64(state[line + player]), np.int64(state[line + 1 - player])
     total = np.int64(0)
     for start in range(max(first, bit - 4), min(bit, end - 5) + 1):

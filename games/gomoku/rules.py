@@ -1,24 +1,23 @@
-"""The compiled rules of gomoku: one kernel for every board size and every option.
+"""The compiled rules of gomoku: one set of functions for every board size and every option.
 
-A state is ``int32[CELLS + 2 * area]``, area = size * size. Everything before CELLS has the same
-place on every board:
+A state is ``int32[CELLS + 2 * area]``, area = size * size. The indices before CELLS do not depend on the
+size:
 
 ==========  =======================================================================
-header      size, area, candidates, whether only exactly five wins; stones played,
-            playable cells listed, whether the game is over, the first player's return
-SEEN        for each row, a mask of the cells that are or have been in the cell list
-ROWS        for each row and player, the mask of the player's stones in it (bit = column)
-COLUMNS     the same for each column (bit = row)
-RISING      the same for each diagonal row - column (bit = column)
-FALLING     the same for each diagonal row + column (bit = column)
-CELLS       the playable cells in no particular order, each packed as row * 64 + column
-CELLS+area  for each move code, its place in the cell list, or -1: not listed
+header      size, area, candidates, whether only exactly five wins; number of stones,
+            length of the cell list, whether the game is over, the first player's return
+SEEN        for each row, a mask of the cells that are or were in the cell list
+ROWS        for each row and player, the mask of the player's stones (bit = column)
+COLUMNS     for each column and player, the mask of the player's stones (bit = row)
+RISING      for each diagonal row - column and player, the mask of stones (bit = column)
+FALLING     for each diagonal row + column and player, the mask of stones (bit = column)
+CELLS       the cell list: the playable cells in any order, packed as row * 64 + column
+CELLS+area  for each move code, its index in the cell list; -1 if it is not listed
 ==========  =======================================================================
 
-The two players' masks of a line lie side by side, so a line's index is doubled and the player
-added. A move code is row * size + column; row 0 is the bottom row. Masks such as ``& 63`` on
-indices, where the value is already that small, show the compiler that they are not negative:
-it then leaves out NumPy's wrap-around of negative indices.
+The two players' masks of a line are adjacent: the index of a mask is 2 * line + player. A move code is
+row * size + column; row 0 is the bottom row. Operations such as ``& 63`` on indices that are always
+smaller tell the compiler that the index is not negative, so that it omits the code for negative indices.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SIZE, AREA, CANDIDATES, EXACT = 0, 1, 2, 3
 STONES, LISTED, OVER, RESULT = 4, 5, 6, 7
 SEEN = 8
 ROWS = SEEN + MAX_SIZE
-# A test for five looks four rows ahead and takes rows in groups: empty rows follow the last one.
+# Six empty rows follow the last one: a test for five reads four rows ahead and handles rows in groups.
 COLUMNS = ROWS + 2 * (MAX_SIZE + 6)
 RISING = COLUMNS + 2 * MAX_SIZE
 FALLING = RISING + 2 * (2 * MAX_SIZE - 1)
@@ -48,7 +47,7 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 
 _STRIDE = 16
-"""Plies that a playout plays between two looks for a five: fewer cost looks, more cost plies past the end."""
+"""Plies of a playout between two tests for a five. Fewer need more tests; more play on after the end."""
 
 
 @njit
@@ -75,19 +74,19 @@ def play(state: State, move: int) -> None:
 
 @njit
 def is_terminal(state: State) -> bool:
-    """Whether somebody has five, or the board is full."""
+    """Whether a player has five in a row or the board is full."""
     return bool(state[OVER] != 0)
 
 
 @njit
 def returns(state: State) -> float:
-    """1.0: the first player has five, -1.0: the second, 0.0: full board."""
+    """The first player's return: 1.0 if the first player has five, -1.0 if the second has, else 0.0."""
     return float(state[RESULT])
 
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random play to the end; returns the plies. Only OVER and RESULT hold afterwards."""
+    """Play uniformly random moves to the end; returns the plies. Only OVER and RESULT are valid then."""
     if state[OVER] != 0:
         return 0
     if state[CANDIDATES] == 0 and state[EXACT] == 0:
@@ -101,7 +100,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _play_listed(state: State, place: int) -> None:
-    """Play the cell at ``place`` of the cell list; ``state`` is modified in place."""
+    """Play the cell with index ``place`` in the cell list; ``state`` is modified in place."""
     size = state[SIZE]
     wheres = CELLS + state[AREA]
     cell = state[CELLS + place]
@@ -137,7 +136,10 @@ def add_stone(state: State, row: int, column: int, player: int) -> bool:
 
 @njit
 def lines_of(size: int, row: int, column: int) -> tuple[int, int, int, int]:
-    """The indices of the first player's masks of the four lines through a cell; the second's come next."""
+    """The state indices of the first player's masks of the four lines through a cell.
+
+    The second player's mask of a line is at the next index.
+    """
     return (
         ROWS + 2 * (row & 31),
         COLUMNS + 2 * (column & 31),
@@ -148,7 +150,7 @@ def lines_of(size: int, row: int, column: int) -> tuple[int, int, int, int]:
 
 @njit
 def _mark(state: State, line: int, bit: int, exact: int) -> int:
-    """Set a bit of the mask at ``line``; nonzero if the mask holds a winning five then."""
+    """Set a bit of the mask at index ``line``; returns nonzero if the mask then has a winning five."""
     mask = state[line] | (1 << bit)
     state[line] = mask
     return fives(mask, exact)
@@ -156,18 +158,21 @@ def _mark(state: State, line: int, bit: int, exact: int) -> int:
 
 @njit
 def fives(mask: int, exact: int) -> int:
-    """A mask with the lowest bit of each winning five of a line."""
+    """The mask of the lowest bits of all winning fives in a line's mask."""
     pairs = mask & (mask >> 1)
     starts = pairs & (pairs >> 2) & (mask >> 4)
     if exact != 0:
-        # A run of more than five has two or more such bits side by side.
+        # A run of more than five has at least two adjacent bits here.
         starts &= ~(starts << 1) & ~(starts >> 1)
     return starts
 
 
 @njit
 def list_neighbours(state: State, row: int, column: int) -> None:
-    """List the cells within ``candidates`` of (row, column) that were never listed; modified in place."""
+    """Add the cells within distance ``candidates`` of (row, column) that were never in the cell list.
+
+    ``state`` is modified in place.
+    """
     size, reach = state[SIZE], state[CANDIDATES]
     wheres = CELLS + state[AREA]
     count = state[LISTED]
@@ -187,11 +192,11 @@ def list_neighbours(state: State, row: int, column: int) -> None:
 
 @njit
 def _playout_in_strides(state: State, stream: Stream) -> int:
-    """Play many random plies at once, then look for the first five among them.
+    """Play a random game, testing for a five only after every few plies; returns the plies.
 
-    Cells are drawn by Fisher-Yates from the end of the list, so the list itself records them.
-    Only the row masks are kept. A five never goes away again, so the ply that made the first one
-    is found by bisection, taking stones off and putting them back.
+    Cells are drawn by a Fisher-Yates shuffle from the end of the cell list, so the list records the moves.
+    Only the row masks are updated. A five never disappears, so the ply that made the first one is found by
+    bisection: stones are removed and put back.
     """
     counter, increment = stream[0], stream[1]
     num_cells = state[LISTED]
@@ -199,7 +204,7 @@ def _playout_in_strides(state: State, stream: Stream) -> int:
     clear, plies = 0, 0
     while True:
         clear = plies
-        # On a board that is less than a quarter full a five is rare.
+        # A five is rare while less than a quarter of the board is occupied.
         plies = min(plies + max(_STRIDE, state[AREA] // 4 - state[STONES] - plies), num_cells)
         player = mover ^ (clear & 1)
         left = num_cells - clear
@@ -237,7 +242,7 @@ def _playout_in_strides(state: State, stream: Stream) -> int:
 
 @njit
 def _draw(state: State, fraction: np.uint64, left: int, player: int) -> None:
-    """Put a stone on one of the first ``left`` cells and swap it to their end; 32 random bits."""
+    """Put a stone on one of the first ``left`` cells, chosen by 32 random bits, and swap it to their end."""
     place = np.int64((fraction * np.uint64(left)) >> _S32)
     cell = state[CELLS + place]
     state[CELLS + place] = state[CELLS + left - 1]

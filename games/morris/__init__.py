@@ -1,4 +1,4 @@
-"""Mill games on four boards, as data for one engine."""
+"""Mill games (men's morris) on four boards with one set of rules."""
 
 from games.morris.game import Morris
 

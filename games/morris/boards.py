@@ -1,8 +1,8 @@
 """The boards of the mill games as data: points, mills and edges.
 
-A point has two numbers. Its *code* counts row by row from the top, as moves and OpenSpiel do.
-Its *bit* counts ring by ring: outermost first, and within a ring clockwise from the top left
-corner, so that a step along a ring or a spoke is the same rotation or shift for every stone. The
+A point has two numbers. Its *code* counts row by row from the top, as in moves and in OpenSpiel.
+Its *bit* counts ring by ring from the outermost, within a ring clockwise from the top left
+corner, so that a step along a ring or a spoke is one rotation or shift for all stones at once. The
 centre of the smallest board is bit 8.
 """
 
@@ -20,17 +20,16 @@ MILLS_A_POINT = 4
 
 @dataclass(frozen=True)
 class Layout:
-    """A board: where its points are, its mills and its edges, all by bit."""
+    """A board: the coordinates of its points, its mills and its edges. Points are given as bits."""
 
-    rings: int
     size: int
-    """Lines of the drawn grid each way: columns a, b, ... and rows 1, 2, ..."""
+    """Number of columns and of rows of the drawn grid."""
     cells: tuple[tuple[int, int], ...]
     """(column, row) of each bit; row 0 is the bottom one."""
     mills: tuple[tuple[int, int, int], ...]
     edges: tuple[tuple[int, int], ...]
     codes: tuple[int, ...] = field(init=False)
-    """The code of each bit."""
+    """Code of the point by bit."""
 
     def __post_init__(self) -> None:
         order = sorted(range(len(self.cells)), key=lambda bit: (-self.cells[bit][1], self.cells[bit][0]))
@@ -38,7 +37,7 @@ class Layout:
 
 
 def _layout(rings: int, *, spoke_mills: bool, corners: bool, centre: str = "", lines: int = 8) -> Layout:
-    """``corners``: whether corners are joined by spokes too; ``centre``: how the middle point is joined."""
+    """``corners``: whether spokes join corners too; ``centre``: which points are joined to the middle one."""
     size = 3 if centre else 2 * rings + 1
     middle = size // 2
     ring = [(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]
@@ -55,7 +54,7 @@ def _layout(rings: int, *, spoke_mills: bool, corners: bool, centre: str = "", l
         cells.append((middle, middle))
         edges += [(s, 8) for s in range(8) if s % 2 == 1 or centre == "all"]
         mills += [(s, 8, s + 4) for s in range(4) if s % 2 == 1 or lines == 8]
-    return Layout(rings, size, tuple(cells), tuple(mills), tuple(edges))
+    return Layout(size, tuple(cells), tuple(mills), tuple(edges))
 
 
 THREE, THREE_TAPATAN, THREE_6, THREE_6_TAPATAN, SIX, NINE, TWELVE = range(7)
@@ -96,5 +95,6 @@ def _tables() -> tuple[npt.NDArray[np.int64], ...]:
 
 
 POINTS, NEIGHBOURS, MILLS, MILLS_OF, CODE_OF, BIT_OF = _tables()
-"""By board: number of points; by bit: mask of neighbours; masks of all mills, and of a bit's own (-1 where
-there are no more, which no set of stones holds); the code of a bit, and the bit of a code."""
+"""Tables indexed by board first. POINTS: number of points. NEIGHBOURS [bit]: mask of adjacent points.
+MILLS: masks of all mills. MILLS_OF [bit]: masks of the mills through a point. Both lists of mills are padded
+with -1, which no set of stones contains. CODE_OF [bit] and BIT_OF [code]: conversion of point numbers."""

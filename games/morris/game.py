@@ -1,11 +1,11 @@
-"""The mill games' options and text.
+"""The mill games: options and text notation.
 
 Points are named as on a chess board: nine men's morris has a1, d1, g1 on its bottom row. A move
 is ``d6`` (place), ``d6-d5`` (move) or ``xb4`` (remove). A position's text is its rows from the
-top, divided by '/', each with a sign for every point from the left (``w``, ``b``, ``.``), then who
-moves (``w`` or ``b``, with an ``x`` if a stone is to be removed), both hands, and the turns so far:
-``..b/.../... w 8 8 2``. What was there before the position is not part of its text, but for the
-word ``drawn`` at the end of a game that was ended by repetition.
+top, divided by '/', each with a sign for every point from the left (``w``, ``b``, ``.``), then the player to
+move (``w`` or ``b``, followed by ``x`` if a stone is to be removed), the stones in hand of both players, and
+the number of turns played: ``..b/.../... w 8 8 2``. Earlier positions are not part of the text, except that
+the word ``drawn`` follows if the game has ended by repetition.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ RULES = Rules(
 DEFAULT_CAP, LARGEST_CAP = 200, 2000
 _REPETITION = {"none": rules.NO_REPETITION, "first": rules.ON_FIRST, "threefold": rules.ON_THIRD}
 _REST = re.compile(r"(w|b)(x?) ([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{1,4})( drawn)?")
-_FORM = "a space, w or b (wx or bx to remove), both hands and the turns so far"
+_FORM = "a space, w or b (wx or bx to remove), the stones in both hands and the number of turns"
 _REPEATED = " drawn"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What the variants differ in."""
+    """The properties of a variant of the game."""
 
     board: int
     stones: int
     fly: str
     """The default of the option ``fly``."""
     nominal: float
-    """Simulations a second."""
+    """The value of `Game.nominal_simulations_per_s`."""
 
 
 VARIANTS = {
@@ -64,14 +64,14 @@ VARIANTS = {
 
 
 class Morris(Game):
-    """A mill game with its options fixed; all share one set of compiled rules."""
+    """A mill game with given options; all variants and options share one set of compiled rules."""
 
     name = "morris"
     player_names = ("white", "black")
     rules = RULES
 
     def __init__(self, variant: str = "nine", **options: str | int) -> None:
-        """``options`` as in the spec; those of other variants raise InvalidInput."""
+        """``options``: the options of a spec. Raises InvalidInput for an option that the variant lacks."""
         text = {key: str(value) for key, value in options.items()}
         self._read(Options(Spec(self.name, {"variant": variant, **text}), "game"))
 
@@ -107,13 +107,15 @@ class Morris(Game):
         self.layout = boards.LAYOUTS[self.board_id]
         self._bit_at = {cell: bit for bit, cell in enumerate(self.layout.cells)}
         self.max_moves = 3 * len(self.layout.cells) if self.variant != "lasker" else 64
-        # Each player removes at most all but two of the other's stones.
+        # A player removes all but two of the other's stones at most.
         self.max_plies = self.cap + 2 * kind.stones
         self.nominal_simulations_per_s = kind.nominal
+        # Three men's morris is solved, which shows that 0.35 is too little; for the others matches do not.
+        self.exploration = 0.7 if self.variant == "three" else 0.35
 
     @property
     def playout_game(self) -> Morris:
-        """Playouts know the cap and no repetition: see games/morris/playout.py."""
+        """This game without the repetition rule, which playouts ignore (see games/morris/playout.py)."""
         return Morris(**{**self.options, "repetition": "none"})  # type: ignore[arg-type]
 
     def initial_state(self) -> State:
@@ -129,7 +131,7 @@ class Morris(Game):
         return state
 
     def format_move(self, state: State, move: int) -> str:
-        """``d6``, ``d6-d5`` or ``xb4``."""
+        """A placement as ``d6``, a move as ``d6-d5``, a removal as ``xb4``."""
         if move >= rules.MOVE:
             start, end = divmod(move - rules.MOVE, 24)
             return f"{self._point(start)}-{self._point(end)}"
@@ -143,7 +145,7 @@ class Morris(Game):
         raise InvalidInput("moves", text, self._accepted(state))
 
     def format_position(self, state: State) -> str:
-        """Rows from the top, who moves, both hands, turns."""
+        """Rows from the top, the player to move, the stones in both hands, the number of turns."""
         owners = self._owners(state)
         rows = []
         for row in reversed(range(self.layout.size)):
@@ -155,7 +157,7 @@ class Morris(Game):
         return text + _REPEATED if self._repeated(state) else text
 
     def parse_position(self, text: str) -> State:
-        """The state that `format_position` wrote, without history; raises InvalidInput (``position``)."""
+        """The state of a text of `format_position`, without history; raises InvalidInput (``position``)."""
         board, _, rest = text.partition(" ")
         rows, found = board.split("/"), _REST.fullmatch(rest)
         size = self.layout.size
@@ -180,12 +182,21 @@ class Morris(Game):
         if not state[rules.OVER]:
             if (state[rules.TURNS] >= self.cap and not state[rules.REMOVING]) or found[6]:
                 state[rules.OVER] = 1
-            elif self.repetition != "none" and not state[rules.REMOVING] and not state[rules.HANDS + 1]:
+            elif self.repetition != "none" and not state[rules.REMOVING] and self._may_come_again(state):
                 state[rules.HISTORY], state[rules.SEEN] = rules.key_of(state), 1
         return state
 
+    def _may_come_again(self, state: State) -> bool:
+        """Whether stones on the board can move, so that a position may occur again.
+
+        That is the case with empty hands, and in Lasker morris as soon as there is a stone on the board.
+        """
+        if state[rules.MOVES_EARLY]:
+            return bool(state[rules.STONES] | state[rules.STONES + SECOND])
+        return not state[rules.HANDS + SECOND]
+
     def _repeated(self, state: State) -> bool:
-        """Whether the game ended by repetition: nothing but the past says so."""
+        """Whether the game ended by repetition: it is over, but its position alone would not end it."""
         if not state[rules.OVER] or state[rules.RESULT] or state[rules.TURNS] >= self.cap:
             return False
         twin = state.copy()
@@ -194,11 +205,11 @@ class Morris(Game):
         return not twin[rules.OVER]
 
     def _check(self, state: State, text: str) -> None:
-        """Raise InvalidInput for what no game comes to."""
+        """Raise InvalidInput for a position that cannot occur in a game."""
         counts = [int(state[rules.STONES + p]).bit_count() + int(state[rules.HANDS + p]) for p in (0, 1)]
         if max(counts) > self._kind.stones:
             raise InvalidInput(
-                "position", text, f"at most {self._kind.stones} stones of each, hands included"
+                "position", text, f"at most {self._kind.stones} stones of each player, hands included"
             )
         if state[rules.TURNS] > self.cap:
             raise InvalidInput("position", text, f"at most {self.cap} turns (the cap)")
@@ -209,18 +220,18 @@ class Morris(Game):
             raise InvalidInput("position", text, "a mill of the player who is to remove a stone")
 
     def canonical(self, state: State) -> State:
-        """The same position with its history in order, and nothing behind it."""
+        """The position with its history sorted and unused entries cleared."""
         twin = state.copy()
         if len(twin) > rules.HISTORY:
             seen = int(twin[rules.SEEN])
             history = twin[rules.HISTORY :]
-            # The latest position stays last, as play leaves it; the order of the others changes nothing.
+            # The latest position stays last, where `play` puts it; the order of the others has no effect.
             history[: max(seen - 1, 0)] = np.sort(history[: max(seen - 1, 0)])
             history[seen:] = 0
         return twin
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The position as a grid; what is no point is blank."""
+        """The position as a grid; cells that are not points are blank."""
         size, owners = self.layout.size, self._owners(state)
         last = None if last_move is None else self.cells_of(last_move)
         rows = []
@@ -241,7 +252,7 @@ class Morris(Game):
         )
 
     def cells_of(self, move: int) -> tuple[int, int]:
-        """Where a stone is placed, removed, or moved to."""
+        """The (row, column), row 0 on top, where a stone is placed, removed, or moved to."""
         code = move if move < rules.MOVE else (move - rules.MOVE) % 24
         column, row = self.layout.cells[int(boards.BIT_OF[self.board_id, code])]
         return self.layout.size - 1 - row, column

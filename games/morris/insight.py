@@ -1,9 +1,9 @@
-"""What positions and moves of the mill games look like before any search.
+"""Static evaluation of positions and moves of the mill games.
 
-A position: stones, on the board and in hand, and with a smaller say closed mills, mills that one stone
-would close, and points to move to. A move: first what closes a mill, then what blocks one, then all alike;
-of stones to remove first one that the other player's next mill needs. A thesis on nine men's morris gives its
-search this order of moves.
+The evaluation of a position counts stones on the board and in hand, and with smaller weights closed
+mills, mills that one stone would close, and possible moves. The priority of moves: first those that
+close a mill, then those that block one, then all others; removals that break up an open mill of the
+other player come before other removals. This move order is from a thesis on nine men's morris.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from games.morris.rules import (
 )
 
 CLOSES, BLOCKS, NEEDED = 2.0, 1.0, 1.0
-"""Priorities; all other moves have 0."""
+"""Priorities of moves that close a mill, that block one, and of removals of a needed stone; others have 0."""
 
 STONE, MILL, OPEN_MILL, MOBILITY = 32, 6, 3, 1
 FULL = 1024.0
-"""More than any position comes to: 12 stones, at most 20 mills of either kind, 48 ways to move."""
+"""An upper bound of the evaluation's sum: 12 stones, at most 20 mills of either kind, 48 moves."""
 
 
 @njit
 def evaluate(state: State) -> float:
-    """The first player's stones, mills and ways to move, less the second's, as a share of `FULL`."""
+    """The first player's sum minus the second player's sum, divided by `FULL`: a value in (-1, 1)."""
     return float(_worth(state, 0) - _worth(state, 1)) / FULL
 
 
 @njit
 def _worth(state: State, player: Int) -> int:
-    """What a player's stones are worth by themselves."""
+    """The weighted sum of a player's stones, mills and possible moves."""
     board = state[BOARD]
     own, other = state[STONES + player], state[STONES + 1 - player]
     total = STONE * (popcount(own) + state[HANDS + player])
@@ -60,7 +60,7 @@ def _worth(state: State, player: Int) -> int:
 
 @njit
 def priority(state: State, move: int) -> float:
-    """`CLOSES`, `BLOCKS` or 0; of removals `NEEDED` or 0."""
+    """The priority of a move: `CLOSES`, `BLOCKS` or 0; of a removal: `NEEDED` or 0."""
     board, player = state[BOARD], state[MOVER]
     own, other = state[STONES + player], state[STONES + 1 - player]
     if state[REMOVING] != 0:
@@ -73,7 +73,7 @@ def priority(state: State, move: int) -> float:
 
 @njit
 def landing(state: State, move: Int) -> tuple[int, int]:
-    """Where a placement or move puts a stone, and the mover's stones after it."""
+    """(bit where a placement or move puts a stone, mask of the mover's stones afterwards)."""
     board, own = state[BOARD], state[STONES + state[MOVER]]
     if move < MOVE:
         to = BIT_OF[board, move]
@@ -85,9 +85,10 @@ def landing(state: State, move: Int) -> tuple[int, int]:
 
 @njit
 def threatens(state: State, player: Int, bit: Int) -> bool:
-    """Whether a stone of the player on the empty point would close a mill, were it that player's turn.
+    """Whether ``player`` could close a mill on the empty point ``bit`` if it were that player's turn.
 
-    A stone in hand can be placed there; else one that is not of the mill must reach the point.
+    With stones in hand, a stone is placed on the point. Otherwise a stone that is not part of the mill must
+    be able to move there.
     """
     board, own = state[BOARD], state[STONES + player]
     can_place = bool(state[HANDS + player] > 0)
@@ -103,7 +104,7 @@ def threatens(state: State, player: Int, bit: Int) -> bool:
 
 @njit
 def is_needed(board: Int, stones: Int, enemies: Int, bit: Int) -> bool:
-    """Whether the stone stands with one more in a mill whose third point is empty."""
+    """Whether the stone at ``bit`` is one of two stones in a mill whose third point is empty."""
     for number in range(MILLS_OF.shape[2]):
         mill = MILLS_OF[board, bit, number]
         if mill > 0 and enemies & mill == 0 and popcount(stones & mill) == 2:

@@ -1,7 +1,7 @@
-"""Random play of the mill games on bitboards: up to the cap of turns, without the repetition rule.
+"""Playouts of the mill games on bitboards, limited by the cap of turns, without the repetition rule.
 
-Uniformly random games repeat positions often: with the rule of the first repetition two nine
-men's morris games of three would be draws. So playouts end by the cap alone.
+Uniformly random games repeat positions often: if the first repetition ended a game, two of three playouts of
+nine men's morris would be draws. So playouts ignore the repetition rule and end at the cap of turns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _select_table() -> np.ndarray:
 
 
 _SELECT = _select_table().ravel()
-"""[8 * byte + n] the n-th set bit."""
+"""int64[2048]: at 8 * byte + n, the n-th set bit of the byte, counted from 0."""
 _1, _2, _3, _4, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
 _BYTE = np.uint64(0xFF)
 _M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -54,7 +54,7 @@ _M4, _LOW, _HIGH = (np.uint64(0x0101010101010101 * n) for n in (0x0F, 0x01, 0x80
 
 @njit
 def byte_sums(mask: Int) -> int:
-    """How many bits of a mask of 63 are set up to the end of each byte, a byte for each."""
+    """Cumulative bit counts of a mask of 63 bits: byte i of the answer counts the bits of bytes 0 to i."""
     x = np.uint64(mask)
     x = x - ((x >> _1) & _M1)
     x = (x & _M2) + ((x >> _2) & _M2)
@@ -63,10 +63,11 @@ def byte_sums(mask: Int) -> int:
 
 @njit
 def select(mask: Int, sums: Int, n: Int) -> int:
-    """The n-th set bit of a mask of 63 bits with these byte sums; n counts from 0, and there is such a bit.
+    """The n-th set bit, counted from 0, of a mask of 63 bits with these `byte_sums`; it must exist.
 
-    No branch depends on chance here (Vigna, "Broadword implementation of rank/select queries", 2008):
-    the bytes that end before it are those whose sums are at most n, and all are compared at once.
+    Without branches, which random input would make unpredictable (Vigna, "Broadword implementation of
+    rank/select queries", 2008): the bytes before the bit are those whose sums are at most n, and all eight
+    are compared at once.
     """
     ends, rank = np.uint64(sums), np.uint64(n)
     base = np.uint64(popcount((((rank * _LOW) | _HIGH) - ends) & _HIGH)) << _3
@@ -81,7 +82,7 @@ def _pick(mask: Int, n: Int) -> int:
 
 @njit
 def _clockwise(x: Int) -> int:
-    """The stones one point further on their rings."""
+    """The stones moved one point clockwise on their rings."""
     return (x << 1 & 0xFEFEFE) | (x >> 7 & 0x010101)  # type: ignore[return-value]
 
 
@@ -102,13 +103,13 @@ def _starts() -> np.ndarray:
 
 
 _START = _starts()
-"""[place] the stone that moves, as a mask; place: where it goes, plus 32 if counterclockwise, 64 if inwards
-along a spoke, 96 if outwards."""
+"""int64[128]: mask of the stone that moves, by its target bit plus 0 for a clockwise step, 32 for a
+counterclockwise one, 64 for one inwards along a spoke, 96 for one outwards."""
 
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random play to the end; returns the plies. Only OVER and RESULT hold afterwards."""
+    """Play uniformly random moves to the end; returns the plies. Only OVER and RESULT are valid then."""
     if state[OVER] != 0:
         return 0
     if state[BOARD] < SIX:
@@ -123,7 +124,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _on_rings(state: State, stream: Stream) -> int:
-    """The boards of two or three rings."""
+    """`playout` for boards of two or three rings."""
     board, fly, cap = state[BOARD], state[FLY], state[CAP]
     full = (np.int64(1) << POINTS[board]) - 1
     spokes = full if board == TWELVE else full & 0xAAAAAA
@@ -136,52 +137,19 @@ def _on_rings(state: State, stream: Stream) -> int:
     result: Int = 0
     while True:
         if removing:
-            free = other & ~in_mills(board, other)
-            free = free if free != 0 else other
-            other ^= np.int64(1) << _pick(free, below(stream, popcount(free)))
+            other = _remove(board, other, stream)
             plies += 1
             removing = False
             if popcount(other) + other_hand < 3:
                 result = 1 - 2 * player
                 break
         else:
-            empty = full & ~(own | other)
-            if hand > 0 and not early:
-                if empty == 0:
-                    result = 2 * player - 1
-                    break
-                to = _pick(empty, below(stream, popcount(empty)))
-                hand -= 1
-            elif hand == 0 and fly == AT_THREE and popcount(own) == 3:
-                num_empty = popcount(empty)
-                draw = below(stream, 3 * num_empty)
-                piece = np.int64(draw >= num_empty) + np.int64(draw >= 2 * num_empty)
-                own ^= np.int64(1) << _pick(own, piece)
-                to = _pick(empty, draw - piece * num_empty)
-            else:
-                a, b = _clockwise(own) & empty, _counterclockwise(own) & empty
-                c, d = (own & spokes) << 8 & empty, (own & spokes) >> 8 & empty
-                on_ring, on_spoke = a | b << 32, c | d << 32
-                ring_sums, spoke_sums = byte_sums(on_ring), byte_sums(on_spoke)
-                num_ring = popcount(on_ring)
-                num_slides = num_ring + popcount(on_spoke)
-                total = num_slides + (popcount(empty) if hand > 0 else 0)
-                if total == 0:
-                    result = 2 * player - 1
-                    break
-                draw = below(stream, total)
-                if draw >= num_slides:
-                    to = _pick(empty, draw - num_slides)
-                    hand -= 1
-                else:
-                    # Chosen without a branch, from sums that are there before the draw.
-                    spoke = -np.int64(draw >= num_ring)
-                    mask = on_ring ^ ((on_ring ^ on_spoke) & spoke)
-                    sums = ring_sums ^ ((ring_sums ^ spoke_sums) & spoke)
-                    place = select(mask, sums, draw - (num_ring & spoke))
-                    to = place & 31
-                    own ^= _START[place + (64 & spoke)]
-            own |= np.int64(1) << to
+            to, left = _turn(own, full & ~(own | other), spokes, hand, early, fly, stream)
+            if to < 0:
+                result = 2 * player - 1
+                break
+            hand -= left == 0
+            own = (own ^ left) | np.int64(1) << to
             turns += 1
             plies += 1
             if closes_mill(board, own, to) and other != 0:
@@ -193,12 +161,58 @@ def _on_rings(state: State, stream: Stream) -> int:
         hand, other_hand = other_hand, hand
         player = 1 - player
         if turns >= cap:
-            # A player who cannot move has lost all the same.
+            # A player who cannot move loses at the cap too.
             result = _last_word(own, full & ~(own | other), hand, spokes, fly, player)
             break
     state[OVER] = 1
     state[RESULT] = result
     return int(plies)
+
+
+@njit
+def _remove(board: Int, stones: Int, stream: Stream) -> int:
+    """The stones without a random one that may be removed: one in no mill, if there is one."""
+    free = stones & ~in_mills(board, stones)
+    free = free if free != 0 else stones
+    return stones ^ np.int64(1) << _pick(free, below(stream, popcount(free)))  # type: ignore[return-value]
+
+
+@njit
+def _turn(
+    own: Int, empty: Int, spokes: Int, hand: Int, early: bool, fly: Int, stream: Stream
+) -> tuple[int, int]:
+    """Draw a placement or a move: (its target bit, mask of the stone that moves or 0 for a placement).
+
+    The target is -1 if there is no move.
+    """
+    nothing = np.int64(0)
+    if hand > 0 and not early:
+        if empty == 0:
+            return np.int64(-1), nothing  # type: ignore[return-value]
+        return _pick(empty, below(stream, popcount(empty))), nothing  # type: ignore[return-value]
+    if hand == 0 and fly == AT_THREE and popcount(own) == 3:
+        num_empty = popcount(empty)
+        draw = below(stream, 3 * num_empty)
+        piece = np.int64(draw >= num_empty) + np.int64(draw >= 2 * num_empty)
+        return _pick(empty, draw - piece * num_empty), np.int64(1) << _pick(own, piece)  # type: ignore[return-value]
+    a, b = _clockwise(own) & empty, _counterclockwise(own) & empty
+    c, d = (own & spokes) << 8 & empty, (own & spokes) >> 8 & empty
+    on_ring, on_spoke = a | b << 32, c | d << 32
+    ring_sums, spoke_sums = byte_sums(on_ring), byte_sums(on_spoke)
+    num_ring = popcount(on_ring)
+    num_slides = num_ring + popcount(on_spoke)
+    total = num_slides + (popcount(empty) if hand > 0 else 0)
+    if total == 0:
+        return np.int64(-1), nothing  # type: ignore[return-value]
+    draw = below(stream, total)
+    if draw >= num_slides:
+        return _pick(empty, draw - num_slides), nothing  # type: ignore[return-value]
+    # Selected without a branch, from sums that do not depend on the draw.
+    spoke = -np.int64(draw >= num_ring)
+    mask = on_ring ^ ((on_ring ^ on_spoke) & spoke)
+    sums = ring_sums ^ ((ring_sums ^ spoke_sums) & spoke)
+    place = select(mask, sums, draw - (num_ring & spoke))
+    return place & 31, _START[place + (64 & spoke)]
 
 
 @njit

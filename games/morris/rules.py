@@ -1,18 +1,19 @@
-"""The compiled rules of the mill games: one kernel for every board and option.
+"""The compiled rules of the mill games: one set of functions for every board and option.
 
-A state is ``int64[HISTORY + n]``, n = 0 without a repetition rule, else one more than the cap of turns:
+A state is ``int64[HISTORY + n]``, where n is 0 without a repetition rule, else the cap of turns plus 1:
 
 =========  ==========================================================================
 options    board (games/morris/boards.py), cap of turns, who may fly, whether a mill wins at
-           once, whether stones move while others are in hand, the repetition rule, whether
+           once, whether stones may move while others are in hand, the repetition rule, whether
            a full board is a draw
-position   who moves, whether a stone is to be removed, turns so far, over, the first
-           player's return, both players' stones (masks by bit), stones in hand
+position   player to move, whether a stone is to be removed, number of turns, whether the game is
+           over, the first player's return, both players' stones (masks by bit), stones in hand
 HISTORY    the positions since the last placement or removal, each as one number (`key_of`)
 =========  ==========================================================================
 
-Placing and removing have the code of their point (0-23), moving from a to b has 24 + 24 a + b, as
-in OpenSpiel. A removal is a ply of its own by the same player. A turn is a placement or a move.
+The code of a placement or a removal is the code of its point (0 to 23), that of a move from a to b is
+24 + 24 a + b, as in OpenSpiel. A removal is a separate ply of the player who closed the mill. A turn is a
+placement or a move.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ HISTORY = 17
 NEVER, AT_THREE, ALWAYS = range(3)
 NO_REPETITION, ON_FIRST, ON_THIRD = 0, 1, 2
 MOVE = 24
-"""The code of the first move along the board."""
+"""The lowest code of a move from point to point."""
 
 State = npt.NDArray[np.int64]
 
@@ -42,7 +43,7 @@ _M4, _H = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 @njit
 def popcount(mask: Int) -> int:
-    """How many bits are set; LLVM knows this form and makes one instruction of it."""
+    """The number of set bits; LLVM recognises this form and compiles it to one instruction."""
     x = np.uint64(mask)
     x = x - ((x >> _1) & _M1)
     x = (x & _M2) + ((x >> _2) & _M2)
@@ -52,13 +53,13 @@ def popcount(mask: Int) -> int:
 
 @njit
 def current_player(state: State) -> int:
-    """FIRST or SECOND; who closed a mill removes a stone as well."""
+    """FIRST or SECOND; a player who has closed a mill is to move again, to remove a stone."""
     return int(state[MOVER])
 
 
 @njit
 def flies(state: State, player: Int) -> bool:
-    """Whether the player, who moves a stone, may move it to any empty point."""
+    """Whether the player may move a stone to any empty point."""
     if state[FLY] == ALWAYS:
         return True
     return bool(
@@ -87,7 +88,7 @@ def removable(state: State) -> int:
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Placements or removals by their points, then moves by where they start and end; returns how many."""
+    """Write placements or removals, then moves, in ascending order of their bits; returns how many."""
     board, player = state[BOARD], state[MOVER]
     own, empty = state[STONES + player], _empty(state)
     count = 0
@@ -162,7 +163,7 @@ def closes_mill(board: Int, stones: Int, bit: Int) -> bool:
 
 @njit
 def _end_turn(state: State) -> None:
-    """The other player is to move, unless that ends the game."""
+    """Pass the turn to the other player and find out whether the game is over."""
     state[MOVER] = 1 - state[MOVER]
     settle(state)
     if state[OVER] != 0:
@@ -175,7 +176,7 @@ def _end_turn(state: State) -> None:
 
 @njit
 def settle(state: State) -> None:
-    """End the game if the position says so, whatever came before; ``state`` is modified in place."""
+    """End the game if the position, without its history, ends it; ``state`` is modified in place."""
     player = state[MOVER]
     own = state[STONES + player]
     lost = False
@@ -220,7 +221,7 @@ def key_of(state: State) -> int:
 
 @njit
 def _note_position(state: State) -> None:
-    """Add the position to the history; draw if it was there often enough."""
+    """Add the position to the history; end the game as a draw if the repetition rule applies."""
     key, seen, before = key_of(state), state[SEEN], 0
     for i in range(seen):
         before += state[HISTORY + i] == key
@@ -239,19 +240,19 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def returns(state: State) -> float:
-    """1.0: the first player has won, -1.0: the second, 0.0: a draw."""
+    """The first player's return: 1.0 for a win, -1.0 for a loss, 0.0 for a draw."""
     return float(state[RESULT])
 
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The position without turns and history; see `Rules.pack`."""
+    """The position as one number, without turns and history (see `Rules.pack`)."""
     return np.uint64(key_of(state))
 
 
 @njit
 def unpack(number: np.uint64, state: State) -> None:
-    """See `Rules.unpack`."""
+    """Write the position with this packed number into ``state``, with no turns and no history."""
     key = np.int64(number)
     points = np.int64(0xFFFFFF)
     state[STONES], state[STONES + 1] = key & points, key >> 24 & points

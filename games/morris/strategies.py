@@ -1,7 +1,7 @@
-"""How moves of the mill games look to simple players: strategies of a thesis on nine men's morris.
+"""Heuristic scores of moves for simple players: the strategies of a thesis on nine men's morris.
 
-Generic functions of (state, move); higher is better, and ties are anyone's. They are made for
-one game by `games.specialise`.
+Generic functions of (state, move), to be bound by `games.compile.specialise`. A higher score is better;
+ties are broken at random.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from games.morris.rules import BOARD, MOVER, REMOVING, STONES, State, popcount
 
 _FIRST_OF_ALL, _NEXT, _THEN = 10_000.0, 1_000.0, 10.0
 _CHANCES = np.array([0, 1, 4, 6], dtype=np.int64)
-"""What a mill without enemy stones promises, by its number of own stones."""
+"""Score of a mill without stones of the other player, by its number of own stones."""
 
 
 @njit
 def _chances(board: Int, own: Int, other: Int) -> int:
-    """What all mills promise to the player with the stones ``own``."""
+    """The sum of the scores of all mills for the player with the stones ``own``."""
     total = np.int64(0)
     for number in range(MILLS.shape[1]):
         mill = MILLS[board, number]
@@ -31,7 +31,7 @@ def _chances(board: Int, own: Int, other: Int) -> int:
 
 @njit
 def _own_gain(state: State, move: Int) -> int:
-    """How much more the mills promise to the mover after the move."""
+    """The increase by the move of the mover's sum of mill scores."""
     board, player = state[BOARD], state[MOVER]
     own, other = state[STONES + player], state[STONES + 1 - player]
     _, after = landing(state, move)
@@ -40,7 +40,7 @@ def _own_gain(state: State, move: Int) -> int:
 
 @njit
 def _others_loss(state: State, move: Int) -> int:
-    """How much less they promise to the other player."""
+    """The decrease by the move of the other player's sum of mill scores."""
     board, player = state[BOARD], state[MOVER]
     own, other = state[STONES + player], state[STONES + 1 - player]
     _, after = landing(state, move)
@@ -48,7 +48,7 @@ def _others_loss(state: State, move: Int) -> int:
 
 
 def look_of_own_mills(state: State, move: int) -> float:
-    """Closes own mills when it can, else builds towards them; takes no notice of the other player's."""
+    """Score of a player who closes mills if possible, else builds them, and ignores the other's mills."""
     if state[REMOVING] != 0:
         return 0.0
     look = _FIRST_OF_ALL if priority(state, move) == CLOSES else 0.0
@@ -56,9 +56,9 @@ def look_of_own_mills(state: State, move: int) -> float:
 
 
 def look_of_blocker(state: State, move: int) -> float:
-    """Blocks a mill that the other player could close, else closes one, else stands in the other's way.
+    """Score of a player who blocks a mill that the other could close, else closes one, else hinders mills.
 
-    It removes stones first that the other player's next mill needs.
+    Of stones to remove, it prefers one that the other player needs for an open mill.
     """
     look = priority(state, move)
     if state[REMOVING] != 0:

@@ -1,4 +1,4 @@
-"""Thud: dwarfs against trolls."""
+"""Thud, a game of dwarfs against trolls."""
 
 from games.thud.game import Thud
 

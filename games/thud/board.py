@@ -1,20 +1,20 @@
 """Thud's board and the array that holds a position.
 
-A cell is 16 * row + column with rows and columns from 1 to 15, row 1 the bottom row; so a step is
-always the same difference, and column 0 is a margin on both sides. A line is a row, a column, or a
-diagonal of either direction, numbered 0 to 95; a cell's place in a line is its bit. A state is
+A cell is 16 * row + column with rows and columns from 1 to 15, row 1 the bottom row. So a step in a
+direction always adds a fixed number, and column 0 is a margin on both sides. A line is a row, a column, or a
+diagonal of either direction, numbered 0 to 95; the position of a cell in a line is its bit. A state is
 ``int32[STATE_LENGTH]``:
 
 ======  ============================================================================
-header  who moves, whether the game is over, dwarfs and trolls left, for each player
+header  player to move, whether the game is over, dwarfs and trolls left, for each player
         the moves since its last capture, plies; then the options (see below)
-LINES   for each line a mask of the cells that nothing may land on or cross: pieces,
-        the Thudstone, and all that is not board (bits 0 and 16 always)
+LINES   for each line a mask of the blocked cells: pieces, the Thudstone, and cells
+        outside the board (bits 0 and 16 always)
 NEAR    for each row a mask of its dwarfs, with an empty row at either end
-DWARF   the cells of the dwarfs, in no particular order
-TROLL   the cells of the trolls
-BOARD   for each cell EMPTY, OUTSIDE, a dwarf's place in DWARF + 1, or a troll's in
-        TROLL + FIRST_TROLL
+DWARF   the cells of the dwarfs, in any order
+TROLL   the cells of the trolls, in any order
+BOARD   for each cell: EMPTY, OUTSIDE, index of the dwarf in DWARF plus 1, or index of
+        the troll in TROLL plus FIRST_TROLL
 ======  ============================================================================
 """
 
@@ -40,21 +40,21 @@ MAX_DWARFS, MAX_TROLLS = 32, 8
 OUTSIDE, EMPTY, FIRST_TROLL = -1, 0, 33
 
 ALL_FORCED, ALL_OR_NONE, ONE_OR_NONE = 0, 1, 2
-"""Values of CAPTURE."""
+"""Values of the option CAPTURE: what a troll that lands beside dwarfs takes."""
 BY_AGREEMENT, BY_CAP, BY_ANNIHILATION = 0, 1, 2
-"""Values of END."""
+"""Values of the option END: how a game ends."""
 
 SIZE = 15
 STONE = 16 * 8 + 8
 FULL = (1 << 17) - 1
 STEPS = np.array([1, 16, 17, -15], dtype=np.int32)
-"""What is added to a cell for the next bit of its row, column, and diagonals."""
+"""The difference between neighbouring cells of a row, a column, and the two kinds of diagonals."""
 AROUND = np.array([1, 16, 17, -15, -1, -16, -17, 15], dtype=np.int32)
-"""The eight neighbours; direction d + 4 is the opposite of d."""
+"""The differences to the eight neighbours; direction d + 4 is the opposite of direction d."""
 
 
 def on_board(row: int, column: int) -> bool:
-    """Whether the row and column (1 to 15) are of the octagon, the Thudstone's cell included."""
+    """Whether the cell (row and column 1 to 15) is in the octagon, which includes the Thudstone's cell."""
     return 1 <= row <= 15 and 1 <= column <= 15 and 7 <= row + column <= 25 and abs(row - column) <= 9
 
 
@@ -73,7 +73,7 @@ def line_of(cell: int, kind: int) -> tuple[int, int]:
 
 @njit
 def flip(state: State, cell: int) -> None:
-    """The cell becomes blocked in its four lines, or free again."""
+    """Toggle whether the cell is blocked in its four lines; ``state`` is modified in place."""
     row, column = (cell >> 4) & 15, cell & 15
     bit = 1 << column
     state[LINES + row] ^= bit
@@ -84,7 +84,7 @@ def flip(state: State, cell: int) -> None:
 
 @njit
 def near(state: State, cell: int) -> int:
-    """Nonzero if a dwarf stands on the cell or beside it."""
+    """Nonzero if a dwarf is on the cell or on a neighbouring cell."""
     row, column = (cell >> 4) & 15, cell & 15
     rows = state[NEAR - 1 + row] | state[NEAR + row] | state[NEAR + 1 + row]
     return int(rows & (7 << (column - 1)))
@@ -92,7 +92,7 @@ def near(state: State, cell: int) -> int:
 
 @njit
 def is_shut_in(state: State, cell: int) -> bool:
-    """Whether there is no empty cell beside this one."""
+    """Whether no neighbouring cell is empty."""
     row, column = (cell >> 4) & 15, cell & 15
     rows = state[LINES - 1 + row] & state[LINES + row] & state[LINES + 1 + row]
     return bool((rows >> (column - 1)) & 7 == 7)
@@ -100,7 +100,7 @@ def is_shut_in(state: State, cell: int) -> bool:
 
 @njit
 def take_dwarf(state: State, cell: int) -> None:
-    """Remove the dwarf on the cell; the last one of the list takes its place there."""
+    """Remove the dwarf on the cell; the last dwarf of the list takes its index."""
     place = state[BOARD + cell] - 1
     last = state[DWARFS] - 1
     moved = state[DWARF + last]
@@ -115,7 +115,7 @@ def take_dwarf(state: State, cell: int) -> None:
 
 @njit
 def take_troll(state: State, cell: int) -> None:
-    """Remove the troll on the cell; the last one of the list takes its place there."""
+    """Remove the troll on the cell; the last troll of the list takes its index."""
     place = state[BOARD + cell] - FIRST_TROLL
     last = state[TROLLS] - 1
     moved = state[TROLL + last]
@@ -142,7 +142,7 @@ def shift(state: State, source: int, target: int) -> None:
 
 
 def state_of(dwarfs: list[int], trolls: list[int]) -> State:
-    """The state with pieces on these cells, listed in their order; the header has their numbers alone."""
+    """The state with pieces on these cells, listed in this order; of the header only their counts are set."""
     state = np.zeros(STATE_LENGTH, dtype=np.int32)
     state[LINES:NEAR] = FULL
     state[BOARD:] = OUTSIDE
@@ -163,7 +163,7 @@ def state_of(dwarfs: list[int], trolls: list[int]) -> State:
 
 
 CELLS = [16 * row + column for row in range(1, 16) for column in range(1, 16) if on_board(row, column)]
-"""The 165 cells of the octagon, the Thudstone's among them."""
+"""The 165 cells of the octagon, including the Thudstone's cell."""
 
 TROLL_STARTS = sorted(STONE + int(step) for step in AROUND)
 DWARF_STARTS = [
@@ -171,4 +171,4 @@ DWARF_STARTS = [
     for cell in CELLS
     if not {cell + 1, cell - 1, cell + 16, cell - 16} <= set(CELLS) and 8 not in (cell >> 4, cell & 15)
 ]
-"""On the border of the octagon, which four cells in the middle of its long sides are left out of."""
+"""The start cells of the dwarfs: the border of the octagon except the middle cells of its four long sides."""

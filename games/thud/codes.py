@@ -1,9 +1,10 @@
-"""Moves as numbers: code = 9 * path + variant.
+"""Codes of moves: code = 9 * path + variant.
 
-A path is a pair of cells in one line: 6,960 of them, numbered cell by cell, line by line; a cell and
-itself count as a pair too, which keeps the numbers of a line's cells consecutive. The variant
-says what a troll takes: 0 nothing, 1 all dwarfs beside it; or with ``one_or_none`` 1 to 8, the
-dwarf in that direction of `board.AROUND`. Dwarfs have variant 0; what they land on, they take.
+A path is an ordered pair of cells in one line. There are 6,960, numbered by source cell, then by line; the
+pair of a cell with itself is included so that the numbers within a line are consecutive. The variant
+says what a troll takes: 0 nothing, 1 all neighbouring dwarfs; or with ``one_or_none`` 1 to 8, the
+dwarf in direction variant - 1 of `board.AROUND`. Moves of dwarfs have variant 0; a dwarf takes the piece
+that it lands on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NUM_VARIANTS = 9
 
 
 def _paths() -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
-    """FIRST_PATH and ENDS."""
+    """Compute the tables FIRST_PATH and ENDS."""
     first = np.zeros(4 * 256, dtype=np.int32)
     ends: list[int] = []
     places = {(cell, kind): source_of(line_of)(cell, kind) for cell in CELLS for kind in range(4)}
@@ -30,22 +31,23 @@ def _paths() -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
 
 
 FIRST_PATH, ENDS = _paths()
-"""For each (cell, kind of line) the number of its path to bit 0; for each path 256 * source + target."""
+"""FIRST_PATH: by (cell, kind of line), the number of the path to the line's bit 0. ENDS: by path,
+256 * source + target."""
 
 PATH_OF = {(int(ends) >> 8, int(ends) & 255): path for path, ends in enumerate(ENDS)}
-"""The path of a source and a target."""
+"""The number of a path by (source, target)."""
 
 
 @njit
 def encode(source: int, target: int, kind: int, variant: int) -> int:
-    """The code of a move along a line of that kind."""
+    """The code of a move along a line of kind ``kind`` (see `board.line_of`)."""
     _, bit = line_of(target, kind)
     return int(NUM_VARIANTS * (FIRST_PATH[4 * source + kind] + bit) + variant)
 
 
 @njit
 def decode(move: int) -> tuple[int, int, int]:
-    """Source, target and variant of a code."""
+    """The (source, target, variant) of a move code."""
     path = move // NUM_VARIANTS
     ends = int(ENDS[path])
     return ends >> 8, ends & 255, move - NUM_VARIANTS * path

@@ -1,19 +1,19 @@
 """Thud: 32 dwarfs against 8 trolls on an octagon of 165 cells around the Thudstone.
 
-Cells are A to P without I, left to right, and 1 to 15 from the bottom. A move is the piece, where it
-stands, where it goes, and what it takes: ``dO11-O9``, ``dA6-B7xB7``, ``TG7-F7xF8xG8``. What it
-takes may be left out where only one move is meant. The form of a position is told in `text`.
+Columns are A to P without I from the left, rows 1 to 15 from the bottom. A move is the piece, its source, its
+target and the cells of the pieces that it takes: ``dO11-O9``, ``dA6-B7xB7``, ``TG7-F7xF8xG8``. The taken
+pieces may be omitted if only one legal move fits. The text of a position is described in games/thud/text.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
 from games.jit import source_of
 from games.spec import Spec
-from games.specialise import specialise
 from games.thud import board as layout
 from games.thud import rules, text
 from games.thud.codes import NUM_VARIANTS, PATH_OF, decode
@@ -41,18 +41,19 @@ _FORM = (
 
 
 class Thud(Game):
-    """Thud with its options fixed; all share one set of rules. FIRST is the dwarfs, whoever begins."""
+    """Thud with given options; all share one set of rules. FIRST is always the dwarfs, SECOND the trolls."""
 
     name = "thud"
     player_names = ("dwarfs", "trolls")
     rules = RULES
     max_moves = layout.MAX_DWARFS * PROPOSALS
     nominal_simulations_per_s = 75_000.0
+    exploration = 0.35
     opening_plies = 0
     points = 32
 
     def __init__(self, options: dict[str, str | int]) -> None:
-        """``options`` as `options.read_options` gives them: all of them."""
+        """``options``: the complete result of `options.read_options`."""
         self.options = options
         self.max_plies = int(options["turns"])
         self._first = ("dwarfs", "trolls").index(str(options["first"]))
@@ -69,13 +70,13 @@ class Thud(Game):
         return self._start.copy()
 
     def format_move(self, state: State, move: int) -> str:
-        """Such as ``TG7-F7xF8xG8``."""
+        """The move's text, such as ``TG7-F7xF8xG8``."""
         source, target, variant = _decode(move)
         taken = self._taken(state, target, variant)
         return text.format_move(text.PIECES[int(state[layout.MOVER])], source, target, taken)
 
     def parse_move(self, state: State, move: str) -> int:
-        """The legal move that the text means; raises InvalidInput (field ``moves``)."""
+        """The legal move that the text denotes; raises InvalidInput (field ``moves``)."""
         parts = text.split_move(move)
         if state[layout.OVER]:
             raise InvalidInput("moves", move, GAME_OVER)
@@ -97,7 +98,7 @@ class Thud(Game):
         return NUM_VARIANTS * PATH_OF[source, target] + meant[0]
 
     def format_position(self, state: State) -> str:
-        """Rows from the top, who moves, and the three counts."""
+        """Rows from the top, the player to move, and the three counts (see games/thud/text.py)."""
         counts = " ".join(str(int(state[field])) for field in _COUNTS)
         return f"{text.format_rows(self._signs(state))} {text.PIECES[int(state[layout.MOVER])]} {counts}"
 
@@ -127,7 +128,7 @@ class Thud(Game):
         return state
 
     def outcome_text(self, state: State) -> str:
-        """Who has more points left, and how many: a dwarf is 1, a troll 4."""
+        """The winner and both scores: a dwarf left counts 1 point, a troll 4."""
         signs = list(self._signs(state).values())
         points = signs.count("d"), 4 * signs.count("T")
         if points[FIRST] == points[SECOND]:
@@ -174,12 +175,12 @@ class Thud(Game):
         return {cell: sign for cell in layout.CELLS if (sign := self._piece_on(state, cell))}
 
     def _piece_on(self, state: State, cell: int) -> str:
-        """``d``, ``T``, or nothing."""
+        """The piece on a cell: ``d``, ``T``, or an empty text."""
         piece = int(state[layout.BOARD + cell])
         return "" if piece <= layout.EMPTY else "d" if piece < layout.FIRST_TROLL else "T"
 
     def _taken(self, state: State, target: int, variant: int) -> list[int]:
-        """The cells of what a move to ``target`` takes."""
+        """The cells of the pieces that a move to ``target`` takes."""
         if state[layout.MOVER] == FIRST:
             return [target] if self._piece_on(state, target) else []
         beside = [target + int(step) for step in layout.AROUND]
@@ -192,7 +193,7 @@ _decode = source_of(decode)
 
 
 def legal_variants(state: State, source: int, target: int) -> int:
-    """Generic: a mask of the variants with which the mover's piece on ``source`` may go to ``target``."""
+    """Generic: a mask of the legal variants of a move from ``source`` to ``target``."""
     if not path_is_legal(state, source, target):
         return 0
     if state[layout.MOVER] == FIRST:
@@ -206,7 +207,7 @@ def legal_variants(state: State, source: int, target: int) -> int:
 
 
 def settle(state: State) -> int:
-    """Generic: find out whether the game is over; ``state`` is modified in place."""
+    """Generic: set whether the game is over; ``state`` is modified in place."""
     over = is_over(state)
     state[layout.OVER] = over
     return int(over)

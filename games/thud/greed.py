@@ -1,4 +1,4 @@
-"""What a move of Thud takes, and the greedy move: one that takes most, found without listing the others."""
+"""Priority of moves of Thud by captured points, and the greedy move, found without listing all moves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from games.thud.rules import TROLL_WORTH
 
 @njit
 def priority(state: State, move: int) -> float:
-    """What the move gains its player: 4 for a troll, 1 for each dwarf."""
+    """The points that the move captures: 4 for a troll, 1 for each dwarf."""
     _, target, variant = decode(move)
     if state[MOVER] == FIRST:
         return float(TROLL_WORTH * (state[BOARD + target] >= FIRST_TROLL))
@@ -38,7 +38,7 @@ def priority(state: State, move: int) -> float:
 
 @njit
 def dwarfs_beside(state: State, cell: int) -> int:
-    """How many dwarfs stand beside the cell."""
+    """The number of dwarfs on neighbouring cells."""
     if near(state, cell) == 0:
         return 0
     count = 0
@@ -50,7 +50,10 @@ def dwarfs_beside(state: State, cell: int) -> int:
 
 @njit
 def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
-    """One of the moves that gain most, each as likely; ``moves`` is scratch, ``stream`` modified in place."""
+    """A uniformly random move among those that capture most points.
+
+    ``moves`` is scratch; ``stream`` is modified in place.
+    """
     count = _hurls(state, moves) if state[MOVER] == FIRST else _best_raids(state, moves)
     if count > 0:
         return int(moves[below(stream, count)])
@@ -60,7 +63,7 @@ def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _hurls(state: State, moves: Moves) -> int:
-    """Write the moves that take a troll, looking out from each troll; returns how many."""
+    """Write the dwarfs' moves that take a troll, searching from each troll outwards; returns how many."""
     count = 0
     for i in range(state[TROLLS]):
         target = state[TROLL + i]
@@ -72,7 +75,7 @@ def _hurls(state: State, moves: Moves) -> int:
                 source += step
                 distance += 1
             piece = state[BOARD + (source & 511)]
-            # A dwarf is thrown no further than the line behind it is long; most stand alone.
+            # A dwarf is thrown at most as far as the line of dwarfs behind it is long.
             if EMPTY < piece < FIRST_TROLL and (
                 distance == 1 or dwarfs_behind(state, source, -step) >= distance
             ):
@@ -83,7 +86,7 @@ def _hurls(state: State, moves: Moves) -> int:
 
 @njit
 def _best_raids(state: State, moves: Moves) -> int:
-    """Write the trolls' moves that take most dwarfs, if any takes one; returns how many."""
+    """Write the trolls' moves that take the largest number of dwarfs, if it is not 0; returns how many."""
     count, most = 0, 1
     one = state[CAPTURE] == ONE_OR_NONE
     for i in range(state[TROLLS]):

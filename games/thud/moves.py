@@ -1,7 +1,7 @@
-"""Which moves are legal: all of them listed, and one drawn at random without a list.
+"""Legal moves of Thud: the list of all, and a random one drawn without a list.
 
-A random move is drawn by rejection: from a fixed set of proposals that holds every legal move
-exactly once, uniformly, until one is legal. So each legal move has the same chance.
+A random move is drawn by rejection: proposals are drawn uniformly from a fixed set that contains every legal
+move exactly once, until one is legal. So all legal moves are equally likely.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 
 PROPOSALS = 46
-"""Cells that a dwarf may be proposed to move to: 14 of its row, 14 of its column, 9 of each diagonal."""
+"""Proposed target cells of a dwarf: 14 in its row, 14 in its column, 9 in each of its diagonals."""
 _KIND = np.array([0] * 14 + [1] * 14 + [2] * 9 + [3] * 9, dtype=np.int32)
 _OFFSET = np.array([*range(14), *range(14), *range(9), *range(9)], dtype=np.int32)
 
 
 def _first_bits() -> list[int]:
-    """For each line its first bit on the board; 1 for rows and columns, all of which are proposed whole."""
+    """By line: its first bit on the board, but 1 for all rows and columns, which are proposed in full."""
     first = [1] * 96
     for line, diagonal in [(48 + d, [c for c in CELLS if (c >> 4) - (c & 15) == d]) for d in range(-9, 10)]:
         first[line] = min(cell & 15 for cell in diagonal)
@@ -57,7 +57,7 @@ def _first_bits() -> list[int]:
 
 
 def _places() -> npt.NDArray[np.int32]:
-    """For each (cell, kind of line): the line, its bit there (<< 8), and the line's first bit (<< 16)."""
+    """By (cell, kind of line): the line, the cell's bit in it (<< 8), and the line's first bit (<< 16)."""
     first = _first_bits()
     places = np.zeros(4 * 256, dtype=np.int32)
     for cell, kind in product(CELLS, range(4)):
@@ -71,7 +71,7 @@ _PLACES = _places()
 
 @njit
 def dwarfs_behind(state: State, cell: int, step: int) -> int:
-    """How many dwarfs stand in the unbroken line that ends at the dwarf on ``cell``, itself included."""
+    """Length of the unbroken line of dwarfs that ends, in direction ``step``, at the dwarf on ``cell``."""
     count = 0
     while EMPTY < state[BOARD + cell] < FIRST_TROLL:
         count += 1
@@ -81,7 +81,7 @@ def dwarfs_behind(state: State, cell: int, step: int) -> int:
 
 @njit
 def trolls_behind(state: State, cell: int, step: int) -> int:
-    """The same for trolls."""
+    """Length of the unbroken line of trolls that ends, in direction ``step``, at the troll on ``cell``."""
     count = 0
     while state[BOARD + cell] >= FIRST_TROLL:
         count += 1
@@ -139,7 +139,7 @@ def _list_troll(state: State, source: int, moves: Moves, count: int) -> int:
 
 @njit
 def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) -> bool:
-    """Whether a troll that lands on ``target`` may take what the variant says."""
+    """Whether the variant is legal for a troll that lands on ``target``."""
     rule = state[CAPTURE]
     must_take = is_shove and bool(state[SHOVE_CAPTURES] != 0)
     if rule == ALL_FORCED:
@@ -154,7 +154,7 @@ def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) ->
 
 @njit
 def path_is_legal(state: State, source: int, target: int) -> bool:
-    """Whether the mover's piece on ``source`` may go to ``target``, whatever it takes there."""
+    """Whether the mover's piece on ``source`` may move to ``target`` with some variant."""
     rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
     distance = max(abs(rows), abs(columns))
     if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
@@ -171,7 +171,7 @@ def path_is_legal(state: State, source: int, target: int) -> bool:
 
 @njit
 def kind_between(source: int, target: int) -> int:
-    """The kind of line that two cells share."""
+    """The kind of line (0 to 3, see `board.line_of`) that contains both cells."""
     rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
     if rows == 0:
         return 0
@@ -201,7 +201,7 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
         place = np.int64(_PLACES[4 * (np.int64(source) & 255) + (kind & 3)])
         own = (place >> 8) & 15
         bit = (place >> 16) + np.int64(_OFFSET[slot])
-        # The dwarf's own cell is left out; beyond it, all is one further on.
+        # The dwarf's own cell is not proposed, so bits beyond it are shifted by one.
         beyond = np.int64(bit >= own)
         bit += beyond
         path = (1 << (max(bit, own) + beyond)) - (1 << (min(bit, own) + beyond))
@@ -220,8 +220,8 @@ def _draw_dwarf(state: State, stream: Stream) -> tuple[int, int]:
 def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
     """A random move of a troll; proposals are (troll, direction or another troll, variant).
 
-    A direction is a step. Another troll is a shove away from it, one more than their distance:
-    that names each shove by the last troll that pushes.
+    A direction stands for a step to the neighbouring cell. Another troll stands for a shove in the direction
+    away from that troll, which is the last one that pushes.
     """
     count = state[TROLLS]
     rule = state[CAPTURE]
@@ -247,7 +247,8 @@ def _draw_troll(state: State, stream: Stream) -> tuple[int, int, int]:
 
 @njit
 def shoved_to(state: State, source: int, last: int) -> int:
-    """Where the troll on ``source`` lands if all from the one on ``last`` push; ``source`` if they cannot."""
+    """The target of the troll on ``source`` if the trolls from ``last`` on shove it; ``source`` if they
+    cannot."""
     rows, columns = (source >> 4) - (last >> 4), (source & 15) - (last & 15)
     distance = max(abs(rows), abs(columns))
     if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):

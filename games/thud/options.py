@@ -1,4 +1,4 @@
-"""Thud's options: two rulesets, and each of their points by itself."""
+"""Thud's options: two rulesets, and an option for each point in which they differ."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULESETS: dict[str, dict[str, str | int]] = {
         "turns": 2000,
     },
 }
-"""What the rulesets differ in; an option that is given overrides them."""
+"""Defaults of the options by ruleset; an option that is given takes precedence."""
 
 CAPTURES = {
     "all_forced": board.ALL_FORCED,

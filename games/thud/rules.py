@@ -1,4 +1,4 @@
-"""The compiled rules of Thud: how a move changes a position, and when a game is over."""
+"""The compiled rules of Thud: playing a move, and the end of a game."""
 
 from __future__ import annotations
 
@@ -61,26 +61,26 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def margin(state: State) -> int:
-    """The dwarfs' score less the trolls': 1 for each dwarf, 4 for each troll."""
+    """The dwarfs' score minus the trolls' score: 1 for each dwarf left, 4 for each troll left."""
     return int(state[DWARFS] - TROLL_WORTH * state[TROLLS])
 
 
 @njit
 def returns(state: State) -> float:
-    """The dwarfs' margin as a share of a full score of 32."""
+    """The dwarfs' margin divided by the full score of 32, in [-1, 1]."""
     return margin(state) / FULL_SCORE
 
 
 @njit
 def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """The code of a uniformly random legal move, drawn without listing all."""
+    """The code of a uniformly random legal move, drawn without a list of moves."""
     source, target, variant = draw(state, stream)
     return encode(source, target, kind_between(source, target), variant)
 
 
 @njit
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Uniformly random play to the end; returns the plies."""
+    """Play uniformly random moves to the end of the game; returns the plies."""
     plies = 0
     while state[OVER] == 0:
         source, target, variant = draw(state, stream)
@@ -91,7 +91,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def _move(state: State, source: int, target: int, variant: int) -> None:
-    """Move the piece, take what it takes, and see whether the game is over."""
+    """Move the piece, remove what it takes, and set whether the game is over."""
     mover = state[MOVER] & 1
     taken = 0
     if mover == FIRST:
@@ -113,7 +113,7 @@ def _move(state: State, source: int, target: int, variant: int) -> None:
 
 @njit
 def _take_dwarfs(state: State, cell: int, variant: int) -> int:
-    """Take the dwarfs beside a cell that the variant names; returns how many."""
+    """Remove the neighbouring dwarfs that the variant names; returns how many."""
     if near(state, cell) == 0:
         return 0
     taken = 0
@@ -132,8 +132,8 @@ def _take_dwarfs(state: State, cell: int, variant: int) -> int:
 def is_over(state: State) -> bool:
     """Whether the game ends before the next move.
 
-    A player without pieces, trolls that cannot move, and TURNS plies end any game. Dwarfs can
-    always move: one stands beside an empty cell, or beside a troll, which it may take.
+    Every game ends when a player has no pieces, when the trolls cannot move, or after TURNS plies. Dwarfs
+    can always move: some dwarf is beside an empty cell, or beside a troll, which it may take.
     """
     if state[DWARFS] == 0 or state[TROLLS] == 0 or state[PLIES] >= state[TURNS]:
         return True

@@ -1,11 +1,11 @@
 """Thud's cells, moves and positions as text.
 
-A position is its rows from the top, divided by '/', each of them only as wide as the octagon is there;
-who moves, ``d`` or ``T``; and three counts: the moves since the dwarfs last took a troll, those since
-the trolls last took a dwarf, and the plies of the game. Moves are the player's own with
-``count=own_moves``, those of both with ``count=plies`` or ``end=cap``. In a row ``d`` and ``T`` are
-pieces, ``*`` is the Thudstone, and a number is so many empty cells. Without the counts it is as if
-nothing was played before.
+The text of a position has three parts. First its rows from the top, divided by '/', each as wide as the
+octagon is in that row: ``d`` and ``T`` are pieces, ``*`` is the Thudstone, and a number stands for that many
+empty cells. Then the player to move, ``d`` or ``T``. Then three counts: the moves since the dwarfs last took
+a troll, the moves since the trolls last took a dwarf, and the plies of the game. The first two count only
+the player's own moves with ``count=own_moves``, and the moves of both players with ``count=plies`` or
+``end=cap``. Missing counts are 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from games.thud.board import CELLS, SIZE, STONE
 
 PIECES = ("d", "T")
-"""Of the dwarfs and of the trolls."""
+"""The letters of a dwarf and of a troll."""
 COLUMNS = "ABCDEFGHJKLMNOP"
 _ROW = re.compile(r"(?:[dT*]|[1-9][0-9]?)+")
 _ITEM = re.compile(r"[dT*]|[1-9][0-9]?")
@@ -31,7 +31,7 @@ CELL_OF = {format_cell(cell): cell for cell in CELLS}
 
 
 def format_move(piece: str, source: int, target: int, taken: list[int]) -> str:
-    """Such as ``TG7-F7xF8xG8``; what is taken in the order of the alphabet."""
+    """The text of a move, such as ``TG7-F7xF8xG8``, with the taken cells in alphabetical order."""
     cells = sorted(taken, key=lambda cell: (cell & 15, cell >> 4))
     return f"{piece}{format_cell(source)}-{format_cell(target)}" + "".join(
         f"x{format_cell(cell)}" for cell in cells
@@ -39,7 +39,7 @@ def format_move(piece: str, source: int, target: int, taken: list[int]) -> str:
 
 
 def split_move(move: str) -> tuple[str, int, int, list[int]] | None:
-    """The piece, source, target, and what is taken, of a move; None if the text is none."""
+    """The (piece, source, target, taken cells) of a move's text; None if the text is malformed."""
     match = _MOVE.fullmatch(move)
     if match is None:
         return None
@@ -56,14 +56,14 @@ def row_cells(row: int) -> list[int]:
 
 
 def format_rows(signs: dict[int, str]) -> str:
-    """The board in one word; ``signs`` has the pieces by cell."""
+    """The rows of the board as one word; ``signs`` is the piece by cell."""
     shown = {STONE: "*", **signs}
     rows = ("".join(shown.get(cell, ".") for cell in row_cells(row)) for row in range(SIZE, 0, -1))
     return "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
 
 
 def parse_rows(rows: str) -> dict[int, str] | str:
-    """The pieces by cell; or what is wrong, as what would be accepted."""
+    """The piece by cell; for malformed text, a description of what is accepted."""
     lines = rows.split("/")
     if len(lines) != SIZE or not all(map(_ROW.fullmatch, lines)):
         return f"{SIZE} rows from the top divided by '/', each of d, T, * and numbers of empty cells"
@@ -75,5 +75,5 @@ def parse_rows(rows: str) -> dict[int, str] | str:
             return f"{len(cells)} cells in row {row} (it has {len(shown)})"
         signs |= {cell: sign for cell, sign in zip(cells, shown, strict=True) if sign != "."}
     if signs.pop(STONE, "") != "*" or "*" in signs.values():
-        return "the Thudstone * in the middle and nowhere else"
+        return "the Thudstone * in the middle cell only"
     return signs

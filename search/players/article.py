@@ -1,10 +1,10 @@
-"""The program of an article on tic-tac-toe, as it prints it, simulations in place of milliseconds.
+"""The program of an article on tic-tac-toe as printed, with a budget of simulations instead of milliseconds.
 
-It is kept with what sets it apart from UCT, because a claim of the article is about it: a win scores 10, and
-a draw no more than a loss; C is 1.41 on that scale; a leaf's children are all made at once, and one of them
-drawn; a child that is drawn and lost at once marks its parent for good, so that it is not chosen again. The
-article prints neither how the last choice is made nor what becomes of a marked score; the code that it
-refers to takes the most visits, and keeps the mark.
+Its differences from UCT are kept, because a claim of the article is about this program. A win scores 10, and
+a draw scores 0 like a loss; C is 1.41 on that scale. All children of a leaf are created at once and one of
+them is drawn at random. If that child is an immediate loss, its parent is marked permanently and is not
+chosen again. The article prints neither how the final move is chosen nor what happens to a marked score; the
+code that it refers to chooses the most visited child and keeps the mark.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Game
 from games.jit import Int, njit
 from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
-from games.specialise import cached_njit
 from games.tictactoe import TicTacToe
+from search.kernel.uct import sqrt_log
 from search.players.player import Choice, Player, Seen
-from search.selection import sqrt_log
 
 WIN_SCORE, EXPLORATION = 10.0, 1.41
 UNVISITED, MARKED = 2.0**31 - 1, -(2.0**31)
 MAX_SIMULATIONS = 100_000
 CELLS, FULL = 9, 511
 US, THEM, DRAW, UNDECIDED = range(4)
-"""Who won; the first two also say who moved last. We are the player to move at the root."""
+"""Outcomes; US and THEM also stand for the player who moved last. US is the player to move at the root."""
 PARENT, FIRST_CHILD, CHILDREN, VISITS, MOVE, MOVED, STONES = range(7)
-"""Columns of the tree, a row a node; our stones, and in the column after it theirs, as masks."""
+"""Columns of the tree, in which a row is a node. STONES: mask of our stones; the next column: of theirs."""
 Tree = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.float64]
 
@@ -40,7 +40,7 @@ _WON = np.array([any(mask & line == line for line in _LINES) for mask in range(5
 
 
 class Article(Player):
-    """The article's player."""
+    """Player of the article's program; tic-tac-toe only."""
 
     def __init__(self, spec: str, simulations: int, by_visits: bool) -> None:
         super().__init__(spec)
@@ -48,7 +48,7 @@ class Article(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Article:
-        """Options: simulations; final, what the last choice goes by: visits or score."""
+        """Options: simulations; final (the final move has the most visits or the best score)."""
         if not isinstance(game, TicTacToe):
             raise InvalidInput("player", str(spec), "another player: this one plays tictactoe only")
         simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
@@ -63,7 +63,7 @@ class Article(Player):
 
 @njit
 def _outcome(us: Int, them: Int) -> int:
-    """Whether somebody has won."""
+    """The outcome of a position: US, THEM, DRAW or UNDECIDED."""
     if _WON[us]:
         return US
     if _WON[them]:
@@ -73,13 +73,13 @@ def _outcome(us: Int, them: Int) -> int:
 
 @njit
 def _entry(tree: Tree, node: Int, column: Int) -> int:
-    """One number of the tree, as wide as Python's."""
+    """An entry of the tree as a 64-bit integer."""
     return np.int64(tree[node, column])  # type: ignore[return-value]
 
 
 @njit
 def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
-    """By the article's formula; of equals the first."""
+    """The child that maximises the article's formula; the first one in case of ties."""
     explore = EXPLORATION * sqrt_log(_entry(tree, node, VISITS))
     best, best_value = 0, -math.inf
     first = _entry(tree, node, FIRST_CHILD)
@@ -95,7 +95,7 @@ def _best_child(tree: Tree, scores: Scores, node: Int) -> int:
 
 @njit
 def _expand(tree: Tree, node: Int, size: Int) -> int:
-    """All children of a node, behind the ``size`` nodes that there are; how many there are then."""
+    """Append all children of a node to the ``size`` nodes of the tree; returns the new number of nodes."""
     mover = 1 - tree[node, MOVED]
     tree[node, FIRST_CHILD] = size
     taken = tree[node, STONES] | tree[node, STONES + 1]
@@ -113,7 +113,7 @@ def _expand(tree: Tree, node: Int, size: Int) -> int:
 
 @njit
 def _playout(us: Int, them: Int, moved: Int, stream: Stream) -> int:
-    """The outcome of random moves from here."""
+    """The outcome of a playout with uniformly random moves."""
     outcome = _outcome(us, them)
     while outcome == UNDECIDED:
         moved = 1 - moved
@@ -130,7 +130,7 @@ def _playout(us: Int, them: Int, moved: Int, stream: Stream) -> int:
 
 @cached_njit
 def printed_search(us: int, them: int, simulations: int, by_visits: bool, stream: Stream) -> tuple[int, int]:
-    """The move's cell, and how many nodes the tree has; ``us`` and ``them`` are masks, and we are to move."""
+    """(cell of the move, nodes of the tree) of a search; ``us``, to move, and ``them`` are masks of cells."""
     tree = np.zeros((1 + CELLS * (simulations + 1), STONES + 2), dtype=np.int32)
     scores = np.zeros(len(tree), dtype=np.float64)
     tree[0, PARENT], tree[0, MOVED], tree[0, STONES], tree[0, STONES + 1] = -1, THEM, us, them

@@ -1,4 +1,4 @@
-"""The players by name."""
+"""The catalogue of players by name."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from games.spec import Options, Spec, parse_spec
 from search.players import omniscient, shooters
 from search.players.article import Article
 from search.players.flat import Flat
-from search.players.mills import Scripted
 from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
 from search.players.openspiel import OpenSpiel
 from search.players.player import Player
-from search.players.scripted import Random
+from search.players.scripted import Random, Scripted
 from search.players.uct import Uct
 
 Factory = Callable[[Spec, Options, Game], Player]
-"""Makes a player of a game from its spec: takes what it knows from the options, which the caller
-closes. Raises InvalidInput (field ``player``) where the game has not got what the player needs."""
+"""(spec, options, game) -> player. Takes the options that it knows; the caller refuses the others. Raises
+InvalidInput (field ``player``) if the player cannot play the game."""
 
 _FACTORIES: dict[str, tuple[Factory, str]] = {
     "uct": (
         Uct.from_options,
-        "Monte Carlo tree search: uct:simulations=N or uct:seconds=S, and all of its knobs",
+        "Monte Carlo tree search: uct:simulations=N or uct:seconds=S, and all options of a search",
     ),
-    "flat": (Flat.from_options, "as many playouts from each move, no tree: value=mean, median or mode"),
+    "flat": (
+        Flat.from_options,
+        "flat Monte Carlo: as many playouts from each move, no tree; value=mean, median or mode",
+    ),
     "alphabeta": (
         AlphaBeta.from_options,
-        "minimax without what cannot change its answer; depth=2 or seconds",
+        "minimax with alpha-beta pruning; depth=2 or seconds",
     ),
     "article": (
         Article.from_options,
@@ -37,37 +39,58 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     ),
     "density": (
         shooters.Density.from_options,
-        "battleship: the cell that most placements of ships afloat cover",
+        "battleship: the cell that most placements of the remaining ships cover",
     ),
-    "greedy": (Greedy.from_options, "the move of the highest priority, any of those"),
+    "greedy": (Greedy.from_options, "a random move among those with the highest priority"),
     "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
-    "negamax": (Negamax.from_options, "another word for minimax"),
+    "negamax": (Negamax.from_options, "minimax, with values shown for the player to move"),
     "omniscient-alphabeta": (
         omniscient.AlphaBeta.from_options,
-        "battleship: is shown the enemy's ships; the thesis' program, depth=1",
+        "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-minimax": (
         omniscient.Minimax.from_options,
-        "battleship: is shown the enemy's ships; the thesis' program, depth=1",
+        "battleship: a thesis' program, which sees the other fleet; depth=1",
     ),
     "omniscient-sampling": (
         omniscient.Sampling.from_options,
-        "battleship: is shown the enemy's ships; the thesis' program, depth=1, steps=50",
+        "battleship: a thesis' program, which sees the other fleet; depth=1, steps=50",
     ),
     "openspiel": (
         OpenSpiel.from_options,
-        "OpenSpiel's C++ MCTS, where installed, at games of the same rules; seconds=1 or simulations, c=2",
+        "OpenSpiel's C++ MCTS, if installed, for games with equal rules; seconds=1 or simulations, c=2",
     ),
     "parity": (shooters.Parity.from_options, "battleship: beside a hit, else any of every second cell"),
     "posterior": (
         shooters.Posterior.from_options,
-        "battleship: the cell that most of samples=1000 fleets cover, drawn from all that fit",
+        "battleship: the cell covered by most of samples=1000 random fleets that fit the answers",
     ),
-    "random": (Random.from_options, "any legal move, each as likely"),
+    "random": (Random.from_options, "a uniformly random legal move"),
     "scripted": (Scripted.from_options, "morris: strategy=random, own-mills, blocker or mixed"),
 }
-"""By name: how it is made, and one line about it."""
+"""By name of player: its factory, and a description of one line."""
+
+OPTION_TEXTS = {
+    "c": "C of UCT.",
+    "cuts": "Alpha-beta cuts where a value equals a bound as well, or only where it is above.",
+    "depth": "Plies to look ahead.",
+    "evaluator": "Which of the game's evaluations is used; the names are those of the game.",
+    "final": "What the move is chosen by.",
+    "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
+    "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
+    "rollouts": "Playouts from each leaf.",
+    "samples": "Fleets that are drawn.",
+    "seconds": "CPU seconds a move.",
+    "simulations": "Simulations a move.",
+    "solve": "MCTS-Solver.",
+    "steps": "Draws that are looked at.",
+    "strategy": "What it plays for.",
+    "ties": "Which of equally good moves is played: any, or the first.",
+    "value": "The statistic of a move's playouts by which it is compared.",
+    "width": "Number of the best cells among which a shooter looks ahead.",
+}
+"""What options of players mean, by name, apart from those of a search."""
 
 
 def names() -> list[str]:
@@ -76,16 +99,24 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """One line about a player."""
+    """A description of a player, one line."""
     return _FACTORIES[name][1]
 
 
 def player_of(text: str, game: Game) -> Player:
-    """The player that a spec names, for one game; raises InvalidInput (field ``player``)."""
+    """The player of a spec for one game; raises InvalidInput (field ``player``)."""
     spec = parse_spec(text, "player", paths=True)
     if spec.name not in _FACTORIES:
         raise InvalidInput("player", spec.name, "one of " + ", ".join(names()))
     options = Options(spec, "player")
-    player = _FACTORIES[spec.name][0](spec, options, game)
+    player = make_player(spec, options, game)
     options.close()
     return player
+
+
+def make_player(spec: Spec, options: Options, game: Game) -> Player:
+    """The player with the name of the spec, which takes what it knows from the options.
+
+    Raises InvalidInput for an option out of bounds and a game that does not fit.
+    """
+    return _FACTORIES[spec.name][0](spec, options, game)

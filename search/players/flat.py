@@ -1,4 +1,4 @@
-"""The player that plays out: as many playouts from each move, and no tree."""
+"""Flat Monte Carlo: an equal number of playouts from each legal move, without a tree."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from games.errors import InvalidInput
 from games.game import Game
 from games.rng import new_stream
 from games.spec import Options, Spec
-from search.engine import engine_of
-from search.knobs import knobs_from
+from search.kernel.engine import engine_of
+from search.kernel.params import params_from
 from search.players.player import Choice, Player, Seen
-from search.request import PLAYOUT_POLICIES, SearchRequest, features_of
+from search.players.request_options import read_options, request_of_player
+from search.request import SearchRequest, features_of
 
 DEFAULT_SECONDS = 1.0
 STATISTICS = ("mean", "median", "mode")
+OPTIONS = ("simulations", "seconds", "playout_plies", "playout_policy")
+"""The fields of SearchRequest that a spec may give."""
 CHUNK_S = 0.01
-"""How long the playouts between two looks at the clock take, about."""
+"""Approximate duration, in seconds, of the playouts between two readings of the clock."""
 
 
 class Flat(Player):
-    """Flat Monte Carlo; a move is worth the mean, the median or the mode of its playouts."""
+    """Flat Monte Carlo player; the value of a move is the mean, the median or the mode of its playouts."""
 
     def __init__(self, spec: str, request: SearchRequest, value: str) -> None:
         super().__init__(spec)
@@ -36,26 +37,19 @@ class Flat(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Flat:
-        """simulations or seconds (1 s), value, playout_plies, policy."""
-        asked: dict[str, Any] = {
-            "simulations": options.integer("simulations"),
-            "seconds": options.number("seconds"),
-            "playout_plies": options.integer("playout_plies"),
-            "playout_policy": options.choice("policy", "random", PLAYOUT_POLICIES),
-        }
+        """Its options are those of SearchRequest in OPTIONS, and ``value``; by default it has 1 s a move."""
+        # Nothing is selected where there is no tree.
+        asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
         value = options.choice("value", "mean", STATISTICS)
-        if asked["simulations"] is None and asked["seconds"] is None:
-            asked["seconds"] = DEFAULT_SECONDS
-        try:
-            return cls(str(spec), SearchRequest(game=game.spec, **asked), value)
-        except InvalidInput as error:
-            raise InvalidInput(f"player option {error.field}", error.value, error.accepted) from None
+        if "simulations" not in asked:
+            asked.setdefault("seconds", DEFAULT_SECONDS)
+        return cls(str(spec), request_of_player(game, asked), value)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         hidden = "ismcts" if seen.game.hidden_information else ""
         engine = engine_of(seen.game, features_of(self.request, hidden))
-        knobs = knobs_from(replace(self.request, seed=seed), hidden, 1.0)
-        # In random order: where the budget ends within a round, no move is left out for its name.
+        params = params_from(replace(self.request, seed=seed), hidden, 1.0)
+        # In random order, so that a budget that ends within a round favours no move.
         random.Random(seed).shuffle(order := list(seen.legal))
         moves = np.array(order, dtype=np.uint16)
         stream, work = new_stream(seed), engine.new_workspace()
@@ -64,7 +58,7 @@ class Flat(Player):
         def play(some: slice, each: int) -> None:
             values = np.full((len(moves), each), np.nan)
             with np.errstate(over="ignore"):
-                engine.play_flat(seen.state, knobs, moves[some], values[some], stream, work)
+                engine.play_flat(seen.state, params, moves[some], values[some], stream, work)
             played.append(values)
 
         if self.request.simulations is not None:
@@ -73,9 +67,9 @@ class Flat(Player):
             if rest:
                 play(slice(0, rest), 1)
         else:
-            # Kernels are compiled, or loaded, before the clock runs.
+            # Compile or load the kernels before the clock starts.
             with np.errstate(over="ignore"):
-                engine.play_flat(seen.state, knobs, moves[:1], np.zeros((1, 1)), stream.copy(), work)
+                engine.play_flat(seen.state, params, moves[:1], np.zeros((1, 1)), stream.copy(), work)
             self._play_for_seconds(play, len(moves))
         values = np.concatenate(played, axis=1) * (1.0 - 2.0 * seen.mover)
         worth = _worth(values, self.value)
@@ -85,7 +79,7 @@ class Flat(Player):
         return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
 
     def _play_for_seconds(self, play: Callable[[slice, int], None], num_moves: int) -> None:
-        """Round after round over the moves, in calls that take about `CHUNK_S` each."""
+        """Play rounds of one playout of each move until the time is up, in calls of about `CHUNK_S` each."""
         assert self.request.seconds is not None
         began = now = time.thread_time()
         size = each = 1
@@ -98,16 +92,17 @@ class Flat(Player):
             if left_s <= 0:
                 return
             first = (first + size) % num_moves if first + size < num_moves else 0
-            # As many playouts as fit the chunk: some of the moves once, or all of them several times.
+            # The next call: one playout of some of the moves, or several playouts of all moves.
             fitting = min(CHUNK_S, left_s) / max(1e-9, (now - started) / (size * each))
             size = min(num_moves - first, max(1, min(4 * size, int(fitting))))
             each = max(1, int(fitting / num_moves)) if size == num_moves else 1
 
 
 def _worth(values: npt.NDArray[np.float64], statistic: str) -> npt.NDArray[np.float64]:
-    """[M] of values[M, n], NaN where there is none, from the mover's viewpoint.
+    """float64[M]: the mean, median or mode of each row of values[M, n], from the mover's viewpoint.
 
-    Of several modes the highest counts. A move without a value is worth -inf.
+    NaN stands for a missing playout. Of several modes the highest is used. A move without playouts gets
+    -inf.
     """
     worth = np.full(len(values), -np.inf)
     for m, row in enumerate(values):

@@ -1,4 +1,4 @@
-"""Fleets drawn from all that fit what was seen at Battleship, and what a shooter who knows them needs."""
+"""Random fleets that fit the answers seen in Battleship, and the misses of a shooter who knows them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from games.battleship import rules
+from games.compile.rule_stubs import determinize
+from games.compile.specialise import cached_njit, specialise
 from games.game import Game, State
 from games.jit import Int, njit
 from games.rng import Stream
-from games.specialise import cached_njit, specialise
-from games.unbound import determinize
 
 View = State
 Cells = npt.NDArray[np.int64]
@@ -18,9 +18,10 @@ Fleets = npt.NDArray[np.int8]
 
 
 def draw_fleets(view: View, state: State, stream: Stream, side: int, fleets: Fleets, counts: Cells) -> None:
-    """Generic: fill ``fleets``, int8[n, area], with the ships (from 1) that the side shoots at.
+    """Generic: fill ``fleets``, int8[n, area], with n random fleets that ``side`` may be shooting at.
 
-    ``counts``, [area], counts up how many of the fleets cover each untried cell.
+    An entry is the number of the ship on the cell, from 1; 0 is no ship. Adds to ``counts``, [area], the
+    number of fleets that cover each untried cell.
     """
     area = state[rules.AREA]
     for n in range(len(fleets)):
@@ -32,7 +33,7 @@ def draw_fleets(view: View, state: State, stream: Stream, side: int, fleets: Fle
 
 
 def sampled(game: Game, view: View, side: int, stream: Stream, number: int) -> tuple[Fleets, Cells]:
-    """So many fleets that fit the view, and how many of them cover each untried cell."""
+    """``number`` random fleets that fit the view, and how many of them cover each untried cell."""
     state = game.initial_state()
     area = int(state[rules.AREA])
     fleets, counts = np.zeros((number, area), dtype=np.int8), np.zeros(area, dtype=np.int64)
@@ -42,7 +43,7 @@ def sampled(game: Game, view: View, side: int, stream: Stream, number: int) -> t
 
 @njit
 def answer(fleet: npt.NDArray[np.int8], untried: npt.NDArray[np.bool_], cell: Int) -> int:
-    """0: miss, 1: hit, 1 + k: sunk ship k (from 1); the cell itself is untried."""
+    """The answer to a shot at an untried cell. 0: miss, 1: hit, 1 + k: ship k (from 1) is sunk."""
     ship = fleet[cell]
     if ship == 0:
         return 0
@@ -54,10 +55,10 @@ def answer(fleet: npt.NDArray[np.int8], untried: npt.NDArray[np.bool_], cell: In
 
 @cached_njit
 def mean_misses(fleets: Fleets, untried: npt.NDArray[np.bool_], first: int) -> float:
-    """The mean number of misses from here on of a shooter who shoots at ``first`` and then greedily.
+    """The mean number of further misses of a shooter who shoots at ``first`` and then greedily.
 
-    He knows that each of ``fleets`` is as likely, and hears which ship he sinks. Depth first over
-    the answers; lists of fleets are kept as ranges of one array that is sorted in place.
+    The shooter knows that all ``fleets`` are equally likely and is told which ships are sunk. Computed depth
+    first over the answers; the fleets that fit are a range of one array that is partitioned in place.
     """
     number, area = fleets.shape
     order, spare = np.arange(number), np.zeros(number, dtype=np.int64)
@@ -93,7 +94,7 @@ def mean_misses(fleets: Fleets, untried: npt.NDArray[np.bool_], first: int) -> f
                 if told[n] == value:
                     spare[at] = order[n]
                     at += 1
-            # One fleet alone is hit without a miss.
+            # If only one fleet is left, there are no more misses.
             if at - begin > 1:
                 depth += 1
                 start[depth], end[depth] = begin, at

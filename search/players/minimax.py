@@ -1,4 +1,4 @@
-"""Players that look ahead by exhaustive search: minimax, negamax, alpha-beta; and the greedy one."""
+"""Players by exhaustive search: minimax, negamax, alpha-beta, and the greedy player."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import random
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from games.spec import Options, Spec
-from search.alphabeta import MAX_DEPTH, Limits
-from search.lookahead import Foresight, lookahead_of
+from search.minimax.alphabeta import MAX_DEPTH, Limits
+from search.minimax.lookahead import Foresight, lookahead_of
+from search.minimax.trace import Trace, trace
 from search.players.player import Choice, Player, Seen, seconds_of
-from search.trace import Trace, trace
 
 DEFAULT_DEPTH = 2
 
 
 class Minimax(Player):
-    """A search to a fixed depth; of equally good moves any, or the first (``ties=first``)."""
+    """Minimax to a fixed depth; ties are broken at random, or by the first move (``ties=first``)."""
 
     prunes = False
     turns_values = False
-    """Whether values are thought of as those of the player to move."""
+    """Whether displayed values are from the viewpoint of the player to move."""
 
     def __init__(
         self, spec: str, game: Game, limits: Limits, evaluator: str, seconds: float | None = None
@@ -31,7 +31,7 @@ class Minimax(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Minimax:
-        """Options: depth, evaluator, ties; alpha-beta also seconds, ordering, and when it cuts."""
+        """Options: depth, evaluator, ties; for alpha-beta also seconds, the move order, and when it cuts."""
         refuse_hidden(spec, game)
         seconds, ordered, cuts_equals = None, False, True
         if cls.prunes:
@@ -61,9 +61,9 @@ class Minimax(Player):
         return Choice(move, value, nodes=found.positions, thought=self._thought(seen, found))
 
     def trace(self, game: Game, state: State) -> Trace:
-        """What it looks at in an unfinished position, node by node, and what it cuts.
+        """The tree that the player searches in an unfinished position, with visited and cut positions.
 
-        Raises InvalidInput for a budget in seconds, and where that is too much to write down.
+        Raises InvalidInput for a budget in seconds and for a tree that is too large to record.
         """
         if self._seconds is not None:
             raise InvalidInput("player option seconds", self._seconds, "a depth, such as depth=3")
@@ -78,22 +78,23 @@ class Minimax(Player):
 
 
 class Negamax(Minimax):
-    """Minimax with the signs written otherwise: the same positions in the same order, and the same moves.
+    """Minimax in negamax notation: values are shown from the viewpoint of the player to move.
 
-    So the two names stand for one kernel.
+    It visits the positions of minimax in equal order and makes equal moves, so it uses minimax's kernel.
     """
 
     turns_values = True
 
 
 class AlphaBeta(Minimax):
-    """Minimax that leaves out what cannot change its answer; to a depth, or for so much CPU time a move."""
+    """Minimax with alpha-beta pruning, to a fixed depth or for a given CPU time per move."""
 
     prunes = True
 
 
 class Greedy(Player):
-    """The move of the highest priority, any of those; where a game has no priorities, minimax of depth 1."""
+    """Plays a random move among those with the highest priority; minimax of depth 1 if the game defines no
+    priorities."""
 
     def __init__(self, spec: str, game: Game) -> None:
         super().__init__(spec)
@@ -101,7 +102,7 @@ class Greedy(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Player:
-        """It has no options."""
+        """The greedy player, which has no options."""
         refuse_hidden(spec, game)
         if game.rules.priority is None:
             return Minimax.from_options(spec, Options(Spec("minimax", {"depth": "1"}), "player"), game)
@@ -116,7 +117,7 @@ class Greedy(Player):
 
 
 def refuse_hidden(spec: Spec, game: Game) -> None:
-    """Raise InvalidInput (field ``player``) if something is hidden in the game."""
+    """Raise InvalidInput (field ``player``) if the game has hidden information."""
     if game.hidden_information:
-        accepted = f"a player that can do without seeing all ({game.name} has hidden information)"
+        accepted = f"a player for hidden information ({game.name} has it)"
         raise InvalidInput("player", str(spec), accepted)

@@ -1,15 +1,17 @@
-"""Cheats at Battleship: the three players of a thesis, which are shown where the enemy's ships are.
+"""Three Battleship programs of a thesis, which see the other player's ships.
 
-They are kept as the thesis prints them, faults included, because its tables are about these programs. None of
-them is what its name there says, and none plays honestly; `search.players.shooters` does.
+They are implemented as the thesis prints them, including errors, because its tables are about these programs.
+None of them is the algorithm that its name in the thesis says, and all see hidden information. Honest
+players are in search/players/shooters.py.
 
-- sampling ("Monte Carlo tree search" there): no tree. Each step draws an untried cell and depth - 1 more
-  of the whole board, tried or not, and counts the hits; the step with most hits, the first of them, names
-  the shot: its last follow-up that hit, else the cell that it drew.
-- minimax: the fleets change places at each of its own plies but not at the enemy's, so the cells tested
-  are the enemy's, the enemy's, its own, its own: the enemy is thought to shoot at his own ships.
-- alphabeta: has neither alpha nor beta. A cell whose own score is below the best so far is left
-  out; the shots that are thought of are never marked as tried.
+- sampling ("Monte Carlo tree search" in the thesis) has no tree. Each step draws an untried cell and then
+  depth - 1 further cells of the whole board, tried or not, and counts the hits. The first step with the most
+  hits determines the shot: the last of its further cells that is a hit, otherwise the untried cell.
+- minimax exchanges the two fleets at each of its own plies but not at the opponent's, so the fleets
+  tested at successive plies are: opponent's, opponent's, own, own. The opponent is assumed to shoot at
+  the opponent's own ships.
+- alphabeta has neither alpha nor beta. It skips a cell whose own score is below the best score so far, and it
+  does not mark the shots of its lookahead as tried.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from games.battleship import Battleship, rules
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import njit
 from games.spec import Options, Spec
-from games.specialise import cached_njit
 from search.players.player import Choice, Player, Seen
 
 MAX_DEPTH = 4
@@ -32,7 +34,7 @@ Cells = npt.NDArray[np.bool_]
 
 
 class Omniscient(Player):
-    """What the three have in common: they see everything."""
+    """Base class of the three players: they see the complete position."""
 
     omniscient = True
 
@@ -51,7 +53,7 @@ class Omniscient(Player):
 
 
 class Sampling(Omniscient):
-    """The thesis' Monte Carlo player."""
+    """The thesis' Monte Carlo player, called sampling here."""
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         theirs, _, tried, _ = _sides(seen)
@@ -67,7 +69,7 @@ class Sampling(Omniscient):
         )
 
     def _step(self, guess: int, afloat: set[int], area: int, draw: random.Random) -> tuple[int, int]:
-        """One sample: the shot that it names, and its hits."""
+        """(shot, number of hits) of one random sample."""
         left = afloat - {guess}
         score = int(guess in afloat)
         guesses: set[int] = set()
@@ -83,7 +85,7 @@ class Sampling(Omniscient):
 
 
 class Minimax(Omniscient):
-    """The thesis' minimax."""
+    """The thesis' minimax player."""
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         theirs, mine, tried, their_tried = _sides(seen)
@@ -94,7 +96,7 @@ class Minimax(Omniscient):
 
 
 class AlphaBeta(Omniscient):
-    """The thesis' alpha-beta."""
+    """The thesis' alpha-beta player."""
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         theirs, mine, tried, their_tried = _sides(seen)
@@ -105,7 +107,8 @@ class AlphaBeta(Omniscient):
 
 
 def _sides(seen: Seen) -> tuple[Cells, Cells, Cells, Cells]:
-    """Cells of the enemy's ships that are not hit, and of one's own; cells tried, and tried by the enemy."""
+    """(cells of the opponent's ships that are not hit, of own ships that are not hit, cells tried by the
+    player, cells tried by the opponent)."""
     state, area = seen.state, int(seen.state[rules.AREA])
     if not state[rules.DEALT]:
         text = seen.game.format_position(state)
@@ -125,7 +128,7 @@ def _shot_at(state: State, side: int, area: int) -> tuple[Cells, Cells]:
 
 @njit
 def _printed_hit(theirs: Cells, mine: Cells, ply: int, cell: int) -> float:
-    """1 if the ply's player hits the other's ship."""
+    """1.0 if a shot at ``cell`` counts as a hit at ``ply`` in the thesis' program, else 0.0."""
     return 1.0 if (theirs[cell] if ply & 1 == 0 else mine[cell]) else 0.0
 
 
@@ -133,9 +136,9 @@ def _printed_hit(theirs: Cells, mine: Cells, ply: int, cell: int) -> float:
 def printed_minimax(
     theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
-    """The shot, its score and the number of calls; of equal scores the first cell.
+    """(shot, its score, number of calls); ties are broken by the first cell.
 
-    Where somebody has no cell left to try, which the thesis' program does not survive, he scores 0.
+    A player without an untried cell scores 0; the thesis' program fails in that case.
     """
     area = len(theirs)
     free = np.empty((2, area), dtype=np.bool_)
@@ -175,7 +178,7 @@ def printed_minimax(
 def printed_alpha_beta(
     theirs: Cells, mine: Cells, tried: Cells, their_tried: Cells, depth: int
 ) -> tuple[int, float, int]:
-    """The shot, its score and the number of calls; of equal scores the first cell."""
+    """(shot, its score, number of calls); ties are broken by the first cell."""
     area = len(theirs)
     place = np.zeros(depth, dtype=np.int64)
     best = np.full(depth, -np.inf)
@@ -185,7 +188,7 @@ def printed_alpha_beta(
         if cell == area:
             if ply == 0:
                 return shot, best[0], calls
-            # Back in the call before: what the other side could gain is taken off, if anything.
+            # Return to the caller: subtract the best score of the other side, if it is positive.
             value = max(best[ply], 0.0)
             ply -= 1
             cell = place[ply]

@@ -1,4 +1,4 @@
-"""OpenSpiel's C++ MCTS as a player, where it is installed: another program to be measured by."""
+"""OpenSpiel's C++ MCTS as a player, if OpenSpiel is installed: an independent program to compare with."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from search.players.player import Choice, Player, Seen, seconds_of
 
 DEFAULT_SECONDS = 1.0
 EXPLORATION = 2.0
-"""What OpenSpiel's own examples search with; in its formula values are from -1 to 1."""
+"""The exploration constant of OpenSpiel's examples, for values in [-1, 1]."""
 MAX_EXPLORATION = 1000.0
 MAX_MEMORY_MB = 1000
 MAX_SIMULATIONS = 2_000_000_000
 MAX_ROLLOUTS = 10_000
 FIRST_PROBE = 8
-"""Simulations that a rate is measured with at first; then more, until it takes long enough..."""
+"""Simulations of the first measurement of the rate; the number is increased until PROBE_SHARE is reached."""
 PROBE_SHARE = 0.03
-"""...which is about this share of the budget."""
+"""Share of the time budget that a measurement of the rate must take at least."""
 MAX_GROWTH = 16
 MAX_GAIN = 4.0
 
 
 class OpenSpiel(Player):
-    """`pyspiel.MCTSBot` with random rollouts: a new tree for each move, in this thread.
+    """`pyspiel.MCTSBot` with random rollouts: a new tree for each move, in the calling thread.
 
-    The bot stops after a number of simulations only. For a budget in CPU seconds the rate is measured
-    in the position itself, on top of the budget (some 3 % of it), and the number follows from that. A larger
-    tree may be searched faster or slower than the small one that was measured: by how much is taken from
-    the moves before in the same game.
+    The bot can only be given a number of simulations. For a budget in CPU seconds, that number is computed
+    from the rate, which is measured in the position to search, in addition to the budget (about 3 % of it).
+    The rate of a large tree may differ from that of the small measured tree; the ratio is taken from
+    earlier moves of the game.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class OpenSpiel(Player):
         rollouts: int = 1,
         solve: bool = False,
     ) -> None:
-        """Raises InvalidInput (player) if OpenSpiel is not installed or has no game with the same rules."""
+        """Raises InvalidInput (field ``player``) if OpenSpiel or a game of equal rules in it is missing."""
         super().__init__(spec)
         self._pyspiel = pyspiel_or_refuse("player", spec)
         name = name_of(game)
@@ -61,11 +61,11 @@ class OpenSpiel(Player):
         self._simulations, self._seconds = simulations, seconds
         self._exploration, self._rollouts, self._solve = exploration, rollouts, solve
         self._gain, self._ply = 1.0, 0
-        """The rate of whole searches in this game up to that ply, as a multiple of the measured one."""
+        """The rate of complete searches divided by the measured rate, and the ply of the game it is from."""
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> OpenSpiel:
-        """Options: simulations or seconds (1), c, rollouts, solve."""
+        """Options: simulations or seconds (default 1), c, rollouts, solve."""
         simulations, seconds = options.integer("simulations"), seconds_of(options)
         exploration = options.number("c")
         if exploration is None:
@@ -93,7 +93,7 @@ class OpenSpiel(Player):
         )
 
     def choose(self, seen: Seen, seed: int) -> Choice:
-        """Raises InvalidInput (player) if the moves that led here are not known, or differ there."""
+        """Raises InvalidInput (field ``player``) if the game's moves are unknown or illegal in OpenSpiel."""
         state = self._replay(seen)
         if self._simulations is not None:
             root, _ = self._search(state, self._simulations, seed)
@@ -113,7 +113,7 @@ class OpenSpiel(Player):
         return Choice(int(best.action), float(value), count, 0, thought)
 
     def _replay(self, seen: Seen) -> Any:
-        """The same position as a pyspiel.State."""
+        """The position as a pyspiel.State, made by replaying the moves of the game."""
         if seen.past is None:
             raise InvalidInput("player", self.spec, "a game from its start, whose moves can be played again")
         state = self._game.new_initial_state()
@@ -144,7 +144,7 @@ class OpenSpiel(Player):
         return root
 
     def _search(self, state: Any, simulations: int, seed: int) -> tuple[Any, float]:
-        """The root of one search, and the CPU seconds that it took. Its visits are fewer if it was solved."""
+        """(root of one search, CPU seconds). A solved root has fewer visits than ``simulations``."""
         seed %= 2**31
         evaluator = self._pyspiel.RandomRolloutEvaluator(self._rollouts, seed)
         bot = self._pyspiel.MCTSBot(

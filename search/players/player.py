@@ -1,4 +1,4 @@
-"""What a player is: asked for a move, it answers with one and says what it thought."""
+"""The interface of players: choose a move for a position."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a player is shown when it is to move."""
+    """The information that a player gets when it is to move."""
 
     game: Game
     state: State
-    """Game.observation for the player to move, with its past (positions that must not repeat); the
-    whole position for a player that is `omniscient`. Not to be changed."""
+    """`Game.observation` for the player to move, including history that the rules need; the complete
+    position for a player that is `omniscient`. It must not be modified."""
     mover: int
-    """FIRST or SECOND."""
+    """The player to move: FIRST or SECOND."""
     legal: tuple[int, ...]
-    """The legal moves, in ascending order; at least two, because nobody is asked to make a forced move."""
+    """The legal moves in ascending order; at least two, because forced moves are made without the player."""
     past: tuple[int, ...] | None = None
-    """The moves that led from the game's start to this position; None if they are not known, or if
-    they would tell of what is hidden."""
+    """The moves from the start of the game to this position; None if they are unknown or would reveal hidden
+    information."""
 
 
 @dataclass(frozen=True)
@@ -37,30 +37,30 @@ class Choice:
 
     move: int
     value: float | None = None
-    """What the player expects: a return in [-1, 1] from its own viewpoint. None if it has no opinion."""
+    """The expected return in [-1, 1] from the player's own viewpoint; None if it has no estimate."""
     simulations: int = 0
-    """Simulations, or playouts, that it took."""
+    """Number of simulations or playouts."""
     nodes: int = 0
-    """Positions that were looked at, or nodes of a tree."""
+    """Number of visited positions or of tree nodes."""
     thought: str = ""
-    """One line for people, such as ``depth 3, 1,204 positions, 57 % cut``."""
+    """A description of the search for people, one line: ``depth 3, 1,204 positions, 57 % cut``."""
 
 
 class Player(ABC):
-    """Chooses moves. Between two moves it keeps nothing that could change its answer."""
+    """Chooses moves. It keeps no state between moves that could change its choices."""
 
     omniscient = False
-    """Whether it is shown the whole position where something is hidden: a cheat, for comparison only."""
+    """Whether the player sees the complete position despite hidden information; for comparison only."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
-        """The player with all its options that differ from the defaults, as one line."""
+        """The player's spec with all options that differ from their defaults."""
 
     @abstractmethod
     def choose(self, seen: Seen, seed: int) -> Choice:
-        """A legal move. The same position and seed give the same one, unless the budget is in seconds.
+        """Choose a legal move. It depends only on ``seen`` and ``seed``, unless the budget is in seconds.
 
-        Seconds are CPU time of the thread that thinks, so that players on one machine do not rob
+        Seconds are CPU time of the thread that computes, so that players on one machine do not take time from
         each other.
         """
 

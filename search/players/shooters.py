@@ -1,4 +1,4 @@
-"""Honest shooters at Battleship: they know the answers to shots, `Game.observation`, and no more."""
+"""Battleship players that see only the answers to their shots (`Game.observation`)."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from search.players.fleets import Cells, mean_misses, sampled
 from search.players.player import Choice, Player, Seen
 
 UNTRIED, MISS, AFLOAT, SUNK = 0, 1, 2, 3
-"""What a shooter knows of a cell; AFLOAT: hit, and not known to be of a ship that is sunk."""
+"""Knowledge about a cell. AFLOAT: hit, and not known to belong to a sunk ship."""
 HIT_WEIGHT = 100.0
-"""How many times more a placement weighs in a density for each hit that it covers."""
+"""Factor of the weight of a placement in `Density` for each hit that it covers."""
 SEQUENCE = 7
-"""Part of the identity of the random stream that fleets are drawn from."""
+"""Part of the identity of the random stream for fleets."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the shooter knows."""
+    """The shooter's knowledge of the board."""
 
     cells: Cells
-    """[area]"""
+    """[area]: UNTRIED, MISS, AFLOAT or SUNK for each cell."""
     afloat: list[int]
-    """Ships that were not announced as sunk."""
+    """Ships that are not announced as sunk."""
     size: int
 
     def neighbours(self, cell: int) -> Iterable[int]:
-        """The up to four cells beside a cell."""
+        """The up to four neighbours of a cell along rows and columns."""
         row, column = divmod(cell, self.size)
         for r, c in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
             if 0 <= r < self.size and 0 <= c < self.size:
@@ -47,7 +47,7 @@ class Known:
 
 
 class Shooter(Player):
-    """Chooses a cell by what is known of all cells."""
+    """Base class of players that choose a cell from their knowledge of all cells."""
 
     def __init__(self, spec: str, game: Battleship) -> None:
         super().__init__(spec)
@@ -55,7 +55,7 @@ class Shooter(Player):
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Shooter:
-        """It has no options."""
+        """The player, which has no options."""
         return cls(str(spec), battleship_of(spec, game))
 
     def choose(self, seen: Seen, seed: int) -> Choice:
@@ -63,11 +63,11 @@ class Shooter(Player):
 
     @abstractmethod
     def shoot(self, known: Known, draw: random.Random) -> int:
-        """An untried cell."""
+        """Choose an untried cell."""
 
     @cached_property
     def covers(self) -> npt.NDArray[np.int64]:
-        """[placements, area] 1 where the placement has a cell; ship by ship."""
+        """int64[placements, area]: 1 where the placement covers the cell; placements are sorted by ship."""
         placements = placements_of(self.game.size, self.game.lengths, self.game.touch)
         covers = np.zeros((len(placements.first), self.game.size**2), dtype=np.int64)
         for place, (first, step) in enumerate(zip(placements.first, placements.step, strict=True)):
@@ -76,17 +76,17 @@ class Shooter(Player):
 
     @cached_property
     def ships(self) -> npt.NDArray[np.int64]:
-        """[placements] the ship of each."""
+        """int64[placements]: the ship of each placement."""
         starts = placements_of(self.game.size, self.game.lengths, self.game.touch).starts
         return np.repeat(np.arange(len(self.game.lengths)), np.diff(starts))
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """[placements] the cells of each."""
+        """int64[placements]: the number of cells of each placement."""
         return np.array(self.game.lengths)[self.ships]
 
     def known(self, seen: Seen) -> Known:
-        """All cells; those of a ship announced as sunk as far as they can be told for certain."""
+        """The knowledge of all cells. SUNK: a hit that certainly belongs to a ship announced as sunk."""
         view, area = seen.state, self.game.size**2
         side = seen.mover if view[rules.SIDES] == 2 else 0
         status = view[rules.CELLS + side * area : rules.CELLS + (side + 1) * area]
@@ -104,14 +104,14 @@ class Shooter(Player):
 
 
 def _certain(fits: list[npt.NDArray[np.int64]], area: int) -> npt.NDArray[np.bool_]:
-    """The cells that belong to sunk ships wherever these lie: each has some placements that fit."""
+    """bool[area]: cells that certainly belong to a sunk ship; ``fits``: possible placements by sunk ship."""
     before = -1
     certain = np.zeros(area, dtype=np.bool_)
     while before != sum(map(len, fits)):
         before = sum(map(len, fits))
         owned = [each.all(axis=0) for each in fits]
         certain = np.any(owned, axis=0) if owned else certain
-        # No other ship has a cell that is certainly one's own.
+        # A cell that certainly belongs to one ship excludes placements of the other ships on it.
         for n, each in enumerate(fits):
             others = np.any(
                 [own for k, own in enumerate(owned) if k != n] or [np.zeros(area, np.bool_)], axis=0
@@ -121,10 +121,10 @@ def _certain(fits: list[npt.NDArray[np.int64]], area: int) -> npt.NDArray[np.boo
 
 
 class Hunt(Shooter):
-    """A neighbour of a hit of a ship afloat; else any cell."""
+    """Shoots at a neighbour of a hit on a ship afloat; otherwise at a random cell."""
 
     every = 1
-    """Cells in each line to the next one that is shot at while no ship is found."""
+    """Distance along a line between the cells that are shot at while no ship is found."""
 
     def shoot(self, known: Known, draw: random.Random) -> int:
         hits = np.flatnonzero(known.cells == AFLOAT)
@@ -136,13 +136,13 @@ class Hunt(Shooter):
 
 
 class Parity(Hunt):
-    """The same, but every second cell."""
+    """Like `Hunt`, but shoots at every second cell only while no ship is found."""
 
     every = 2
 
 
 class Density(Shooter):
-    """The cell that most placements of single ships afloat cover, those on hits weighing far more."""
+    """Shoots at the cell with the largest weighted number of placements of ships afloat; hits add weight."""
 
     def shoot(self, known: Known, draw: random.Random) -> int:
         blocked = (known.cells == MISS) | (known.cells == SUNK)
@@ -154,10 +154,10 @@ class Density(Shooter):
 
 
 class Posterior(Player):
-    """The cell that most of the fleets cover which it draws from all that fit.
+    """Shoots at the cell that most of the random fleets that fit cover.
 
-    With a width, of so many such cells the one after which a greedy shooter who knows that the
-    fleet is one of those drawn needs the fewest shots in the mean.
+    With ``width`` above 1: of that many best cells, the one with the fewest expected misses for a greedy
+    shooter who knows that the fleet is one of those drawn.
     """
 
     def __init__(self, spec: str, game: Battleship, samples: int, width: int) -> None:
@@ -188,7 +188,7 @@ class Posterior(Player):
 
 
 def battleship_of(spec: Spec, game: Game) -> Battleship:
-    """The game; raises InvalidInput (field ``player``) if it is another."""
+    """The game as `Battleship`; raises InvalidInput (field ``player``) if it is another game."""
     if not isinstance(game, Battleship):
         raise InvalidInput("player", str(spec), f"another player: {spec.name} plays battleship only")
     return game

@@ -1,4 +1,4 @@
-"""What the coordinator asks of a strategy."""
+"""A strategy divides a search into jobs and merges their results: what all strategies have in common."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.engine import Engine
 from search.final_move import Child
 from search.job import Context, Job, JobResult
-from search.kept import Arrays, prefixed, require, take, within, without_prefix
-from search.packed_tree import pack, unpack
+from search.kernel.engine import Engine
+from search.kernel.params import SearchParams
+from search.kernel.solver import prove_root
+from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.tree import pack_tree, unpack_tree
+from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
-from search.selection import Knobs, prove_root
-from search.statistics import Statistics, merge
 from search.summary import root_children
-from search.tree import NODES, ROOT, Tree, proof_of
+from search.tree.arena import NODES, ROOT, Tree, proof_of
+from search.tree.snapshot import Statistics, merge
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a strategy starts from."""
+    """The arguments of a strategy."""
 
     context: Context
     engine: Engine
-    knobs: Knobs
-    lanes: int
-    """The request's lanes, or fewer if the budget is smaller than that."""
-    playouts_per_leaf: int
+    params: SearchParams
+    plan: SearchPlan
     tree: Tree
     """The shared tree, a lone root."""
     mover: int
@@ -47,23 +47,23 @@ class Strategy(ABC):
 
     def __init__(self, setup: Setup) -> None:
         self.context = setup.context
-        self.lanes = setup.lanes
+        self.lanes = setup.plan.lanes
         self.tree = setup.tree
         self.issued = 0
         """Jobs made so far: the index of the next one."""
         self.absorbed = 0
         """Results absorbed so far."""
         self.created = 0
-        """Nodes that jobs made, and..."""
+        """Nodes that jobs made."""
         self.duplicates = 0
-        """...how many of them another lane had made as well: the price of not knowing of each other."""
+        """Nodes among them that another lane had made as well, because lanes hear of each other late."""
         self.unobserved = 0
-        """Visits handed out and not yet absorbed."""
+        """Simulations of all jobs made and not yet absorbed."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
         self.hidden = setup.engine.hidden
         self.lone_root = setup.engine.lone_root()
-        """Statistics as all of this search are: of nothing."""
+        """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
         self._mover = setup.mover
         self._num_legal = setup.num_legal
         self._places = np.zeros(1, dtype=np.int32)
@@ -75,12 +75,12 @@ class Strategy(ABC):
 
     @property
     def most(self) -> int:
-        """The most simulations that the next job may have, where no plan says how many it has."""
+        """The most simulations that the next job may have where the plan is not fixed."""
         return MAX_SIMULATIONS
 
     @property
     def least_jobs(self) -> int:
-        """How many results it takes before the tree can say anything of the root's moves."""
+        """The number of results after which the root has visited children."""
         return 1
 
     def next_job(self, simulations: int) -> Job:
@@ -110,25 +110,25 @@ class Strategy(ABC):
         return root_children(self.tree, self._mover)
 
     def hand_in(self) -> None:
-        """Have the next jobs bring what workers keep and a search that goes on would have to make again."""
+        """Have the next jobs return the trees that workers keep, for a checkpoint."""
         return
 
     @property
     def proven(self) -> int:
-        """What is proven of the root; see search/tree.py."""
+        """What is proven of the root; see search/tree/arena.py."""
         return proof_of(self.tree, ROOT)
 
     def state(self) -> Arrays:
-        """All that the strategy goes on from: the shared tree, and what the jobs that are out are made of."""
+        """The state of the strategy as arrays: the shared tree, and all that jobs in flight were made of."""
         tally = [self.issued, self.absorbed, self.created, self.duplicates]
         sizes = [job.simulations for job in self.jobs.values()]
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
-        return own | prefixed("tree.", pack(self.tree)) | self._state()
+        return own | prefixed("tree.", pack_tree(self.tree)) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from a state of a strategy with the same context; only before the first job.
+        """Resume from the `state` of a strategy with an equal context; only before the first job.
 
-        Raises Unsound, and then the strategy is not to be used.
+        Raises CorruptState, and then the strategy must not be used.
         """
         issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
         most_out = 2 * self.lanes * (1 + self.context.staleness)
@@ -136,7 +136,7 @@ class Strategy(ABC):
         require(0 <= self.duplicates <= self.created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
-        unpack(self.tree, without_prefix("tree.", arrays))
+        unpack_tree(self.tree, without_prefix("tree.", arrays))
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
         jobs = self._restore(arrays, sizes.tolist())
         self.jobs = {job.index: job for job in jobs}
@@ -150,14 +150,14 @@ class Strategy(ABC):
 
     @abstractmethod
     def _state(self) -> Arrays:
-        """What the state has beside tree, counts, and sizes of the jobs that are out."""
+        """The state beside the tree, the counts, and the sizes of jobs in flight."""
 
     @abstractmethod
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        """Take it back, and make the jobs that are out once more, of these sizes; raises Unsound."""
+        """Restore `_state`; returns the jobs in flight, which have these sizes. Raises CorruptState."""
 
     def _merge(self, added: Statistics) -> None:
-        """Merge increments, and see whether the lanes together have proven the root."""
+        """Merge increments; with the solver also prove the root if the lanes together have done so."""
         if len(self._places) < len(added.visits):
             self._places = np.zeros(2 * len(added.visits), dtype=np.int32)
         created, duplicates = merge(self.tree, added, self._places)

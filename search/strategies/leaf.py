@@ -5,9 +5,9 @@ Batches are selected while others are in flight, with their visits counted as un
 the request has lanes, whatever the number of workers, so that a selection always sees the
 same results. A visit in flight is counted from the selection on, at new nodes too.
 
-With an evaluator a leaf is a node without children; they come with its result, all at once with
-their priors. A leaf that is selected again before that counts one more visit of the same value: within a job
-it is evaluated once. Job 0 is the root alone, and no other is made before its priors have come.
+With an evaluator a leaf is a node without children, which it gets with its result, all at once with their
+priors. A leaf that is selected again before that counts one more visit of equal value: within a job it is
+evaluated once. Job 0 is the root alone, and no other job is made before its priors have arrived.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from games.rng import new_stream
 from search.job import SELECTION_STREAM, Job, JobResult, LeafJob, Policies
-from search.kept import Arrays
-from search.kernel import Leaves
-from search.packed_leaves import pack_leaves, unpack_leaves
+from search.kernel.puct import expand_leaves
+from search.kernel.workspace import Leaves
+from search.packing.arrays import Arrays
+from search.packing.leaves import pack_leaves, unpack_leaves
 from search.plan import BATCH
-from search.puct import expand_leaves
 from search.strategies.base import Setup, Strategy
 
 
@@ -31,8 +31,8 @@ class LeafStrategy(Strategy):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._engine = setup.engine
-        self._knobs = setup.knobs
-        self._playouts_per_leaf = setup.playouts_per_leaf
+        self._params = setup.params
+        self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self._work = setup.engine.new_workspace()
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
@@ -59,7 +59,7 @@ class LeafStrategy(Strategy):
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         before = self.tree_nodes()
         self._engine.select_leaves(
-            self.tree, self._knobs, self.context.root_state, leaves, stream, self._work
+            self.tree, self._params, self.context.root_state, leaves, stream, self._work
         )
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
@@ -76,7 +76,7 @@ class LeafStrategy(Strategy):
         leaves = self._in_flight.pop(job.index)
         if result.policies is not None:
             self._expand(leaves, result.policies)
-        self._engine.absorb_leaves(self.tree, self._knobs, leaves, result.sums, self._work)
+        self._engine.absorb_leaves(self.tree, self._params, leaves, result.sums, self._work)
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
         before = self.tree_nodes()

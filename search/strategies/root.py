@@ -1,4 +1,4 @@
-"""Root parallelisation (Chaslot et al. 2008): every lane grows a tree of its own; the tops are added up."""
+"""Root parallelisation (Chaslot et al. 2008): every lane grows a tree of its own; their tops are merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from search.final_move import Child
 from search.job import GrowJob, Job, JobResult, LaneTree
-from search.kept import Arrays, take, within
+from search.packing.arrays import Arrays, take, within
 from search.request import MAX_SIMULATIONS
 from search.strategies.base import Setup, Strategy
 
@@ -18,8 +18,7 @@ class RootStrategy(Strategy):
     """Lanes that never hear of each other.
 
     A lane's tree is grown in pieces, so that there is progress to see and a lost piece is
-    cheap; it stays on its worker between pieces, as a cache. Now and then it is handed in, if
-    the search is to go on elsewhere one day.
+    cheap; it stays on its worker between pieces, as a cache. For a checkpoint it is handed in.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -27,9 +26,9 @@ class RootStrategy(Strategy):
         self._sizes: dict[int, tuple[int, ...]] = {}
         self._nodes: dict[int, int] = {}
         self._trees: dict[int, LaneTree] = {}
-        """Lanes' trees that have been handed in, the last of each..."""
+        """The last tree that each lane has handed in."""
         self._begin: dict[int, LaneTree] = {}
-        """...and those that jobs have still to be given after a restore."""
+        """Trees of lanes whose first job after a restore has not been made."""
         self._ballots: Counter[tuple[int, int]] | None = None
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
@@ -67,7 +66,7 @@ class RootStrategy(Strategy):
             self._trees[job.lane] = result.tree
 
     def root_children(self) -> list[Child]:
-        """As everywhere, with the lanes' votes if they vote; of a lane's equals the lower move gets it."""
+        """The root's children, with the lanes' votes if they vote: for the lower one of equal moves."""
         children = super().root_children()
         if self._ballots is None:
             return children
@@ -139,6 +138,6 @@ class RootStrategy(Strategy):
         self._begin = dict(self._trees)
 
     def _job(self, index: int) -> Job:
-        """The job of that index again, from the sizes of its lane."""
+        """The job of that index, made again from the sizes of its lane."""
         piece, lane = divmod(index, self.lanes)
         return GrowJob(index, lane, self._sizes[lane][: piece + 1], self._trees.get(lane))

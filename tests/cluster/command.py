@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
+import re
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -14,16 +19,21 @@ BANYAN = (sys.executable, "-c", "from cluster.cli import main; main()")
 ROOT = Path(__file__).parents[2]
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    """The command in a process of its own, its output in pipes."""
+def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """The command in a process of its own, its output in pipes; ``environment`` is added to ours."""
     return subprocess.Popen(
-        [*BANYAN, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*BANYAN, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
-def banyan(*arguments: str) -> tuple[int, str, str]:
+def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Exit status, standard output and standard error."""
-    with start(*arguments) as process:
+    with start(*arguments, **environment) as process:
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
@@ -33,3 +43,27 @@ def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     status = run(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
+    """Exit status, and what a terminal of so many columns gets on standard output, without its escapes."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        [*BANYAN, *arguments],
+        cwd=ROOT,
+        env={**environment, "TERM": "xterm"},
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        # Linux says that the other end has been closed by an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 65536):
+                shown += part
+        os.close(ours)
+        process.wait(timeout=120)
+    return process.returncode, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint import Keeper, Opened
-from cluster.coordinator import Coordinator
-from cluster.inline_executor import InlineExecutor
-from cluster.session import Session
-from search.opening import open_search
+from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from tests.kill_and_resume import DIFFERENT
+from tests.faults.kill_and_resume import DIFFERENT
 
 REQUESTS = {
     "root": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, seed=4),

@@ -13,22 +13,22 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-os.environ.setdefault("RAY_AUTH_MODE", "token")
-os.environ.setdefault("RAY_AUTH_TOKEN", "for-a-test")
+os.environ["RAY_AUTH_MODE"] = "disabled"
 
-from cluster.coordinator import Coordinator
-from cluster.executor import Executor
-from cluster.executors import make_executor
-from cluster.inline_executor import InlineExecutor
-from cluster.processes import descendants, kill
-from cluster.ray_executor import RayExecutor, ray
-from cluster.session import Observer, Session
+from cluster.executors.choose import make_executor
+from cluster.executors.inline import InlineExecutor
+from cluster.ray_backend.executor import RayExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Observer, Session
+from cluster.runtime.tasks import Executor
+from cluster.system.processes import descendants, kill
 from search import plan
-from search.job import Context, GrowJob, Job, JobResult
-from search.opening import open_search
+from search.job import Context, GrowJob, Job, JobResult, LaneTree
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import Worker
@@ -41,6 +41,9 @@ REQUESTS = {
     "leaf": SearchRequest("gomoku", strategy="leaf", lanes=8, simulations=300_000, seed=3),
 }
 
+# Workers look for nothing in the current folder.
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
+
 
 class SleepyWorker(Worker):
     """Takes its time, and notes each lane that it has to grow again."""
@@ -49,12 +52,17 @@ class SleepyWorker(Worker):
         super().__init__()
         self.notes = notes
 
+    def take_over(self, context: Context, lane: int, tree: LaneTree) -> None:
+        with self.notes.open("a") as notes:
+            notes.write("with its tree\n")
+        super().take_over(context, lane, tree)
+
     def run(self, context: Context, job: Job) -> JobResult:
         time.sleep(JOB_S)
         known = context.search_id == self._search_id
         if isinstance(job, GrowJob) and len(job.sizes) > 1 and not (known and job.lane in self._lanes):
             with self.notes.open("a") as notes:
-                notes.write("with its tree\n" if job.begin is not None else "again\n")
+                notes.write("again\n")
         result = super().run(context, job)
         return replace(result, duration_s=result.duration_s + JOB_S)
 
@@ -84,8 +92,9 @@ class Seen:
 class Machines:
     """An observer that adds a machine when a share of the jobs is done, and takes it away later."""
 
-    def __init__(self, address: str, seen: Seen) -> None:
+    def __init__(self, address: str, executor: RayExecutor, seen: Seen) -> None:
         self.address = address
+        self.executor = executor
         self.seen = seen
         self.machine: subprocess.Popen[bytes] | None = None
 
@@ -113,7 +122,7 @@ class Machines:
         before = descendants()
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         machine = subprocess.Popen(command + options, **quiet)  # type: ignore[call-overload]
-        while sum(node["Alive"] for node in ray.nodes()) < 2:
+        while len(self.executor.machines()) < 2:
             time.sleep(0.01)
         self.seen.node_s = time.monotonic()
         self.processes = descendants() - before
@@ -138,10 +147,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
         notes.touch()
-        make_worker = partial(SleepyWorker, notes)
+        # By the name that workers know.
+        make_worker = partial(import_module("tests.cluster.joining").SleepyWorker, notes)
         executor = cast(RayExecutor, make_executor("ray", None, cluster.address, make_worker=make_worker))
         try:
-            machines = Machines(cluster.address, seen)
+            machines = Machines(cluster.address, executor, seen)
             result = run_on(executor, request, machines)
             seen.alive = [worker.alive for worker in executor.workers]
         finally:

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from cluster.client import Client
+import httpx
+
+from cluster.client.client import Client
 from tests.cluster.command import BANYAN, ROOT
 
 START_S, END_S = 60, 30
@@ -28,12 +30,13 @@ class Server:
         executor: str = "inline",
         port: int = 0,
         environment: dict[str, str] | None = None,
+        program: Sequence[str] = BANYAN,
     ) -> None:
         self.data = data
         self._clients: list[Client] = []
         arguments = ["serve", "--data", str(data), "--port", str(port), "--executor", executor, *options]
         self.process = subprocess.Popen(
-            [*BANYAN, *arguments],
+            [*program, *arguments],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -74,6 +77,13 @@ class Server:
         """A client, closed with the server if it is not before."""
         self._clients.append(Client(self.url, token))
         return self._clients[-1]
+
+    def restarts(self) -> float:
+        """How many servers have died."""
+        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        return float(
+            next(line for line in lines if line.startswith("banyan_server_restarts_total")).split()[-1]
+        )
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit status."""

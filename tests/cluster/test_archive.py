@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.archive import read_arrays, read_description, write_archive
-from search.kept import Arrays
-from search.npz import BadArchive, squeeze, unsqueeze, write_npz
+from cluster.checkpoint.archive import read_arrays, read_description, write_archive
+from search.packing.arrays import Arrays
+from search.packing.npz import BadArchive, compress, decompress, write_npz
 
 DESCRIPTION = {"game": "tictactoe", "note": "Mühle \u2014 \x00 \U0001f333", "numbers": [1, 2.5, None]}
 ARRAYS: Arrays = {
@@ -120,11 +120,11 @@ def test_a_full_disk_is_an_error() -> None:
 
 def test_arrays_are_squeezed_into_bytes() -> None:
     zeros = {"visits": np.zeros(100_000, dtype=np.int32), "flags": np.arange(9, dtype=np.uint8)}
-    data = squeeze(zeros)
+    data = compress(zeros)
     assert len(data) < 4000
-    assert all(np.array_equal(zeros[name], array) for name, array in unsqueeze(data).items())
+    assert all(np.array_equal(zeros[name], array) for name, array in decompress(data).items())
     with pytest.raises(BadArchive):
-        unsqueeze(data[:-1])
+        decompress(data[:-1])
 
 
 def test_many_writers_of_one_file_never_make_a_torn_one(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_each_changed_bit_is_found_out(
     data = bytearray(path.read_bytes())
     data[int(place * len(data))] ^= 1 << bit
     path.write_bytes(data)
-    with pytest.raises(BadArchive, match=r"a whole checkpoint|a checkpoint of Banyan|of format 1"):
+    with pytest.raises(BadArchive, match=r"(complete|intact) checkpoint|a checkpoint of Banyan|of format 1"):
         read_description(path)
     with pytest.raises(BadArchive):
         read_arrays(path)
@@ -169,11 +169,11 @@ def test_a_truncated_file_is_refused_at_every_length(file: Path) -> None:
     data = file.read_bytes()
     for length in (*range(60, len(data), 37), len(data) - 1):
         file.write_bytes(data[:length])
-        with pytest.raises(BadArchive, match=r"a whole checkpoint \(this one is truncated\)"):
+        with pytest.raises(BadArchive, match=r"a complete checkpoint \(this one is truncated\)"):
             read_description(file)
     for more in (b"\n", data):
         file.write_bytes(data + more)
-        with pytest.raises(BadArchive, match="a whole checkpoint"):
+        with pytest.raises(BadArchive, match=r"(complete|intact) checkpoint"):
             read_description(file)
 
 
@@ -185,8 +185,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "another archive of NumPy": (npy(np.arange(5)), "a checkpoint of Banyan"),
     "an older format": (sealed(HEAD, 0), r"of format 1 \(this one is of format 0\)"),
     "a newer format": (sealed(HEAD, 2), r"of format 1 \(this one is of format 2\)"),
-    "nothing in it": (sealed({}), "description before all"),
-    "another array first": (sealed({"a.npy": npy(np.arange(5))} | HEAD), "description before all"),
+    "nothing in it": (sealed({}), "description as its first"),
+    "another array first": (sealed({"a.npy": npy(np.arange(5))} | HEAD), "description as its first"),
     "too many arrays": (sealed(HEAD | {f"{k}.npy": npy(np.arange(2)) for k in range(200)}), "100 arr"),
     "no archive": (NO_ARCHIVE + hashlib.sha256(NO_ARCHIVE).hexdigest().encode(), "NumPy"),
     "a description that is a number": (sealed({"banyan.npy": npy(np.array(5))}), "description in JSON"),

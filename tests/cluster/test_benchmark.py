@@ -8,10 +8,10 @@ import pytest
 
 import games
 from cluster.cli import run
-from cluster.measuring.benchmark import Rates, benchmark, timed
-from cluster.measuring.openspiel import OpenSpiel
+from cluster.lab.throughput.benchmark import Rates, benchmark, timed
+from cluster.lab.throughput.openspiel import OpenSpiel
 from games.game import Game
-from tests.cluster.command import here
+from tests.cluster.command import on_terminal
 
 
 class Clock:
@@ -102,21 +102,18 @@ def test_random_tictactoe_goes_as_arithmetic_says() -> None:
     assert results["draw"] == pytest.approx(0.127, abs=0.01)
 
 
-@pytest.mark.parametrize("columns", ["80", "40"])
-def test_a_long_spec_is_folded_and_not_cut(
-    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_long_spec_is_folded_and_not_cut(columns: int) -> None:
     game = games.load("morris:variant=three,repetition=none").spec
     small = ("--seconds", "0.001", "--repeats", "1", "--simulations", "20", "--no-progress")
-    status, out, _ = here(capsys, "benchmark", game, "tictactoe", *small)
+    status, out = on_terminal(columns, "benchmark", game, "tictactoe", *small)
     *lines, _footer = out.splitlines()
     assert status == 0
-    assert max(map(len, lines)) <= int(columns)
+    assert max(map(len, lines)) <= columns
     assert "\u2026" not in out
     assert game in "".join(line.strip() for line in lines)
     assert [line for line in lines if line.strip() == "tictactoe"]
-    assert columns == "40" or out.count("  20 in each search") == 2
+    assert columns == 40 or out.count("  20 in each search") == 2
 
 
 def test_a_rival_is_measured_beside_with_the_same_searches() -> None:

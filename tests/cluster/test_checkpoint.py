@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from cluster.archive import read_arrays, read_description, write_archive
-from cluster.checkpoint import SHARE, Keeper, Opened, code_of_searches, read_checkpoint
-from cluster.executor import JobLost
-from cluster.session import Session
+from cluster.checkpoint.archive import read_arrays, read_description, write_archive
+from cluster.checkpoint.checkpoint import SHARE, Keeper, Opened, read_checkpoint
+from cluster.runtime.code_version import code_of_searches
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import JobLost
 from games.errors import InvalidInput
 from search.job import GrowJob
 from search.request import SearchRequest
@@ -68,7 +69,7 @@ def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
         opened = read_checkpoint(path).open()
         assert opened.coordinator.counters.resumed == resumed
         session = session_of(opened)
-        session.executor.submit(opened.coordinator.start())
+        session.executor.submit(session.begin())
         for event in session.executor.wait(0.0):
             assert not isinstance(event, JobLost)
             opened.coordinator.job_done(event.result)  # type: ignore[union-attr]
@@ -202,8 +203,8 @@ DESCRIPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"request": {"game": "gomoku", "strategy": "lief"}}, "root or tree or leaf"),
     ({"game_source": 7}, "says game_source"),
     ({"elapsed_s": "long"}, "says elapsed_s"),
-    ({"elapsed_s": -1.0}, "took some time"),
-    ({"elapsed_s": float("nan")}, "took some time"),
+    ({"elapsed_s": -1.0}, "elapsed time is 0 or more"),
+    ({"elapsed_s": float("nan")}, "elapsed time is 0 or more"),
     ({"stopped_by": "cancelled"}, "stopped by simulations"),
     ({"stopped_by": 3}, "says stopped_by"),
     ({"code": None}, "says code"),
@@ -258,9 +259,21 @@ def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:
 
 
 def test_a_field_that_could_be_left_to_the_budget_has_its_default_now(kept: Path) -> None:
-    request = read_description(kept)["request"] | {"lane_exploration": None}
+    request = read_description(kept)["request"] | {"anticipation": None}
     changed(kept, request=request)
-    assert read_checkpoint(kept).request.lane_exploration == 1.0
+    assert read_checkpoint(kept).request.anticipation == 1.0
+
+
+def test_fields_under_the_names_of_the_last_version_are_read(kept: Path) -> None:
+    request = read_description(kept)["request"]
+    request["urgency_reduction"] = request.pop("fpu_reduction")
+    request["exploration_base"] = request.pop("cpuct_base")
+    gone = {"perturbation": 0.0, "lane_exploration": None, "bias": 0.0}
+    changed(kept, request=request | gone)
+    assert read_checkpoint(kept).request == REQUESTS["tree"]
+    changed(kept, request=request | gone | {"perturbation": 0.2})
+    with pytest.raises(InvalidInput, match=r"perturbation: 0\.2 .* the option is gone"):
+        read_checkpoint(kept)
 
 
 def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept: Path) -> None:

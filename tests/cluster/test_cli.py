@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from cluster.cli import app
+from search.asked import RETIRED
+from search.options import GROUPS, knobs_of
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, banyan, here, start
 
@@ -173,7 +174,7 @@ def test_memory_that_is_used_up_is_said(capsys: pytest.CaptureFixture[str]) -> N
     )
     assert status == 0
     assert "200,000 in" in out
-    assert "the memory of 1 MB was used up: the search went on without growing" in err
+    assert "the memory of 1 MB was full: the search continued without growing" in err
 
 
 def test_people_see_the_board_and_the_best_move(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +188,14 @@ def test_people_see_the_board_and_the_best_move(capsys: pytest.CaptureFixture[st
     assert re.search(r"^best move +c1", out, re.MULTILINE)
     for name in ("value", "line", "simulations", "rate", "ran on", "stopped by", "digest"):
         assert re.search(f"^{name}", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", [("games",), ("experiment",)])
+def test_tables_are_whole_in_a_pipe_however_narrow_a_terminal_is_said_to_be(command: tuple[str, ...]) -> None:
+    status, narrow, err = banyan(*command, COLUMNS="40")
+    assert status == 0, err
+    assert "\N{HORIZONTAL ELLIPSIS}" not in narrow
+    assert narrow == banyan(*command, COLUMNS="400")[1]
 
 
 def test_progress_goes_to_standard_error_alone() -> None:
@@ -219,34 +228,58 @@ def test_help_describes_every_option(command: str) -> None:
         assert parameter.help, parameter.name
 
 
-@pytest.mark.parametrize("command", ["search"])
-def test_help_is_printed_in_panels(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_help_of_search_has_a_panel_for_each_group(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    status, out, _ = here(capsys, command, "--help")
+    status, out, _ = here(capsys, "search", "--help")
     assert status == 0
-    for panel in ("Position", "Budget", "Algorithm", "Where it runs", "Output"):
-        assert f" {panel} " in out
-    for parameter in COMMANDS[command].params:
-        if parameter.name not in ("game", "json_output"):
-            assert f"--{parameter.name.replace('_', '-')}" in out
-
-
-def test_defaults_that_search_states_are_those_of_the_request() -> None:
-    defaults = {field.name: field.default for field in fields(SearchRequest) if field.default is not MISSING}
-    names = {"fpu": "first_play_urgency", "memory": "memory_mb"}
-    stated = 0
+    titles = re.findall(r"^\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}\S (.+?) \S+$", out, re.MULTILINE)
+    assert titles == ["Arguments", *GROUPS, "Where it runs", "Output"]
     for parameter in COMMANDS["search"].params:
-        default = defaults.get(names.get(parameter.name, parameter.name))
-        in_help = re.search(r"\(([0-9.]+)\)", parameter.help)
-        if in_help and default is not None:
-            assert float(in_help[1]) == default, parameter.name
-            stated += 1
-        elif parameter.default is not None and default is not None:
-            assert parameter.default == default, parameter.name
-            stated += 1
-    assert stated >= 10
+        for name in parameter.opts:
+            assert parameter.name == "game" or (f" {name} " in out) != parameter.hidden
+
+
+def test_the_first_panel_of_search_is_what_most_people_need() -> None:
+    first = {each.opts[0] for each in COMMANDS["search"].params if not getattr(each, "rich_help_panel", None)}
+    hidden = {each.opts[0] for each in COMMANDS["search"].params if getattr(each, "hidden", False)}
+    assert first - hidden == {
+        *("game", "--moves", "--position", "--simulations", "--seconds", "--memory"),
+        *("--strategy", "--seed", "--workers"),
+    }
+
+
+@pytest.mark.parametrize("command", ["search", "tree"])
+def test_defaults_that_help_states_are_those_of_the_request(command: str) -> None:
+    stated = {each.name: each for each in COMMANDS[command].params}
+    for knob in knobs_of(SearchRequest):
+        default, shown = stated[knob.name].default, stated[knob.name].show_default
+        if default is not None:
+            assert default == knob.default
+        elif knob.default is None:
+            assert shown == (knob.option.unset or True)
+        elif knob.kind is not tuple:
+            assert float(shown) == knob.default
+
+
+@pytest.mark.parametrize("name", RETIRED)
+def test_an_option_that_was_removed_is_refused_with_the_reason(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, "search", "tictactoe", f"--{name.replace('_', '-')}", "0.5")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert RETIRED[name].why in err
+
+
+def test_an_earlier_name_of_an_option_is_understood_for_one_version(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    game = ("tictactoe", *INLINE, "--simulations", "50")
+    status, _, err = here(capsys, "search", *game, "--urgency-reduction", "0.3", "--no-progress")
+    assert (status, err) == (0, "banyan: warning: --urgency-reduction is called --fpu-reduction now\n")
+    status, _, err = here(capsys, "search", *game, "--urgency-reduction", "3")
+    assert status == 2 and "--fpu-reduction: 3.0" in err
 
 
 def test_nothing_heavy_is_imported_for_help() -> None:
@@ -267,3 +300,17 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 0
+
+
+def test_versions_are_one_line() -> None:
+    status, out, err = banyan("--version")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(
+        r"banyan \d+\.\d+\.\d+ \(python [\d.]+, ray [\d.]+, numba [\d.]+, numpy [\d.]+\)\n", out
+    )
+
+
+def test_a_command_without_arguments_is_helped() -> None:
+    status, out, err = banyan()
+    assert (status, err) == (2, "")
+    assert "Usage: banyan" in out

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from cluster.coordinator import DURATION_BUCKETS_S, MAX_ATTEMPTS, Coordinator, Durations, SearchFailed
+from cluster.runtime.coordinator import DURATION_BUCKETS_S, Coordinator, Durations, SearchFailed
+from cluster.runtime.ledger import MAX_ATTEMPTS
 from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import SearchRequest
-from search.tree import ROOT
+from search.tree.arena import ROOT
 from search.worker import Worker
 
 REQUEST = SearchRequest("tictactoe", strategy="tree", lanes=3, rounds=4, simulations=120, seed=1)

@@ -13,14 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster import ray_slots
-from cluster.elasticity import Elasticity
-from cluster.executor import JobLost
-from cluster.executors import make_executor
-from cluster.job_queue import JobQueue
-from cluster.lane_homes import LaneHomes
-from cluster.ray_slots import Bundle, Process, Slot, Slots
-from cluster.workers import AUTO, Workers, exactly, parse_workers
+from cluster.executors.choose import make_executor
+from cluster.ray_backend import slots as ray_slots
+from cluster.ray_backend.elasticity import Elasticity
+from cluster.ray_backend.slot import Bundle, Process, Slot
+from cluster.ray_backend.slots import Slots
+from cluster.runtime.affinity import LaneAffinity
+from cluster.runtime.queue import TaskQueue
+from cluster.runtime.search_tasks import task_of
+from cluster.runtime.tasks import OPENED, JobLost
+from cluster.runtime.worker_state import WorkerState
+from cluster.runtime.workers import AUTO, Workers, exactly, parse_workers
 from games.errors import InvalidInput
 from search.job import GrowJob, LaneTree
 
@@ -50,9 +53,8 @@ class Machines:
 
     def ready(self) -> None:
         for slot in self.slots.used:
-            if slot.process is not None and slot.process.starting is not None:
-                slot.process.starting, slot.process.pid = None, 100 + slot.status.slot
-                self.slots.ready(slot)
+            if slot.status.state is WorkerState.STARTING:
+                slot.status.become(WorkerState.IDLE)
 
     @property
     def states(self) -> list[str]:
@@ -82,7 +84,7 @@ def test_a_machine_that_joins_gets_workers_and_one_that_leaves_keeps_its_slot_fo
     machines.ready()
     process = machines.slots.all[1].process
     assert process is not None
-    process.bundles["call"] = Bundle([GrowJob(7, lane=3, sizes=(10,))])
+    process.bundles["call"] = Bundle([task_of(GrowJob(7, lane=3, sizes=(10,)))])
     assert machines.leave(1) == [JobLost(7, "ActorDiedError")]
     machines.look()
     assert machines.states == ["idle", "waiting", "idle"]
@@ -142,12 +144,13 @@ def test_a_search_that_all_machines_have_left_waits_and_then_fails(monkeypatch: 
 
 def test_a_slot_that_was_given_up_gets_another_chance_on_a_new_machine() -> None:
     machines = opened(AUTO, 1)
-    for _ in range(ray_slots.MAX_RESTARTS_IN_A_ROW + 1):
+    # One that was ready, and three that never were.
+    for _ in range(1 + (ray_slots.MAX_RESTARTS_IN_A_ROW + 1) // ray_slots.FAILED_START):
         process = machines.slots.all[0].process
         assert process is not None
         machines.slots.lost(machines.slots.all[0], process, "ActorDiedError")
     assert machines.states == ["given up"]
-    with pytest.raises(ConnectionError, match="no worker could be kept alive"):
+    with pytest.raises(ConnectionError, match="no worker could be kept alive: ActorDiedError"):
         machines.slots.check_alive()
     machines.cpus = 2
     machines.look()
@@ -177,7 +180,8 @@ def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wai
     assert (machines.states, machines.asked) == (["idle"] * 4, [4])
     busy = machines.slots.all[3].process
     assert busy is not None
-    busy.bundles["call"] = Bundle([GrowJob(0, lane=0, sizes=(10,))])
+    busy.bundles["call"] = Bundle([task_of(GrowJob(0, lane=0, sizes=(10,)))])
+    machines.slots.all[3].status.become(WorkerState.BUSY)
     for _ in range(10):
         machines.look(lanes=2)
     # One search after the other, with a short break, keeps them.
@@ -186,10 +190,11 @@ def test_idle_workers_are_given_back_after_a_while_and_come_again_when_lanes_wai
         assert machines.killed == []
         machines.look(lanes=2)
     # The last first, but for one that has a job; and the autoscaler hears of it.
-    assert machines.states == ["idle", "given back", "given back", "idle"]
+    assert machines.states == ["idle", "given back", "given back", "busy"]
     assert len(machines.killed) == 2
     assert machines.asked == [4, 2]
     busy.bundles.clear()
+    machines.slots.all[3].rest()
     for _ in range(12):
         machines.look()
     assert machines.states == ["idle"] + ["given back"] * 3
@@ -221,7 +226,7 @@ def tree(pieces: int) -> LaneTree:
 
 
 def test_lanes_are_dealt_out_evenly_and_move_with_their_trees_to_whoever_joins() -> None:
-    homes = LaneHomes()
+    homes = LaneAffinity()
     assert homes.settle([0, 1], [0, 1]) == []
     assert [homes.of(lane) for lane in range(6)] == [0, 1, 0, 1, 0, 1]
     # A machine that is not ready yet gets none.
@@ -230,21 +235,17 @@ def test_lanes_are_dealt_out_evenly_and_move_with_their_trees_to_whoever_joins()
     assert homes.of(4) is None
     homes.arrived(4, tree(2))
     assert homes.of(4) == 2
-    job = GrowJob(20, lane=4, sizes=(10, 10, 10))
-    sent = homes.with_tree(job)
-    assert isinstance(sent, GrowJob)
-    assert sent.begin is not None
-    assert sent.begin.pieces == 2
-    # Only the first of them.
-    assert homes.with_tree(job) is job
+    tasks = [task_of(GrowJob(index, lane=4, sizes=(10, 10, 10))) for index in (20, 24)]
+    # With the first of them only.
+    assert [(lane, state.pieces) for _, lane, state in homes.states_for(tasks)] == [(4, 2)]
+    assert homes.states_for(tasks) == ()
     homes.arrived(5, None)
     assert homes.of(5) == 2
-    without = GrowJob(21, lane=5, sizes=(10, 10))
-    assert homes.with_tree(without) is without
+    assert homes.states_for([task_of(GrowJob(21, lane=5, sizes=(10, 10)))]) == ()
 
 
 def test_lanes_of_a_worker_that_has_gone_go_to_the_others_and_one_that_restarts_keeps_its_own() -> None:
-    homes = LaneHomes()
+    homes = LaneAffinity()
     homes.settle([0, 1, 2], [0, 1, 2])
     assert [homes.of(lane) for lane in range(6)] == [0, 1, 2, 0, 1, 2]
     homes.settle([0, 1, 2], [0, 2])
@@ -257,7 +258,7 @@ def test_lanes_of_a_worker_that_has_gone_go_to_the_others_and_one_that_restarts_
 def test_every_lane_has_a_home_that_is_there_and_no_two_differ_by_more_than_one(
     history: list[set[int]], lanes: int
 ) -> None:
-    homes = LaneHomes()
+    homes = LaneAffinity()
     for slots in history:
         for lane, number in homes.settle(sorted(slots), sorted(slots)):
             assert number in slots
@@ -269,11 +270,11 @@ def test_every_lane_has_a_home_that_is_there_and_no_two_differ_by_more_than_one(
 
 
 def test_a_queue_with_homes_hands_no_lane_to_another_slot() -> None:
-    homes = LaneHomes()
+    homes = LaneAffinity()
     homes.settle([0, 5], [0, 5])
-    queue = JobQueue(homes)
-    queue.add(GrowJob(i, lane=i, sizes=(10,)) for i in range(4))
-    assert queue.lanes() == {0, 1, 2, 3}
+    queue = TaskQueue(homes)
+    queue.add(task_of(GrowJob(i, lane=i, sizes=(10,))) for i in range(4))
+    assert queue.lanes() == {(OPENED, lane) for lane in range(4)}
     # Slot 5 of 6, of which four are empty.
     assert [job.index for job in queue.take(5, 6, 4, 1e9)] == [1, 3]
     assert [job.index for job in queue.take(0, 6, 4, 1e9)] == [0, 2]

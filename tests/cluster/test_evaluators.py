@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.coordinator import Coordinator
-from cluster.executors import make_executor
-from cluster.inline_executor import InlineExecutor
-from cluster.resources import Resources
-from cluster.session import Session
+from cluster.executors.choose import make_executor
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.resources import Resources
+from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import SearchRequest
-from tests.cluster.command import banyan, here
+from tests.cluster.command import ROOT, banyan, here
 from tests.search.test_evaluator import BODY, HASHED
 
 if TYPE_CHECKING:
-    from cluster.ray_executor import RayExecutor
+    from cluster.ray_backend.executor import RayExecutor
 
 real_workers = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
@@ -185,3 +185,14 @@ def test_a_match_takes_an_evaluator(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = here(capsys, "match", "tictactoe", *players, *options)
     assert status == 0
     assert players[0] in out
+
+
+@real_workers
+def test_workers_that_play_a_match_have_its_evaluator_from_whoever_started_them() -> None:
+    """Where they run, the path leads nowhere."""
+    path = f"./{Path(HASHED).relative_to(ROOT)}" if Path(HASHED).is_absolute() else HASHED
+    players = (f"uct:evaluator={path}:shift=2,simulations=30,batch=4", "random")
+    options = ("--games", "2", "--executor", "ray", "--workers", "1", "--json", "--no-progress")
+    status, out, err = banyan("match", "tictactoe", *players, *options)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["games"] == 2

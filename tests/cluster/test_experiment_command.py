@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.experiments.table import names
+from cluster.lab.sources.report_markdown import PAGE
+from cluster.lab.sources.table import names
 from tests.cluster.command import ROOT, banyan, here
 
 INLINE = ("--executor", "inline", "--no-progress")
@@ -29,10 +30,10 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_the_report_of_the_repository_has_every_table() -> None:
-    text = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
     assert "banyan experiment all --scale quick" in text
     for name in names():
-        assert f"### {name} " in text, f"run {name} and write RESULTS.md again"
+        assert f"### {name} " in text, f"run {name} and write the report again"
 
 
 def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

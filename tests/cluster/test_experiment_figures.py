@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from cluster.experiments import counts
-from cluster.experiments.estimate import Estimate, SourceFigure
+from cluster.lab.sources import counts
+from cluster.lab.sources.estimate import NO, OPEN, YES, Estimate, SourceFigure
 
 DRAWN = "explicit:(([1 3][2 8])([7 4][2 3])([-9 -1][-5 -2 -3][9][7]))"
 
@@ -33,22 +33,42 @@ def test_shares_agree_as_newcombe_has_it() -> None:
     low, high = figure("60", 80).interval(ours)
     assert ours.value - 60 - math.hypot(ours.value - ours.low, high - 60) == pytest.approx(5.24, abs=0.01)
     assert ours.value - 60 + math.hypot(ours.high - ours.value, 60 - low) == pytest.approx(33.39, abs=0.01)
-    assert not figure("60", 80).agrees(ours)
+    assert figure("60", 80).agreement(ours) == NO
     # The further edge of what 5.24 leaves: a little nearer, and nothing is to be said.
-    assert figure("66", 80).agrees(ours)
+    assert figure("66", 80).agreement(ours) == OPEN
 
 
 def test_a_source_without_numbers_has_the_error_of_its_last_digit() -> None:
     exact = Estimate.exact(62.45)
-    assert figure("62.4").agrees(exact)
-    assert not figure("62.40").agrees(exact)
-    assert not figure("62").agrees(Estimate.exact(62.6))
+    assert figure("62.4").agreement(exact) == YES
+    assert figure("62.40").agreement(exact) == NO
+    assert figure("62").agreement(Estimate.exact(62.6)) == NO
 
 
 def test_a_sources_own_deviation_counts() -> None:
     ours = Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6)
-    assert not figure("110", 25).agrees(ours)
-    assert figure("110", 25, spread=40.0).agrees(ours)
+    assert figure("110", 25).agreement(ours) == NO
+    assert figure("110", 25, spread=40.0).agreement(ours) == OPEN
+
+
+def test_it_is_open_where_an_interval_is_too_wide_to_tell() -> None:
+    """One pair that was won: 20.7 to 100 %."""
+    one = Estimate.share(1, 1)
+    assert one.low == pytest.approx(20.7, abs=0.1)
+    assert figure("100").agreement(one) == OPEN
+    assert figure("60").agreement(one) == OPEN
+    assert figure("0").agreement(one) == NO
+    # Sixteen of sixteen: 80.6 to 100 %, no further than 20 points away.
+    assert figure("100").agreement(Estimate.share(16, 16)) == YES
+    assert figure("60").agreement(Estimate.share(240, 400)) == YES
+    assert figure("60").agreement(Estimate.share(12, 20)) == OPEN
+
+
+def test_means_are_equal_within_a_fifth_of_the_sources() -> None:
+    assert figure("100").agreement(Estimate(101.0, 90.0, 112.0, "plies", 9, 14.0)) == YES
+    assert figure("100").agreement(Estimate(101.0, 70.0, 132.0, "plies", 9, 40.0)) == OPEN
+    assert figure("100").agreement(Estimate.mean([100.0], "plies")) == OPEN
+    assert figure("100").agreement(Estimate.exact(100.4)) == YES
 
 
 def test_arrangements_are_counted() -> None:

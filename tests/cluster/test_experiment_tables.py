@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.experiments.counts_battleship import distribution_of_misses, sampling_accuracy
-from cluster.experiments.need import need_of
-from cluster.experiments.table import SCALES, load, names
+from cluster.lab.sources.counts_battleship import distribution_of_misses, sampling_accuracy
+from cluster.lab.sources.need import need_of
+from cluster.lab.sources.table import SCALES, load, names
 
 
 @pytest.mark.parametrize("scale", SCALES)

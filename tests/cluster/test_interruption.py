@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -11,13 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from cluster.interruption import Interruption
-from cluster.processes import descendants, kill
-from tests.cluster.command import ROOT
+from cluster.launch import Output, launch
+from cluster.system.interruption import INTERRUPTED, Interruption
+from cluster.system.processes import descendants, kill
+from tests.cluster.command import ROOT, start
+from tests.games.broken_games import ENDLESS_WHEN_COMPILED, write_take
+
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of rules that are compiled"
+)
 
 
 class Search:
-    cancelled = False
+    cancelled = cancel_noted = False
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -64,8 +72,9 @@ def test_signals_are_given_back() -> None:
 def test_the_second_signal_leaves_at_once_and_takes_all_processes_along() -> None:
     code = """if True:
         import signal, subprocess, sys
-        from cluster.interruption import Interruption
+        from cluster.system.interruption import Interruption
         class Search:
+            cancel_noted = True
             def cancel(self): pass
         watching = Interruption()
         watching.install()
@@ -87,6 +96,108 @@ def test_the_second_signal_leaves_at_once_and_takes_all_processes_along() -> Non
         time.sleep(0.01)
 
 
+STUCK = """if True:
+    import signal, time
+    from cluster.system.interruption import Interruption
+    class Search:
+        cancel_noted = {noted}
+        def cancel(self): pass
+    watching = Interruption(patience_s=0.2)
+    watching.install()
+    watching.watch(Search())
+    print("before")
+    signal.raise_signal(signal.SIGTERM)
+    {then}
+    until = time.monotonic() + {seconds}
+    while time.monotonic() < until:
+        pass
+    watching.uninstall()
+    print("still here")
+"""
+
+
+@pytest.mark.parametrize(
+    ("noted", "then", "seconds", "shown", "said"),
+    [
+        ("False", "", 60, "", "banyan: interrupted; after 0.2 s ended without a result\n"),
+        (
+            "True",
+            "watching.begin_closing()",
+            60,
+            "before\n",
+            "banyan: interrupted; after 0.2 s ended what still ran\n",
+        ),
+        ("True", "", 0.5, "before\nstill here\n", ""),
+    ],
+)
+def test_what_does_not_end_in_time_is_ended_but_for_a_search_that_has_noted_the_signal(
+    noted: str, then: str, seconds: float, shown: str, said: str
+) -> None:
+    code = STUCK.format(noted=noted, then=then, seconds=seconds)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130 if said else 0, shown, said)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [
+        (("search", "GAME", "--executor", "inline"), signal.SIGINT),
+        (("perft", "GAME", "5"), signal.SIGTERM),
+        (("benchmark", "GAME"), signal.SIGINT),
+        (("check", "GAME"), signal.SIGINT),
+    ],
+)
+def test_a_rule_that_never_ends_can_be_interrupted(
+    arguments: tuple[str, ...], number: signal.Signals, tmp_path: Path
+) -> None:
+    path = write_take(tmp_path, *ENDLESS_WHEN_COMPILED)
+    with start(*(path if word == "GAME" else word for word in arguments), PYTHONUNBUFFERED="1") as process:
+        assert process.stdout is not None
+        while process.stdout.readline() != "0\n":
+            assert process.poll() is None
+        process.send_signal(number)
+        signalled_s = time.monotonic()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.endswith("banyan: interrupted; after 1.5 s ended without a result\n")
+    # A busy machine may need a moment longer than the two seconds that are promised.
+    assert time.monotonic() - signalled_s < 4
+
+
+@compiled_only
+def test_a_rule_that_never_ends_on_workers_can_be_interrupted(tmp_path: Path) -> None:
+    path = write_take(tmp_path, *ENDLESS_WHEN_COMPILED)
+    with start("search", path, "--executor", "ray", "--workers", "2", "--no-progress") as process:
+        while not (workers := [pid for pid in descendants(process.pid) if _command(pid).startswith("ray::")]):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        signalled_s = time.monotonic()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in err.splitlines()[-1]
+    assert time.monotonic() - signalled_s < 5
+    while any(map(_runs, workers)):
+        assert time.monotonic() - signalled_s < 20
+        time.sleep(0.01)
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def test_children_of_children_are_found_and_ended() -> None:
     with subprocess.Popen(["bash", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
@@ -103,3 +214,22 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_an_error_for_want_of_what_an_interruption_broke_off_is_the_interruption(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Callbacks of the compiler discard the exception, and what they were to make is missing later."""
+    with launch(Output(json=True, progress=False, colour=False), "before it began") as started:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("no compiled object yet")
+    assert (started.status, capsys.readouterr().err) == (INTERRUPTED, "before it began\n")
+
+
+def test_an_error_by_itself_is_an_error() -> None:
+    with (
+        pytest.raises(RuntimeError),
+        launch(Output(json=True, progress=False, colour=False), "before it began"),
+    ):
+        raise RuntimeError

@@ -6,39 +6,47 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.job_queue import JobQueue
-from cluster.lane_homes import LaneHomes
-from search.job import GrowJob, Job, LeafJob, RoundJob, Snapshot
-from search.statistics import lone_root
+from cluster.runtime.affinity import LaneAffinity
+from cluster.runtime.queue import TaskQueue
+from cluster.runtime.search_tasks import task_of
+from cluster.runtime.tasks import Task
+from search.job import GrowJob, LeafJob, RoundJob, Snapshot
+from search.tree.snapshot import lone_root
 
 
-def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> RoundJob:
-    return RoundJob(index, index % lanes, key, simulations, Snapshot(key, lone_root()))
+def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> Task:
+    return task_of(RoundJob(index, index % lanes, key, simulations, Snapshot(key, lone_root())))
 
 
-def leaf_job(index: int) -> LeafJob:
-    return LeafJob(
-        index,
-        np.zeros((1, 1), np.uint16),
-        np.zeros(1, np.int32),
-        np.array([10], np.int32),
-        np.zeros((0, 2), np.uint64),
+def piece(index: int, lane: int) -> Task:
+    return task_of(GrowJob(index, lane, sizes=(10,)))
+
+
+def leaf_job(index: int) -> Task:
+    return task_of(
+        LeafJob(
+            index,
+            np.zeros((1, 1), np.uint16),
+            np.zeros(1, np.int32),
+            np.array([10], np.int32),
+            np.zeros((0, 2), np.uint64),
+        )
     )
 
 
-def indices(jobs: list[Job]) -> list[int]:
+def indices(jobs: list[Task]) -> list[int]:
     return [job.index for job in jobs]
 
 
 def test_a_bundle_is_a_fair_share_of_what_waits() -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(16))
-    assert indices(queue.take(0, num_slots=2, share=queue.share(4, 0), simulations=1e9)) == [0, 1, 2, 3]
+    assert indices(queue.take(0, num_slots=2, share=queue.share(4, 0), work=1e9)) == [0, 1, 2, 3]
     assert len(queue) == 12
 
 
 def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(4))
     assert queue.share(4, running=12) == 4
     queue.clear()
@@ -47,49 +55,45 @@ def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
 
 
 def test_a_bundle_ends_when_it_is_worth_a_call() -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(100))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=25)) == [0, 1, 2]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=25)) == [0, 1, 2]
 
 
 def test_a_bundle_has_one_job_even_if_that_is_too_much() -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(4))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=0)) == [0]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=0)) == [0]
 
 
 def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=1e9)) == [0, 1]
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), simulations=1e9)) == [2, 3]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [0, 1]
+    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [2, 3]
 
 
 def test_a_lane_stays_with_its_slot() -> None:
-    queue = JobQueue()
-    queue.add(GrowJob(i, lane=i % 4, sizes=(10,)) for i in range(8))
-    assert all(
-        job.lane % 2 == 1 for job in queue.take(1, 2, queue.share(2, 0), 1e9) if isinstance(job, GrowJob)
-    )
-    assert all(
-        job.lane % 2 == 0 for job in queue.take(0, 2, queue.share(1, 0), 1e9) if isinstance(job, GrowJob)
-    )
+    queue = TaskQueue()
+    queue.add(piece(i, i % 4) for i in range(8))
+    assert [task.lane for task in queue.take(1, 2, queue.share(2, 0), 1e9)] == [1, 3, 1, 3]
+    assert [task.lane for task in queue.take(0, 2, queue.share(1, 0), 1e9)] == [0, 2, 0, 2]
 
 
 def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
-    homes = LaneHomes()
+    homes = LaneAffinity()
     homes.settle([0], [0])
-    queue = JobQueue(homes)
-    queue.add(GrowJob(i, lane=i % 4, sizes=(10,)) for i in range(8))
-    assert indices(queue.take(0, 1, share=2, simulations=1e9)) == [0, 1]
+    queue = TaskQueue(homes)
+    queue.add(piece(i, i % 4) for i in range(8))
+    assert indices(queue.take(0, 1, share=2, work=1e9)) == [0, 1]
     moved = {lane for lane, _ in homes.settle([0, 1], [0, 1])}
     assert len(moved) == 2
-    assert queue.take(1, 2, share=8, simulations=1e9) == []
-    stayed = indices(queue.take(0, 2, share=8, simulations=1e9))
+    assert queue.take(1, 2, share=8, work=1e9) == []
+    stayed = indices(queue.take(0, 2, share=8, work=1e9))
     assert stayed == [index for index in range(2, 8) if index % 4 not in moved]
     for lane in moved:
         homes.arrived(lane, None)
-    assert indices(queue.take(1, 2, share=8, simulations=1e9)) == [
+    assert indices(queue.take(1, 2, share=8, work=1e9)) == [
         index for index in range(2, 8) if index % 4 in moved
     ]
     assert len(queue) == 0
@@ -105,7 +109,7 @@ def test_a_short_round_on_few_workers_takes_two_calls_of_each() -> None:
 
 def calls_of_a_round(lanes: int, workers: int) -> list[int]:
     """How many jobs each bundle of a round has, if all workers come in turn."""
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(round_job(i, 7) for i in range(lanes))
     sizes: list[int] = []
     while len(queue):
@@ -117,28 +121,28 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
 def test_where_rounds_overlap_few_workers_get_bundles_that_are_worth_a_call() -> None:
     """No less than the part of one worker, if that is short; the others do not wait for a round's end."""
 
-    def sizes(num_slots: int, staleness: int, simulations: float) -> list[int]:
+    def sizes(num_slots: int, staleness: int, work: float) -> list[int]:
         """Of the bundles of the second round, while the first is running."""
-        queue = JobQueue()
+        queue = TaskQueue()
         bundles = 2 * num_slots
         queue.add(round_job(k, k // 16, lanes=16) for k in range(16 * (1 + staleness)))
         running = 0
         while running < 16:
-            running += len(queue.take(0, num_slots, queue.share(bundles, running), simulations))
+            running += len(queue.take(0, num_slots, queue.share(bundles, running), work))
         if not staleness:
             running = 0
             queue.add(round_job(k, 1, lanes=16) for k in range(16, 32))
         found = []
-        while jobs := queue.take(0, num_slots, queue.share(bundles, running), simulations):
+        while jobs := queue.take(0, num_slots, queue.share(bundles, running), work):
             found.append(len(jobs))
             running += len(jobs)
         return found
 
-    assert sizes(2, staleness=1, simulations=1e9) == [8, 8]
+    assert sizes(2, staleness=1, work=1e9) == [8, 8]
     # What is long enough is not made longer.
-    assert sizes(2, staleness=1, simulations=250.0) == [3, 3, 3, 2, 2, 1, 1, 1]
-    assert sizes(2, staleness=0, simulations=1e9) == [6, 4, 2, 2, 1, 1]
-    assert sizes(8, staleness=1, simulations=1e9)[-1] == 1
+    assert sizes(2, staleness=1, work=250.0) == [3, 3, 3, 2, 2, 1, 1, 1]
+    assert sizes(2, staleness=0, work=1e9) == [6, 4, 2, 2, 1, 1]
+    assert sizes(8, staleness=1, work=1e9)[-1] == 1
 
 
 @given(
@@ -147,14 +151,10 @@ def test_where_rounds_overlap_few_workers_get_bundles_that_are_worth_a_call() ->
     st.integers(1, 3),
 )
 def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: int, in_flight: int) -> None:
-    queue = JobQueue()
+    queue = TaskQueue()
     queue.add(
         [
-            GrowJob(i, lane=number, sizes=(10,))
-            if kind == 0
-            else round_job(i, number)
-            if kind == 1
-            else leaf_job(i)
+            piece(i, number) if kind == 0 else round_job(i, number) if kind == 1 else leaf_job(i)
             for i, (kind, number) in enumerate(kinds)
         ]
     )

@@ -7,10 +7,14 @@ import random
 import pytest
 
 from cluster.matches.game import GameJob, GamePlayed, MatchContext
-from cluster.matches.match import MAX_ATTEMPTS, Match, MatchFailed
+from cluster.matches.match import Match, MatchFailed
 from cluster.matches.record import Effort, GameRecord
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
+from cluster.matches.tournament import Tournament
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.ledger import MAX_ATTEMPTS
+from cluster.runtime.tasks import JobDone, JobFailed, JobLost
 
 CONTEXT = MatchContext("tictactoe", None, ("random", "first"), 0, 2)
 
@@ -34,47 +38,61 @@ def played(index: int, gained_by_a: float = 1.0) -> GamePlayed:
     return GamePlayed(index, record_of(index, gained_by_a), 0.1)
 
 
+def jobset_of(*matches: Match) -> Jobset[Tournament]:
+    return Jobset(Tournament(matches))
+
+
 def test_every_game_is_handed_out_and_counts_once() -> None:
     match = Match(CONTEXT, 6)
-    assert match.start() == [GameJob(index) for index in range(6)]
+    jobset = jobset_of(match)
+    assert [task.job for task in jobset.begin()] == [GameJob(index) for index in range(6)]
     for index in (5, 0, 3, 1, 4):
-        assert match.game_played(played(index))
+        jobset.take(JobDone(played(index), 0))
     assert not match.finished
-    assert not match.game_played(played(3)), "a copy that comes late"
-    assert match.game_played(played(2))
-    assert (match.stopped_by, match.done) == ("games", 6)
+    jobset.take(JobDone(played(3, -1.0), 0))
+    assert match.done == 5, "a copy that comes late"
+    assert dict(jobset.contexts) == {0: CONTEXT}
+    jobset.take(JobDone(played(2), 0))
+    assert (match.stopped_by, match.done, jobset.finished) == ("games", 6, True)
+    assert dict(jobset.contexts) == {}, "no further game needs it"
     assert [record.pair for record in match.records] == [1, 1, 2, 2, 3, 3]
+    assert match.standing().all == Tally(6, 0, 0)
 
 
 def test_lost_games_are_handed_out_again_and_counted() -> None:
     match = Match(CONTEXT, 4)
-    match.start()
-    match.game_played(played(2))
-    assert match.game_lost(0, "killed") == [GameJob(0)]
-    assert match.game_lost(2, "killed") == [], "it is there"
+    jobset = jobset_of(match)
+    jobset.take(JobDone(played(2), 0))
+    assert [task.job for task in jobset.take(JobLost(0, "killed", 0))] == [GameJob(0)]
+    assert jobset.take(JobLost(2, "killed", 0)) == [], "it is there"
     assert match.retried == 1
     for _ in range(MAX_ATTEMPTS - 2):
-        match.game_lost(0, "killed")
-    with pytest.raises(MatchFailed, match="game 1 was lost 5 times"):
-        match.game_lost(0, "killed")
+        jobset.take(JobLost(0, "killed", 0))
+    with pytest.raises(MatchFailed, match="game 1 was lost 5 times; the last time: killed"):
+        jobset.take(JobLost(0, "killed", 0))
 
 
 def test_a_game_that_raises_ends_the_match() -> None:
-    match = Match(CONTEXT, 4)
-    match.start()
-    with pytest.raises(MatchFailed, match="player x answered"):
-        match.game_failed(1, "player x answered 7")
-    match.stop("cancelled")
-    match.game_failed(1, "too late to matter")
+    jobset = jobset_of(Match(CONTEXT, 4))
+    with pytest.raises(MatchFailed, match=r"^player x answered"):
+        jobset.take(JobFailed(1, "PlayerFailed: player x answered 7", 0))
+    raised = ValueError("a rule of somebody's game")
+    with pytest.raises(ValueError, match="a rule of"):
+        jobset.take(JobFailed(0, "ValueError: a rule of somebody's game", 0, raised))
+    jobset.cancel()
+    jobset.check()
+    assert jobset.units.stopped_by == "cancelled"
+    assert jobset.take(JobFailed(2, "too late to matter", 0)) == []
+    assert jobset.take(JobLost(3, "too late to matter", 0)) == []
 
 
 def test_a_match_goes_on_with_the_games_that_are_missing() -> None:
     there = [record_of(index, 1.0) for index in (0, 1, 4, 9)]
     match = Match(CONTEXT, 6, played=there)
-    assert match.start() == [GameJob(index) for index in (2, 3, 5)]
+    assert match.missing == [2, 3, 5]
     assert match.done == 3, "game 10 is beyond what is asked for now"
     longer = Match(CONTEXT, 10, played=there)
-    assert len(longer.start()) == 6
+    assert len(longer.missing) == 6
     assert Match(CONTEXT, 2, played=there).finished
 
 
@@ -87,9 +105,8 @@ def test_a_sequential_test_decides_the_same_in_whatever_order_games_end() -> Non
         if seed:
             random.Random(seed).shuffle(order)
         match = Match(CONTEXT, 60, Sprt(0, 100))
-        match.start()
         for index in order:
-            match.game_played(played(index, gained[index]))
+            match.add(index, record_of(index, gained[index]))
         assert match.stopped_by == "sprt"
         decisions.add(match.decision)
         standings.add(str(match.standing().all))

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 
-from cluster.executor import Executor
-from cluster.executors import make_executor
-from cluster.launch import Output, Place
+from cluster.executors.choose import make_executor
+from cluster.launch import Output, Placement
 from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MatchWorker
 from cluster.matches.launch import MatchRequest, open_match, run_match
 from cluster.matches.match import Match, MatchFailed
 from cluster.matches.record import read_file
-from cluster.matches.session import MatchSession, Stop
+from cluster.matches.tournament import Tournament
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
 from tests.cluster.command import here, start
 from tests.cluster.match_players import make
@@ -159,7 +161,7 @@ def test_openings_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def inline(
     game: str, a: str, b: str, games: int = 4, *, sprt: str | None = None, as_json: bool = True
 ) -> int:
-    place, output = Place("inline", None, None, None, None, ""), Output(as_json, False, False)
+    place, output = Placement("inline", None, None, None, None, ""), Output(as_json, False, False)
     return run_match(MatchRequest(game, a, b, games, sprt=sprt), place, output, None, make)
 
 
@@ -188,7 +190,7 @@ def test_one_folder_takes_one_match_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_player_that_answers_nonsense_ends_the_match(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(MatchFailed, match="player illegal answered 65000"):
+    with pytest.raises(MatchFailed, match="player illegal chose 65000"):
         inline("tictactoe", "random", "illegal")
     with pytest.raises(MatchFailed, match="player raises raised ZeroDivisionError: on purpose"):
         inline("tictactoe", "raises", "random")
@@ -228,8 +230,8 @@ def on_ray(executor: Executor, request: MatchRequest, folder: Path) -> Match:
     kept = MatchFolder(folder, context)
     match = Match(context, request.games, None, kept.played)
     try:
-        executor.open(context)
-        MatchSession(match, executor, Stop(), kept).run()
+        executor.open(None)
+        drive(Jobset(Tournament([match], [kept])), executor)
     finally:
         kept.close()
     return match
@@ -269,7 +271,7 @@ def test_games_of_killed_workers_are_played_again_and_count_once(workers: Execut
 
 @compiled_only
 def test_what_a_player_does_wrong_on_a_worker_is_said_here(workers: Executor, tmp_path: Path) -> None:
-    with pytest.raises(MatchFailed, match=re.escape("player illegal answered 65000, which is not legal in")):
+    with pytest.raises(MatchFailed, match=re.escape("player illegal chose 65000, which is not legal in")):
         on_ray(workers, MatchRequest("tictactoe", "random", "illegal", 4), tmp_path)
 
 
@@ -284,6 +286,6 @@ def test_a_game_file_travels_with_the_match(
     inline_match = in_process(request, tmp_path / "inline")
     os.rename(path, path + ".gone")
     match = Match(context, 8)
-    workers.open(context)
-    MatchSession(match, workers, Stop()).run()
+    workers.open(None)
+    drive(Jobset(Tournament([match])), workers)
     assert [record.moves for record in match.records] == [record.moves for record in inline_match.records]

@@ -156,7 +156,7 @@ def test_a_game_that_goes_on_for_ever_is_an_error() -> None:
     context = context_of("tictactoe")
     game = TicTacToe()
     game.max_plies = 4
-    with pytest.raises(PlayerFailed, match="goes on after 4 plies"):
+    with pytest.raises(PlayerFailed, match="is not over after 4 plies"):
         play_game(context, game, (Peeks("a"), Peeks("b")), GameJob(0))
 
 

@@ -1,4 +1,4 @@
-"""What a scrape says is what the search did, and cluster/README.md says what it means."""
+"""What a scrape says is what the search did, and cluster/observe/METRICS.md says what it means."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.coordinator import DURATION_BUCKETS_S, Coordinator
-from cluster.executor import Executor
-from cluster.inline_executor import InlineExecutor
-from cluster.metrics import OUTCOMES, MetricsServer
-from cluster.session import Session
+from cluster.executors.inline import InlineExecutor
+from cluster.observe.metrics import OUTCOMES, MetricsServer
+from cluster.runtime.coordinator import DURATION_BUCKETS_S, Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import STOPPED_BY
 
-README = Path(__file__).parents[2] / "cluster" / "README.md"
+METRICS = Path(__file__).parents[2] / "cluster" / "observe" / "METRICS.md"
 SERVICE = "### Of a service"
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
@@ -74,8 +74,8 @@ class Documented:
 
 
 def documented(of: str = "search") -> dict[str, Documented]:
-    """The rows of a table in the README: name, type, labels, meaning, query; or of that ``of`` a service."""
-    searches, service = README.read_text().split(SERVICE)
+    """The rows of a table of METRICS.md: name, type, labels, meaning, query; or of that ``of`` a service."""
+    searches, service = METRICS.read_text().split(SERVICE)
     lines = {"search": searches, "service": service}[of].splitlines()
     rows = [line.split("|")[1:-1] for line in lines if line.startswith("| `banyan_")]
     table = {

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from cluster.coordinator import Coordinator
-from cluster.executor import Executor
-from cluster.executors import make_executor
-from cluster.inline_executor import InlineExecutor
-from cluster.session import Session
-from games import catalogue, own
-from search.opening import open_search
+from cluster.executors.choose import make_executor
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
+from games import catalogue
+from games import user_games as own
+from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import here
+from tests.games.broken_games import TAKE
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
 
@@ -61,7 +63,7 @@ def test_check_says_what_to_mend(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @compiled_only
 def test_rules_that_do_not_compile_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, unknown="")
+    path = write(tmp_path, dictionary="")
     status, out, err = here(capsys, "search", path, "--executor", "inline", "--simulations", "10")
     assert (status, out) == (2, "")
     assert err.splitlines()[-1] == "banyan: error: the game's rules do not compile: banyan check says where"
@@ -102,42 +104,7 @@ def test_workers_without_the_file_give_the_same_digest(
     assert digests[2] == digests[3]
 
 
-COMPILED_NIM = """
-import numpy as np
-from games import Game, Rules, njit
-
-@njit
-def current_player(state):
-    return state[1]
-
-@njit
-def legal_moves(state, moves):
-    count = min(3, state[0])
-    for k in range(count):
-        moves[k] = k + 1
-    return count
-
-@njit
-def play(state, move):
-    state[0] -= move
-    state[1] = 1 - state[1]
-
-@njit
-def is_terminal(state):
-    return state[0] == 0
-
-@njit
-def returns(state):
-    return 1.0 if state[1] == 1 else -1.0
-
-class Nim(Game):
-    rules = Rules(current_player, legal_moves, play, is_terminal, returns)
-    max_moves, max_plies = 3, 10
-    nominal_simulations_per_s = 200.0
-
-    def initial_state(self):
-        return np.array([10, 0])
-"""
+COMPILED_NIM = TAKE.replace("    max_moves,", "    nominal_simulations_per_s = 200.0\n    max_moves,")
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
@@ -160,7 +127,6 @@ def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "nim.py"
     path.write_text(NIM)
     opened = open_search(SearchRequest(game=str(path), strategy="leaf", simulations=304))
-    assert opened.plan is not None
     assert {opened.plan.size(job) for job in range(opened.plan.jobs)} == {1}
 
 

@@ -7,16 +7,19 @@ import re
 import shlex
 import signal
 import subprocess
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import banyan
 import numpy as np
 import pytest
 
 import games
 from cluster.matches.record import GameRecord, read_file, read_records
-from cluster.play import SIDES, Play
-from cluster.play_loop import PlayLoop
+from cluster.play.loop import PlayLoop
+from cluster.play.play import SIDES, Play
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
 from search.players import Player
@@ -187,7 +190,7 @@ def test_what_is_told_depends_on_the_answers_and_not_on_the_fleet() -> None:
         talk = Talk(TINY_FLEET, "a1", "d4", "moves", "hint", "board", side="first", seed=seed)
         if talk.play.result is not None:
             continue
-        told = [line for line in talk.told if "what only" not in line and "To go on" not in line]
+        told = [line for line in talk.told if "what only" not in line and "To continue" not in line]
         answers = tuple(line for line in told if line.split(": ")[-1] in ("hit", "miss"))
         by_answers.setdefault(answers, []).append(told)
     assert max(map(len, by_answers.values())) > 5
@@ -205,7 +208,7 @@ def test_the_opponent_sees_no_fleet_either() -> None:
 
 def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None:
     talk = Talk(SMALL_FLEET, "a1", "undo", "back", "go 0", f"save {tmp_path / 'game'}")
-    assert talk.text.count("what was seen stays seen") == 3
+    assert talk.text.count("moves reveal hidden information") == 3
     assert talk.play.ply == 4
     assert "with all that is hidden" in talk.text
     cheat = Talk(SMALL_FLEET, "a1", "hint", opponent=Peeks("cheat", omniscient=True))
@@ -217,15 +220,15 @@ def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
 ) -> None:
     talk = Talk(SMALL_FLEET, "a1", "b2", seed=3)
     line = talk.told[-1]
-    assert line.startswith("To go on: banyan play")
-    command = shlex.split(line.removeprefix("To go on: banyan "))
+    assert line.startswith("To continue: banyan play")
+    command = shlex.split(line.removeprefix("To continue: banyan "))
     play = Play(games.load(SMALL_FLEET), First("first"), SIDES["first"], 3)
     for move in talk.play.record.moves:
         play.give(move)
     assert np.array_equal(play.state, talk.play.state)
     status, out, err = here_with(capsys, "", *command)
     assert status == 0, err
-    assert "To go on" in out
+    assert "To continue" in out
 
 
 def here_with(capsys: pytest.CaptureFixture[str], text: str, *arguments: str) -> tuple[int, str, str]:
@@ -316,6 +319,95 @@ def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> Non
     play = talk.play
     assert play.result is not None
     assert play.ply == 0
-    assert "what was seen stays seen" in talk.text
-    with pytest.raises(InvalidInput, match="stays seen"):
+    assert "moves reveal hidden information" in talk.text
+    with pytest.raises(InvalidInput, match="reveal hidden information"):
         play.go_on()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "opponent"),
+    [
+        (
+            ("tictactoe",),
+            "uct:preset=best,seconds=1 (preset best; --preset plain is UCT with random playouts)",
+        ),
+        (("tictactoe", "--preset", "plain"), "uct:preset=plain,seconds=1 (preset plain)"),
+        (("morris",), "alphabeta:seconds=1 (preset best; --preset plain is UCT with random playouts)"),
+    ],
+)
+def test_one_line_says_which_settings_play(arguments: tuple[str, ...], opponent: str) -> None:
+    played = subprocess.run(
+        [*BANYAN, "play", *arguments], cwd=ROOT, input="quit\n", capture_output=True, text=True, timeout=120
+    )
+    assert played.stdout.splitlines()[0] == f"Opponent: {opponent}"
+
+
+def test_a_preset_is_one_that_there_is_and_stands_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = here(capsys, "play", "tictactoe", "--preset", "strong")
+    assert status == 2
+    assert "'strong'" in err and "best or plain" in err
+    status, _, err = here(capsys, "play", "tictactoe", "--preset", "best", "--opponent", "random")
+    assert status == 2
+    assert "--opponent" in err
+
+
+def test_in_python_the_same_is_told_as_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    moves = banyan.play("tictactoe", moves="b2", player="alphabeta:depth=9", side="none", lines=())
+    told = capsys.readouterr().out
+    _, out, _ = here_with(
+        capsys, "", "play", "tictactoe", "--moves", "b2", "--opponent", "alphabeta:depth=9", "--side", "none"
+    )
+    assert told.partition("cost 1")[0] == out.partition("cost 1")[0]
+    assert moves.startswith("b2 ")
+    assert f"moves    {moves}" in out
+
+
+def test_in_python_whoever_plays_meets_the_strongest(capsys: pytest.CaptureFixture[str]) -> None:
+    moves = banyan.play("morris:variant=three", seconds=0.01, lines=["a1"], seed=3)
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert (
+        first == 'Opponent: alphabeta:seconds=0.01 (preset best; player="plain" is UCT with random playouts)'
+    )
+    # The opponent has answered; what is returned continues the game.
+    assert len(moves.split()) == 2
+    again = banyan.play("morris:variant=three", moves=moves.split(), player="plain", seconds=0.01, lines=())
+    assert again == moves
+    assert capsys.readouterr().out.startswith("Opponent: uct:preset=plain,seconds=0.01 (preset plain)\n")
+
+
+def test_in_a_notebook_lines_are_asked_for_by_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """Standard input is none there, and `input` is replaced."""
+    typed = iter(["b2", "quit"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO())
+        patch.setattr("builtins.input", lambda prompt: next(typed))
+        assert banyan.play("tictactoe", side="both") == "b2"
+    assert "moves    b2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"player": "nobody"}, "player: 'nobody' is not accepted"),
+        ({"player": "alphabeta:depth=2", "seconds": 1.0}, "seconds: 1.0 is not accepted; expected nothing"),
+        ({"seconds": 0.0}, "seconds: 0.0 is not accepted; expected more than 0"),
+        ({"seconds": "1"}, "seconds: '1' is not accepted"),
+        ({"side": "third"}, "side: 'third' is not accepted"),
+        ({"seed": -1}, "seed: -1 is not accepted"),
+        ({"moves": "z9"}, "moves: 'z9' is not accepted"),
+    ],
+)
+def test_in_python_what_is_wrong_is_said_before_anything_is_asked(arguments: Any, said: str) -> None:
+    with pytest.raises(banyan.InvalidInput) as caught:
+        banyan.play("tictactoe", **arguments, lines=())
+    assert str(caught.value).startswith(said)
+
+
+def test_in_python_ctrl_c_writes_the_record_and_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    def typed() -> Iterator[str]:
+        yield "b2"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        banyan.play("tictactoe", side="both", lines=typed())
+    assert "moves    b2" in capsys.readouterr().out

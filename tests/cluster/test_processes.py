@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes import give_way
+from cluster.system.processes import give_way
 
 GROUP = Path("/proc/self/autogroup")
 PROGRAM = """
 import os, sys, threading
 from pathlib import Path
-from cluster.processes import give_way
+from cluster.system.processes import give_way
 
 if sys.argv[1] == "leader":
     os.setpgid(0, 0)
@@ -57,7 +57,7 @@ def test_all_of_several_are_ranked_where_one_at_a_time_may_be() -> None:
 
 
 def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("cluster.processes._AUTOGROUP", tmp_path / "none")
+    monkeypatch.setattr("cluster.system.processes._AUTOGROUP", tmp_path / "none")
     session = os.getsid(0)
     give_way()
     assert os.getsid(0) == session

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import io
 import itertools
+from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
-from cluster import progress
-from cluster.coordinator import Coordinator
-from cluster.executor import Executor, WorkerStatus
-from cluster.figures import Figures
-from cluster.inline_executor import InlineExecutor
-from cluster.progress import Progress
-from cluster.progress_view import heat_map, view
-from cluster.session import Session
-from cluster.sight import sight_of
+from cluster.executors.inline import InlineExecutor
+from cluster.observe import progress
+from cluster.observe.progress import Progress
+from cluster.observe.progress_stats import ProgressStats
+from cluster.observe.progress_view import heat_map, view
+from cluster.observe.search_view import search_view_of
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
+from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.game import Board, Cell
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
+from search.tree.arena import USED
+
+HASHED = str(Path(__file__).parents[1] / "search" / "hashed_evaluator.py")
 
 
 def new_session(request: SearchRequest, tick_s: float) -> Session:
@@ -42,13 +47,39 @@ def run_watched(
         file=io.StringIO(), force_terminal=terminal, width=100, height=40, _environ={"TERM": "xterm-256color"}
     )
     session = new_session(request, tick_s)
-    with Progress(console, request, enabled=enabled, clock=lambda: 0.0) as watching:
+    with Progress(console, enabled=enabled, clock=lambda: 0.0) as watching:
         result = session.run(observers=(watching,))
     assert isinstance(console.file, io.StringIO)
     return result, console.file.getvalue()
 
 
 SMALL = SearchRequest(game="tictactoe", simulations=512)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"game": "gomoku:size=9", "strategy": "tree", "lanes": 2},
+        {"game": "gomoku:size=9", "strategy": "root", "lanes": 2},
+        {"game": "battleship", "strategy": "root", "lanes": 2},
+        {"game": "gomoku:size=9", "strategy": "root", "lanes": 2, "implicit_minimax": 0.1},
+        {"game": "gomoku:size=9", "strategy": "leaf", "lanes": 2, "evaluator": HASHED},
+    ],
+)
+def test_the_bar_of_memory_is_full_when_the_memory_is(form: dict[str, Any]) -> None:
+    """Whatever nodes keep: the last block of children that found no room is all that is missing."""
+    figures = ProgressStats()
+    session = new_session(SearchRequest(memory_mb=1, stop_when_full=True, **form), 0.01)
+    assert session.run().stopped_by == "memory"
+    search = session.search
+    used = [int(search.strategy.tree.counts[USED]) / len(search.strategy.tree.visits)]
+    node_bytes = search.context.features.layout.bytes_per_node
+    if search.context.tree_slots:
+        lane_slots = session.coordinator.counters.lane_tree_bytes / node_bytes
+        used.append(lane_slots / search.context.tree_slots)
+    figures.update(session)
+    assert search_view_of(session, figures).budget_used == max(used)
+    assert 0.9 < max(used) <= 1.0
 
 
 def test_where_there_is_no_terminal_a_plain_line_comes_at_most_every_second() -> None:
@@ -87,10 +118,11 @@ def test_a_terminal_gets_a_view_that_goes_away_again() -> None:
 
 def test_what_drawing_costs_decides_how_often_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     def draws(cost_s: float) -> int:
-        console = Console(file=io.StringIO(), force_terminal=True, width=100, height=40)
+        environment = {"TERM": "xterm-256color"}
+        console = Console(file=io.StringIO(), force_terminal=True, width=100, height=40, _environ=environment)
         looks = itertools.count()
         session = new_session(SMALL, 0.01)
-        with Progress(console, SMALL, clock=lambda: next(looks) * cost_s) as watching:
+        with Progress(console, clock=lambda: next(looks) * cost_s) as watching:
             session.run(observers=(watching,))
         return next(looks) // 2
 
@@ -108,12 +140,12 @@ def test_the_view_says_how_the_search_goes() -> None:
         figures.update(watched)
         if watched.coordinator.counters.simulations > 2000 and not seen:
             console = Console(file=io.StringIO(), width=100, height=40)
-            console.print(view(sight_of(watched, figures), console))
+            console.print(view(search_view_of(watched, figures), console))
             assert isinstance(console.file, io.StringIO)
             seen.append(console.file.getvalue())
             watched.cancel()
 
-    figures = Figures()
+    figures = ProgressStats()
     result = session.run(observers=(watch,))
     assert result.stopped_by == "cancelled"
     (text,) = seen
@@ -129,11 +161,11 @@ def test_the_view_says_how_the_search_goes() -> None:
 
 def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
     session = new_session(SMALL, 0.01)
-    figures = Figures()
+    figures = ProgressStats()
     session.run()
     figures.update(session)
     console = Console(file=io.StringIO(), width=50, height=40)
-    console.print(view(sight_of(session, figures), console))
+    console.print(view(search_view_of(session, figures), console))
     assert isinstance(console.file, io.StringIO)
     assert "a b c" not in console.file.getvalue()
     assert "simulations" in console.file.getvalue()
@@ -152,7 +184,7 @@ def test_rates_are_those_of_the_last_seconds() -> None:
     session = new_session(SMALL, 0.0)
     times = [0.0]
     session.clock = lambda: times[-1]
-    figures = Figures()
+    figures = ProgressStats()
     counters, worker = session.coordinator.counters, session.executor.workers[0]
     for time_s, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
         times.append(time_s)
@@ -164,19 +196,19 @@ def test_rates_are_those_of_the_last_seconds() -> None:
 
 def test_workers_that_come_and_go_are_told_of() -> None:
     session = new_session(SMALL, 0.01)
-    figures = Figures()
-    workers = [WorkerStatus(slot=0, alive=True, state="idle")]
+    figures = ProgressStats()
+    workers = [WorkerStatus(slot=0, state=WorkerState.IDLE)]
     session.executor = cast(Executor, SimpleNamespace(name="ray", workers=workers))
     figures.update(session)
     assert "workers" not in progress.line(session, figures)
-    workers += [WorkerStatus(slot=slot, alive=True, state="busy") for slot in range(1, 10)]
+    workers += [WorkerStatus(slot=slot, state=WorkerState.BUSY) for slot in range(1, 10)]
     figures.update(session)
     assert len(figures.busy) == 10
     assert "10 workers (9 joined, 0 left)" in progress.line(session, figures)
-    workers[3].alive, workers[3].state = False, "waiting"
+    workers[3].become(WorkerState.LOST, "its machine has gone")
     figures.update(session)
     assert "9 workers (9 joined, 1 left)" in progress.line(session, figures)
     console = Console(file=io.StringIO(), width=100, height=40)
-    console.print(view(sight_of(session, figures), console))
+    console.print(view(search_view_of(session, figures), console))
     assert isinstance(console.file, io.StringIO)
     assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()

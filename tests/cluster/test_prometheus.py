@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.coordinator import Coordinator
-from cluster.inline_executor import InlineExecutor
-from cluster.metrics import MetricsServer
-from cluster.session import Session
-from search.opening import open_search
+from cluster.executors.inline import InlineExecutor
+from cluster.observe.metrics import MetricsServer
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, eventually, need, prometheus
 
@@ -119,7 +119,7 @@ def test_every_rule_has_a_test() -> None:
 
 
 def test_every_metric_in_a_rule_is_documented() -> None:
-    documented = (DEPLOY.parent / "cluster" / "README.md").read_text()
+    documented = (DEPLOY.parent / "cluster" / "observe" / "METRICS.md").read_text()
     text = "".join(path.read_text() for path in RULES)
     for name in sorted(set(re.findall(r"(?<![:\w])banyan_\w+", text))):
         base = re.sub(r"_(bucket|sum|count)$", "", name)

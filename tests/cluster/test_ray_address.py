@@ -6,15 +6,15 @@ import socket
 
 import pytest
 
-from cluster.ray_address import check_address
-from games.errors import InvalidInput
+from cluster.ray_backend.address import NotJoined, knock
+from cluster.ray_backend.process import REFUSED_TOKEN, RayProcess, last_words
 
 
-def reason(address: str, join_s: float = 3.0) -> str:
-    with pytest.raises(InvalidInput) as error:
-        check_address(address, join_s)
+def reason(address: str) -> str:
+    with pytest.raises(NotJoined) as error:
+        knock(address)
     assert (error.value.field, error.value.value) == ("address", address)
-    return error.value.accepted
+    return error.value.reason
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,22 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     assert "refused" in reason(f"127.0.0.1:{port}")
 
 
-def test_a_listener_that_is_not_ray_is_given_up(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "none")
+def test_a_listener_that_is_not_ray_is_given_up(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert "no Ray let this machine join" in reason(f"127.0.0.1:{silent.getsockname()[1]}")
+        process = RayProcess(f"127.0.0.1:{silent.getsockname()[1]}", 0, {"RAY_AUTH_MODE": "disabled"})
+        with pytest.raises(ConnectionError, match="it has not answered in 3 s"):
+            process.joined(3.0)
+        process.kill_now()
+    assert not process.folder.exists()
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_ray_says_last_of_its_end_is_found_in_its_log() -> None:
+    log = (
+        "[2026-11-22 19:02:03,001 W 17 18] gcs_client.cc:210: Failed to get cluster ID\n"
+        "[2026-11-22 19:02:04,943 C 17 18] rpc_client.h:204: No GCS within 60 seconds. See\n"
+        "[2026-11-22 19:02:04,944 E 17 18] core_worker.cc:609: :info_message: Attempting to recover\n"
+    )
+    assert last_words(log) == "No GCS within 60 seconds"
+    assert last_words("") == ""
+    assert REFUSED_TOKEN not in log

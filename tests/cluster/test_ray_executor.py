@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.coordinator import Coordinator, SearchFailed
-from cluster.executors import make_executor
-from cluster.inline_executor import InlineExecutor
-from cluster.processes import descendants
-from cluster.session import Session
-from search.opening import open_search
+from cluster.executors.choose import make_executor
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator, SearchFailed
+from cluster.runtime.session import Session
+from cluster.system.processes import descendants
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 
 if TYPE_CHECKING:
-    from cluster.ray_executor import RayExecutor
+    from cluster.ray_backend.executor import RayExecutor
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
@@ -137,6 +137,12 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     assert result.jobs_retried > 0
     assert result.digest == expected.digest
     assert result.simulations == 1_000_000
+    life = [change for change in ray_executor.log.changes if change.worker == 0]
+    lost = max(i for i, change in enumerate(life) if change.after == "lost")
+    assert life[lost].before in ("busy", "idle")
+    assert life[lost].reason == ray_executor.log.last_loss()
+    assert life[lost].reason.startswith("ActorDiedError")
+    assert life[lost + 1].after == "starting"
     same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0}
     assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
 
@@ -304,8 +310,8 @@ def test_closing_leaves_no_process_behind() -> None:
     # In a process of its own: this one has its Ray from the fixture.
     script = (
         "import os, subprocess, sys, time\n"
-        "from cluster.executors import make_executor\n"
-        "from cluster.processes import descendants\n"
+        "from cluster.executors.choose import make_executor\n"
+        "from cluster.system.processes import descendants\n"
         "executor = make_executor('ray', 2)\n"
         "assert descendants()\n"
         "executor.close()\n"

@@ -12,11 +12,11 @@ import pytest
 import typer.main
 
 from cluster.cli import app
-from cluster.scaling.page import write_page
-from cluster.scaling.part import SCALES, Part, Run, chosen, load
-from cluster.scaling.runner import RunFailed, run_missing
-from cluster.scaling.store import Store
-from cluster.scaling.tables import render
+from cluster.lab.scaling.page import write_page
+from cluster.lab.scaling.part import SCALES, Part, Run, chosen, load
+from cluster.lab.scaling.runner import RunFailed, run_missing
+from cluster.lab.scaling.store import Store
+from cluster.lab.scaling.tables import render
 from games.errors import InvalidInput
 from tests.cluster.command import here
 
@@ -62,7 +62,7 @@ def test_what_has_been_run_is_kept_and_shown(tmp_path: Path) -> None:
     assert note.elapsed_s > 0
     run_missing([PART], store, lines.append)
     assert len(lines) == 1
-    page = tmp_path / "SCALING.md"
+    page = tmp_path / "REPORT.md"
     write_page([PART], store, page, Path("plots"))
     text = page.read_text()
     assert f"    banyan {STRENGTH}" in text
@@ -84,7 +84,7 @@ def test_another_command_is_run_again_and_one_that_fails_is_told(tmp_path: Path)
 
 
 def test_what_has_not_been_run_is_said(tmp_path: Path) -> None:
-    page = tmp_path / "SCALING.md"
+    page = tmp_path / "REPORT.md"
     write_page([PART], Store(tmp_path, "full"), page, Path("plots"))
     assert "Not measured." in page.read_text()
 
@@ -114,7 +114,7 @@ def test_speedups_and_predictions_are_tables() -> None:
         "predicted_per_s": 105.0,
     }
     lines = render("predict", {"predicted": [row], "measured": [check], "changes": []})
-    assert "| `root` | 2 | 100/s | 90/s to 110/s | 105/s | +5.0% |" in lines
+    assert "| `root` | 2 | 100/s | 90/s to 110/s | 105/s | +5.0 % |" in lines
     assert "| `root` | 16 | 2 | 1.50 M/s | 1.9 | 95 % | 10 % |" in lines
     assert "| strategy | simulations | merging |" in lines
     assert "| `root` | 95.1 | 2.0 |" in lines

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint import Keeper, read_checkpoint
-from cluster.coordinator import SearchFailed
+from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
 from cluster.launch import run_session
-from cluster.session import Session
+from cluster.runtime.coordinator import SearchFailed
+from cluster.runtime.session import Session
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, here, start
 from tests.cluster.interrupted import REQUESTS, fresh, keep_after, never, session_of, unchanged
@@ -67,13 +67,16 @@ def test_a_finished_search_is_shown_without_ray(
     status, out, _ = here(capsys, "resume", file, "--workers", "2", "--json", "--no-progress")
     assert status == 0
     assert json.loads(out)["digest"] == first["digest"]
+    status, out, err = here(capsys, "resume", file)
+    assert (status, err) == (0, "banyan: this search is already over; its answer is shown\n")
+    assert first["digest"][:12] in out
 
 
 def test_one_process_at_a_time_has_a_checkpoint(
     capsys: pytest.CaptureFixture[str], kept: Path, tmp_path: Path
 ) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom cluster.file_lock import held\n"
+        "import sys, time\nfrom pathlib import Path\nfrom cluster.system.file_lock import held\n"
         "with held(Path(sys.argv[1]), 'file'):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(kept)]
@@ -108,12 +111,12 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("resume", "{folder}/none"), "FILE: '{folder}/none' is not accepted; expected a checkpoint that can be"),
     (("resume", "{folder}"), "FILE: '{folder}' is not accepted; expected a checkpoint in an ordinary file"),
     (("resume", "{text}"), "FILE: '{text}' is not accepted; expected a checkpoint of Ban"),
-    (("resume", "{short}"), "expected a whole checkpoint (this one is truncated)"),
+    (("resume", "{short}"), "expected a complete checkpoint (this one is truncated)"),
     (("resume", "{kept}", "--checkpoint-every", "0"), "--checkpoint-every: 0.0 is not accepted"),
     (("resume", "{kept}", "--workers", "0"), "--workers: '0' is not accepted"),
     (("resume",), "Missing argument 'FILE'"),
     ((*SMALL, "--checkpoint", "{text}"), "--checkpoint: '{text}' is not accepted; expected a checkpoint of"),
-    ((*SMALL, "--checkpoint", "{kept}"), "a file without an unfinished search (banyan resume goes on"),
+    ((*SMALL, "--checkpoint", "{kept}"), "a file without an unfinished search (continue it with banyan"),
     ((*SMALL, "--checkpoint", "{folder}"), "--checkpoint: '{folder}' is not accepted; expected a checkpoint"),
     ((*SMALL, "--checkpoint", "{folder}/no/a.ckpt"), "expected a file in a folder that is there"),
     ((*SMALL, "--checkpoint-every", "5"), "--checkpoint-every: 5.0 is not accepted; expected nothing"),
@@ -157,7 +160,7 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(number: signal.Signa
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == f"banyan: interrupted; to go on: banyan resume '{file}'\n"
+    assert err == f"banyan: interrupted; to continue: banyan resume '{file}'\n"
     printed = json.loads(out)
     assert printed["stopped_by"] == "cancelled"
     checkpoint = read_checkpoint(file)
@@ -181,7 +184,9 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
     keeper = Keeper(file, 1000.0, warn=never)
     with pytest.raises(type(error)) as raised:
         run_session(session, (fail,), keeper)
-    assert str(raised.value) == f"{error}; to go on: banyan resume {file}"
+    kept = session.coordinator.counters.simulations
+    assert kept > 0
+    assert str(raised.value) == f"{error}; {kept} simulations are kept; to continue: banyan resume {file}"
     opened = read_checkpoint(file).open()
     assert opened.coordinator.counters.jobs_done == 20
     assert unchanged(session_of(opened).run()) == unchanged(session_of(fresh(REQUESTS["tree"])).run())
@@ -201,7 +206,7 @@ def test_the_source_of_a_game_travels_in_the_checkpoint(
 def test_searches_that_are_killed_at_random_moments_end_with_the_same_answer() -> None:
     """Three kills for each strategy; `make test-resume` has a hundred."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kill_and_resume", "--times", "3", "--small"],
+        [sys.executable, "-m", "tests.faults.kill_and_resume", "--times", "3", "--small"],
         cwd=ROOT, capture_output=True, text=True, timeout=170, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,14 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.coordinator import Coordinator, SearchFailed
-from cluster.executor import Event, JobDone, JobFailed, JobLost, WorkerStatus
-from cluster.session import GRACE_S, TICK_S, Session
+from cluster.runtime.coordinator import Coordinator, SearchFailed
+from cluster.runtime.drive import TICK_S
+from cluster.runtime.session import GRACE_S, Session
+from cluster.runtime.tasks import Event, JobDone, JobFailed, JobLost, Task
+from cluster.runtime.worker_state import WorkerStatus
 from search.job import Context, Job, JobResult
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest
-from search.statistics import lone_root
-from search.tree import ROOT
+from search.tree.arena import ROOT
+from search.tree.snapshot import lone_root
 
 
 def coordinator_of(request: SearchRequest) -> Coordinator:
@@ -63,12 +65,12 @@ class ScriptedExecutor:
 
     def close(self) -> None: ...
 
-    def submit(self, jobs: Iterable[Job]) -> None:
-        for job in jobs:
+    def submit(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
             self.submitted += 1
             slot = self._free_s.index(min(self._free_s))
             self._free_s[slot] = max(self._free_s[slot], self._clock.now_s) + self._job_s
-            self._running.append((self._free_s[slot], job))
+            self._running.append((self._free_s[slot], task.job))
 
     def wait(self, timeout_s: float) -> list[Event]:
         self.patience.append(timeout_s)

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
+from rich.table import Table
 
-from cluster.coordinator import Coordinator
-from cluster.measuring.costs import Costs, Mishaps
-from cluster.measuring.hollow import HollowWorker, open_hollow
-from cluster.measuring.prediction import predict, saturation, try_changes
-from cluster.session import Session
-from cluster.simulated_executor import SimulatedExecutor
+from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.launch import Prediction
+from cluster.lab.predict.null_worker import NullWorker, open_null
+from cluster.lab.predict.prediction import Check, predict, saturation, try_changes
+from cluster.lab.predict.report import tables
+from cluster.lab.predict.simulated_executor import SimulatedExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.opening import open_search
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import Worker
+from tests.cluster.free_costs import FREE
 from tests.search.common import digest_of_search
-
-FREE = Costs(
-    simulation_s=1e-6,
-    crowded_simulation_s=1e-6,
-    job_cpu_share=1.0,
-    job_s=0.0,
-    job_spread=0.0,
-    make_s=0.0,
-    absorb_s=0.0,
-)
-"""Workers of a million simulations a second, and a coordinator that costs nothing."""
 
 
 def run(
-    request: SearchRequest, workers: int, costs: Costs, mishaps: Mishaps | None = None, hollow: bool = True
+    request: SearchRequest, workers: int, costs: Costs, faults: FaultModel | None = None, null: bool = True
 ) -> tuple[SearchResult, SimulatedExecutor]:
-    search = open_hollow(request) if hollow else open_search(request)
-    executor = SimulatedExecutor(
-        workers, costs, HollowWorker() if hollow else Worker(), mishaps=mishaps, seed=5
-    )
+    search = open_null(request) if null else open_search(request)
+    executor = SimulatedExecutor(workers, costs, NullWorker() if null else Worker(), faults=faults, seed=5)
     executor.open(search.context)
     session = Session(Coordinator(search, workers, executor.clock), executor, executor.clock)
     return session.run(), executor
@@ -48,8 +41,8 @@ def run(
 def test_the_answer_is_the_real_one(strategy: str, failures: float) -> None:
     request = SearchRequest(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
     costs = replace(FREE, crowded_simulation_s=2e-5, job_spread=0.8, latency_s=0.001, send_s=0.0001)
-    mishaps = Mishaps(failures_per_hour=failures, restart_s=0.01, straggler_share=0.1)
-    result, executor = run(request, 3, costs, mishaps, hollow=False)
+    faults = FaultModel(failures_per_hour=failures, restart_s=0.01, straggler_share=0.1)
+    result, executor = run(request, 3, costs, faults, null=False)
     assert result.digest == digest_of_search(game="tictactoe", strategy=strategy, lanes=5, simulations=6000)
     assert (result.jobs_retried > 0) == (failures > 0)
     assert sum(worker.restarts for worker in executor.workers) >= (failures > 0)
@@ -99,8 +92,8 @@ def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> 
     costs = replace(FREE, absorb_s=0.01, cores=2)
     times = []
     for cores in (None, 3, 2):
-        search = open_hollow(request)
-        executor = SimulatedExecutor(2, costs, HollowWorker(), shared_cores=cores)
+        search = open_null(request)
+        executor = SimulatedExecutor(2, costs, NullWorker(), shared_cores=cores)
         executor.open(search.context)
         session = Session(Coordinator(search, 2, executor.clock), executor, executor.clock)
         times.append(session.run().elapsed_s)
@@ -112,7 +105,7 @@ def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> 
 def test_a_dead_worker_costs_its_jobs_and_a_lane_all_its_pieces() -> None:
     request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
     calm, _ = run(request, 4, FREE)
-    result, executor = run(request, 4, FREE, Mishaps(failures_per_hour=200.0, restart_s=1.0))
+    result, executor = run(request, 4, FREE, FaultModel(failures_per_hour=200.0, restart_s=1.0))
     deaths = sum(worker.restarts for worker in executor.workers)
     assert deaths > 0
     assert result.jobs_retried >= deaths
@@ -138,6 +131,46 @@ def test_saturation_is_found_and_longer_jobs_help() -> None:
     best = try_changes(request, costs, rows[2])[0]
     assert best.what.startswith("--rounds 16")
     assert best.factor > 1.2
+
+
+def test_speedups_have_one_base_which_is_the_rate_of_one_worker_alone() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=64, simulations=64_000_000)
+    # On two cores, a simulation takes twice as long while both are at work.
+    costs = replace(FREE, crowded_simulation_s=2e-6, cores=2)
+    rows = predict(request, costs, [2, 64, 1], report=lambda line: None)
+    alone = rows[2]
+    assert (alone.speedup, alone.efficiency) == (1.0, 1.0)
+    for row in rows:
+        speedup = row.simulations_per_s / alone.simulations_per_s
+        assert row.speedup == pytest.approx(speedup, rel=1e-3)
+        assert row.efficiency == pytest.approx(speedup / row.workers, abs=1e-3)
+        assert row.of_ceiling == pytest.approx(1.0, abs=0.01)
+    assert rows[0].speedup == pytest.approx(1.0, abs=0.01)
+    # A base that is not asked for is the same.
+    assert predict(request, costs, [64], report=lambda line: None)[0].speedup == rows[1].speedup
+
+
+def test_the_table_of_a_prediction_names_its_base_and_the_work_of_each_row() -> None:
+    costs = {"root": FREE, "tree": replace(FREE, absorb_s=0.001)}
+    small = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=1_000_000)
+    rows = [
+        *predict(small, costs["root"], [1], report=lambda line: None),
+        *predict(replace(small, strategy="tree", simulations=2_000_000), costs["tree"], [1], report=str),
+    ]
+    text = _printed(tables(Prediction(costs, rows, [], [])))
+    assert "speedup: against one worker of the same strategy" in text
+    assert "1,000,000" in text and "2,000,000" in text
+    ran = Check("root", 16, 2, 300_000, 1e6, (9e5, 1.1e6), 1e6, 0.0)
+    text = _printed(tables(Prediction(costs, rows, [], [ran])))
+    assert "300,000 simulations, 16 lanes" in text
+
+
+def _printed(shown: list[Table]) -> str:
+    console = Console(file=StringIO(), width=200)
+    for table in shown:
+        console.print(table)
+    assert isinstance(console.file, StringIO)
+    return " ".join(console.file.getvalue().split())
 
 
 def test_costs_are_read_as_they_were_written() -> None:

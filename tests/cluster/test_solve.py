@@ -12,10 +12,10 @@ import pytest
 
 import games
 from cluster.drawing import Figure, write_text
-from cluster.solve_figures import figure_of
+from cluster.drawing.solve_figures import figure_of
+from games.analysis.position_graph import PositionGraph
+from games.analysis.solving import solve
 from games.game import FIRST, SECOND
-from games.position_graph import PositionGraph
-from games.solving import solve
 from tests.cluster.command import ROOT, here
 
 SEVEN = "grundy:pile=7"
@@ -87,7 +87,7 @@ def test_a_game_whose_positions_come_again_has_no_tree(capsys: pytest.CaptureFix
     assert answer["tree"] is None
     assert answer["graph"]["moves"] > answer["positions"]
     status, _, err = here(capsys, "solve", "morris:variant=three", "--draw", "tree")
-    assert (status, "--draw: 'tree'" in err, "come again" in err) == (2, True, True)
+    assert (status, "--draw: 'tree'" in err, "can repeat" in err) == (2, True, True)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,16 @@ def test_a_game_whose_positions_come_again_has_no_tree(capsys: pytest.CaptureFix
     [
         (("gomoku",), ("GAME", "tictactoe, grundy")),
         (("battleship",), ("GAME", "pack and unpack")),
-        (("tictactoe", "--max-positions", "5000"), ("--max-positions: 5000", "there are more")),
+        (
+            ("tictactoe", "--max-positions", "5000"),
+            ("--max-positions: 5000", "the number of reachable positions"),
+        ),
         (("tictactoe", "--max-positions", "0"), ("--max-positions: 0", "at least 1")),
         (("tictactoe", "--out", "x.png"), ("--out: 'x.png'", ".svg, .dot, .txt")),
         (("tictactoe", "--draw", "tree"), ("--draw: 'tree'", "at most 1,500 nodes")),
         (("tictactoe", "--draw", "cake"), ("--draw: 'cake'", "graph or tree")),
         ((SEVEN, "--side", "third", "--draw", "and-or"), ("--side: 'third'", "first or second")),
-        ((SEVEN, "--side", "first", "--draw", "strategy"), ("--side: 'first'", "can be made to lose")),
+        ((SEVEN, "--side", "first", "--draw", "strategy"), ("--side: 'first'", "loses against best play")),
         (("grundy:pile=3", "--moves", "3-1+2"), ("--moves: '3-1+2'", "not over")),
     ],
 )
@@ -182,7 +185,7 @@ def test_the_picture_in_the_readme_is_what_the_command_draws(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     command = ("solve", SEVEN, "--draw", "and-or")
-    assert f"`banyan {' '.join(command)}`" in (ROOT / "README.md").read_text()
+    assert f"`banyan {' '.join(command)}`" in (ROOT / "games" / "README.md").read_text()
     here(capsys, *command, "--out", str(tmp_path / "drawn.svg"))
     picture = ROOT / "cluster" / "plots" / "grundy_and_or.svg"
     assert (tmp_path / "drawn.svg").read_text() == picture.read_text()

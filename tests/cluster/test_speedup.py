@@ -5,15 +5,22 @@ from __future__ import annotations
 import csv
 import json
 import os
+import platform
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from cluster.measuring.ceiling import Ceiling
-from cluster.measuring.losses import GCS, PARTS, WORKERS
-from cluster.measuring.speedup import Row, default_simulations, measure_speedup
-from cluster.measuring.speedup_report import write_rows
+from cluster.lab.throughput.ceiling import Ceiling
+from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
+from cluster.lab.throughput.speedup import Row, default_simulations, measure_speedup, warnings
+from cluster.lab.throughput.speedup_plot import plot
+from cluster.lab.throughput.speedup_report import write_rows
+from cluster.report.machine import provenance
 from search.request import SearchRequest
 
 pytestmark = pytest.mark.skipif(
@@ -59,6 +66,46 @@ def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
         assert row.spent[WORKERS] > row.spent[GCS]
 
 
+def test_what_others_took_is_in_each_row(rows: list[Row]) -> None:
+    for row in rows:
+        assert row.others is not None
+        assert row.spent[OTHERS] <= row.others <= 1.0
+        assert row.trusted == (not warnings([row]))
+
+
+def test_a_line_warns_of_others_and_of_what_is_not_possible(rows: list[Row]) -> None:
+    calm = [replace(row, others=0.01, of_ceiling=1.02) for row in rows]
+    assert warnings(calm) == []
+    assert warnings([replace(row, others=None) for row in calm]) == []
+    (line,) = warnings([*calm, replace(calm[0], others=0.314)])
+    assert line == "other programs used 31% of the cores during these runs: figures are not to be trusted"
+    (line,) = warnings([*calm, replace(calm[0], of_ceiling=1.47)])
+    assert line.startswith("147% of the ceiling is more than is possible")
+
+
+BURN = "import time\nwhile time.process_time() < 0.6: pass"
+
+
+def test_what_a_process_of_ours_took_is_ours_when_it_has_ended() -> None:
+    watch, since = Losses(), time.monotonic()
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    shares = watch.shares()
+    machine_s = (time.monotonic() - since) * (os.cpu_count() or 1)
+    assert shares[COORDINATOR] * machine_s > 0.4
+
+
+def test_what_a_program_took_that_is_not_ours_is_others() -> None:
+    watch, since = Losses(), time.monotonic()
+    # Its parent ends at once, so that it is nobody's child here; its output ends with it.
+    with subprocess.Popen(["sh", "-c", f"{sys.executable} -c '{BURN}' &"], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.read() == b""
+    others = watch.others()
+    machine_s = (time.monotonic() - since) * (os.cpu_count() or 1)
+    assert others is not None
+    assert others * machine_s > 0.4
+
+
 def test_the_number_of_workers_does_not_change_the_digest(rows: list[Row]) -> None:
     for strategy in STRATEGIES:
         assert len({row.digest for row in rows if row.strategy == strategy}) == 1
@@ -78,6 +125,17 @@ def test_rows_are_written_as_json_csv_and_a_picture(rows: list[Row], tmp_path: P
         table = list(csv.DictReader(file))
     assert [line["digest"] for line in table] == [row.digest for row in rows]
     assert paths[2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_says_what_it_shows_and_what_it_was_measured_on(rows: list[Row], tmp_path: Path) -> None:
+    path = tmp_path / "speedup.svg"
+    plot(rows, path)
+    # Letters are drawn as outlines, each text below a comment that holds it.
+    found = path.read_text()
+    assert "<!-- Simulations per second of a tictactoe search on 1 to 2 workers" in found
+    assert f"<!-- {provenance()} -->" in found
+    assert platform.node() not in provenance()
+    assert version("banyan-mcts") in provenance()
 
 
 def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:

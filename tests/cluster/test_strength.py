@@ -7,25 +7,37 @@ import json
 import os
 import signal
 import time
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cluster.executor import Executor
-from cluster.executors import make_executor
-from cluster.matches.game import GamePlayed
+from cluster.executors.choose import make_executor
+from cluster.lab.predict.costs import Costs
+from cluster.lab.strength.strength import (
+    CURVE,
+    LANE,
+    TOTAL,
+    Plan,
+    StrengthRequest,
+    make_plan,
+    read_strategies,
+)
+from cluster.lab.strength.strength_launch import folders_of, tournament_of
+from cluster.lab.strength.strength_plot import plot
+from cluster.lab.strength.strength_report import STRENGTH
+from cluster.lab.strength.strength_result import StrengthResult
+from cluster.matches.game import GameJob, GamePlayed, MatchWorker
 from cluster.matches.match import Match
 from cluster.matches.record import read_records
-from cluster.matches.session import MatchSession, Stop
 from cluster.matches.standing import Standing
-from cluster.matches.tournament import Tournament, TournamentFolder, TournamentJob, TournamentWorker
-from cluster.measuring.costs import Costs
-from cluster.measuring.strength import CURVE, LANE, TOTAL, Plan, StrengthRequest, make_plan, read_strategies
-from cluster.measuring.strength_launch import context_of, tournament_of
-from cluster.measuring.strength_plot import plot
-from cluster.measuring.strength_result import StrengthResult
+from cluster.matches.tournament import Tournament
+from cluster.report.machine import provenance
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
 from tests.cluster.test_match import CONTEXT, record_of
@@ -111,12 +123,12 @@ def test_no_match_depends_on_which_others_are_played() -> None:
 
 
 def test_options_of_one_strategy_and_of_all() -> None:
-    texts = "tree,tree:rounds=8,perturbation=0,root,tree:staleness=1"
+    texts = "tree,tree:rounds=8,solver=no,root,tree:staleness=1"
     assert list(map(str, read_strategies(texts))) == [
-        "tree", "tree:rounds=8,perturbation=0", "root", "tree:staleness=1",
+        "tree", "tree:rounds=8,solver=no", "root", "tree:staleness=1",
     ]  # fmt: skip
-    plan = plan_of("tree:rounds=8,perturbation=0", (4,), options="c=0.5", scores_only=True)
-    parallel = "strategy=tree,lanes=4,simulations=200,c=0.5,rounds=8,perturbation=0"
+    plan = plan_of("tree:rounds=8,solver=no", (4,), options="c=0.5", scores_only=True)
+    parallel = "strategy=tree,lanes=4,simulations=200,c=0.5,rounds=8,solver=no"
     assert played(plan, TOTAL) == [(parallel, "simulations=200,c=0.5")]
 
 
@@ -158,16 +170,16 @@ def test_what_is_wrong_is_said_in_one_line(
 
 def test_a_tournament_plays_the_first_pair_of_every_match_first() -> None:
     tournament = Tournament([Match(CONTEXT, 4), Match(CONTEXT, 4), Match(CONTEXT, 4)])
-    jobs = tournament.start()
-    assert [(job.match, job.game) for job in jobs] == [
+    jobset = Jobset(tournament)
+    tasks = jobset.begin()
+    assert [(task.context, task.index) for task in tasks] == [
         (match, 2 * pair + leg) for pair in range(2) for match in range(3) for leg in range(2)
     ]
-    assert [tournament.place(job.index) for job in jobs] == [(job.match, job.game) for job in jobs]
-    assert tournament.game_lost(jobs[7].index, "killed") == [jobs[7]]
-    for job in reversed(jobs):
-        done = GamePlayed(job.index, record_of(job.game, 1.0 if job.match == 1 else -1.0), 0.1)
-        assert tournament.game_played(done)
-        assert not tournament.game_played(done), "once"
+    assert jobset.take(JobLost(tasks[7].index, "killed", tasks[7].context)) == [tasks[7]]
+    for task in reversed(tasks):
+        done = GamePlayed(task.index, record_of(task.index, 1.0 if task.context == 1 else -1.0), 0.1)
+        jobset.take(JobDone(done, task.context))
+        jobset.take(JobDone(done, task.context))
     assert (tournament.stopped_by, tournament.done, tournament.retried) == ("games", 12, 1)
     assert [match.standing().score for match in tournament.matches] == [0.0, 1.0, 0.0]
 
@@ -249,8 +261,9 @@ def test_scores_are_drawn_by_what_differs(
     plot(StrengthResult(plan, standings), "scores", path)
     # Letters are drawn as outlines, each text below a comment that holds it.
     found = path.read_text()
-    for word in words:
+    for word in (*words, provenance()):
         assert f"<!-- {word} -->" in found
+    assert "How well a tictactoe search on " in found
 
 
 def test_people_read_tables_in_80_columns(
@@ -261,7 +274,8 @@ def test_people_read_tables_in_80_columns(
     assert status == 0, err
     for words in ("strength", "speedup", "against", "the sequential search", "a doubling adds", "tree"):
         assert words in out
-    assert max(map(len, out.splitlines())) <= 80
+    tables, _, _ = out.partition(STRENGTH)
+    assert max(map(len, tables.splitlines())) <= 80
     assert "4 pairs a match are few" in err
 
 
@@ -302,7 +316,7 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
 def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, answer = measured
     plan = make_plan(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), 8, pairs=4))
-    executor = make_executor("ray", 2, make_worker=TournamentWorker, in_flight=1)
+    executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
     try:
         on_ray = play(plan, executor, tmp_path)
     finally:
@@ -312,13 +326,10 @@ def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]]
 
 
 def play(plan: Plan, executor: Executor, folder: Path) -> StrengthResult:
-    games = TournamentFolder(folder / "games", [(m.folder, m.context) for m in plan.meetings])
-    try:
-        tournament = tournament_of(plan, games)
-        executor.open(context_of(plan))
-        MatchSession(tournament, executor, Stop(), games).run()
-    finally:
-        games.close()
+    with ExitStack() as stack:
+        tournament = tournament_of(plan, folders_of(plan, folder, stack))
+        executor.open(None)
+        drive(Jobset(tournament), executor)
     return StrengthResult(plan, [match.standing() for match in tournament.matches])
 
 
@@ -368,10 +379,9 @@ def test_a_worker_asks_each_player_once_before_its_first_game() -> None:
             asked.append(self.spec)
             return Choice(seen.legal[0])
 
-    worker = TournamentWorker(lambda spec, game: Counts(player_of(spec, game).spec))
+    worker = MatchWorker(lambda spec, game: Counts(player_of(spec, game).spec))
     plan = plan_of("tree", (4,), scores_only=True)
-    context = context_of(plan)
-    first, again = (worker.run(context, TournamentJob(0, 0, 0)) for _ in range(2))
+    first, again = (worker.run(plan.meetings[0].context, GameJob(0)) for _ in range(2))
     moves = first.record.efforts[0].moves + first.record.efforts[1].moves
     assert len(asked) == 2 + 2 * moves
     assert first.record.moves == again.record.moves

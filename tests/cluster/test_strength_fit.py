@@ -8,8 +8,8 @@ import statistics
 import numpy as np
 import pytest
 
+from cluster.lab.strength.strength_fit import ELO, Fit, Player, Scores, bootstrap, fit
 from cluster.matches.statistics import elo_of, score_of
-from cluster.measuring.strength_fit import ELO, Fit, Player, Scores, bootstrap, fit
 
 
 def rating(log2_budget: float) -> float:

@@ -10,37 +10,29 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cluster.coordinator import Coordinator
-from cluster.executors import make_executor
-from cluster.measuring import calibration, waiting
-from cluster.measuring.calibration import Ran, measure_costs
-from cluster.measuring.ceiling import Ceiling
-from cluster.measuring.costs import Costs
-from cluster.measuring.hollow import HollowWorker, open_hollow
-from cluster.measuring.prediction import check
-from cluster.measuring.speedup import default_lanes, default_simulations
-from cluster.measuring.waiting import cpu_seconds, crowd_request, together, waits
-from cluster.session import Session
-from cluster.simulated_executor import SimulatedExecutor
-from search.opening import open_search
+from cluster.executors.choose import make_executor
+from cluster.lab.predict import calibration, waiting
+from cluster.lab.predict.calibration import measure_costs
+from cluster.lab.predict.null_worker import NullWorker, open_null
+from cluster.lab.predict.prediction import check
+from cluster.lab.predict.simulated_executor import SimulatedExecutor
+from cluster.lab.predict.timed_run import Ran, cpu_seconds
+from cluster.lab.predict.waiting import crowd_request, together, waits
+from cluster.lab.throughput.ceiling import Ceiling
+from cluster.lab.throughput.speedup import default_lanes, default_simulations
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from search.prepare import open_search
 from search.request import SearchRequest
+from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting
 
 if TYPE_CHECKING:
-    from cluster.ray_executor import RayExecutor
+    from cluster.ray_backend.executor import RayExecutor
 
 WAIT_S = 0.03
 WORKERS = 6
-WAITING = Costs(
-    simulation_s=0.01,
-    crowded_simulation_s=0.01,
-    job_cpu_share=0.1,
-    job_s=0.0,
-    job_spread=0.0,
-    make_s=0.0,
-    absorb_s=0.0,
-    cores=2,
-)
+WAITING = replace(FREE, simulation_s=0.01, crowded_simulation_s=0.01, job_cpu_share=0.1, cores=2)
 
 real_workers = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one run with real workers is enough"
@@ -111,8 +103,8 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
     )
     rates = {}
     for workers in (1, 4, 32):
-        search = open_hollow(request)
-        executor = SimulatedExecutor(workers, costs, HollowWorker(), shared_cores=2)
+        search = open_null(request)
+        executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=2)
         executor.open(search.context)
         result = Session(Coordinator(search, workers, executor.clock), executor, executor.clock).run()
         rates[workers] = result.simulations / result.elapsed_s

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.measuring.calibration import slope
-from cluster.measuring.costs import Costs, Mishaps
-from cluster.measuring.predict_launch import PredictionPlan, run_prediction
-from cluster.measuring.prediction import Predicted, for_request, predict
-from cluster.measuring.shared_cores import SharedCores
-from cluster.measuring.worker_time import (
+from cluster.lab.predict.calibration import slope
+from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.launch import PredictionPlan, run_prediction
+from cluster.lab.predict.prediction import Predicted, for_request, predict
+from cluster.lab.predict.shared_cores import SharedCores
+from cluster.lab.predict.worker_time import (
     MERGING,
     OTHERS,
     PARTS,
@@ -28,29 +28,21 @@ from cluster.measuring.worker_time import (
 from games.errors import InvalidInput
 from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
+from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting
 
-FREE = Costs(
-    simulation_s=1e-6,
-    crowded_simulation_s=1e-6,
-    job_cpu_share=1.0,
-    job_s=0.0,
-    job_spread=0.0,
-    make_s=0.0,
-    absorb_s=0.0,
-)
 ROUNDS = SearchRequest(game="tictactoe", strategy="tree", lanes=8, rounds=10, simulations=8_000_000)
 """Jobs of 0.1 s."""
 
 
-def spent(costs: Costs, request: SearchRequest = ROUNDS, mishaps: Mishaps | None = None) -> Predicted:
-    (row,) = predict(request, costs, [8], mishaps, report=lambda line: None)
+def spent(costs: Costs, request: SearchRequest = ROUNDS, faults: FaultModel | None = None) -> Predicted:
+    (row,) = predict(request, costs, [8], faults, report=lambda line: None)
     return row
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 @pytest.mark.parametrize("failures", [0.0, 400.0])
-def test_shares_add_up_to_one_and_working_is_the_efficiency(strategy: str, failures: float) -> None:
+def test_shares_add_up_to_one_and_working_is_the_share_of_the_ceiling(strategy: str, failures: float) -> None:
     costs = replace(
         FREE,
         job_spread=0.1,
@@ -66,12 +58,12 @@ def test_shares_add_up_to_one_and_working_is_the_efficiency(strategy: str, failu
         latency_s=2e-3,
     )
     request = replace(ROUNDS, strategy=strategy, rounds=10 if strategy == "tree" else None)
-    row = spent(costs, request, Mishaps(failures_per_hour=failures, restart_s=0.1))
+    row = spent(costs, request, FaultModel(failures_per_hour=failures, restart_s=0.1))
     assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.002)
     assert row.jobs_retried == 0 or failures
     if not failures:
         # Or else what is done again is work as well.
-        assert row.spent[WORKING] == pytest.approx(row.efficiency, rel=0.02)
+        assert row.spent[WORKING] == pytest.approx(row.of_ceiling, rel=0.02)
     assert min(row.spent.values()) >= 0.0
 
 
@@ -141,7 +133,7 @@ def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
     costs.write_text(json.dumps({"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01).to_json()}))
     request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
-    plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, Mishaps(), costs, None)
+    plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, FaultModel(), costs, None)
     found = run_prediction(plan, lambda line: None).rows
     assert [row.simulations for row in found] == [256 * MIN_ROUNDS] * 2
     asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
@@ -152,7 +144,7 @@ def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
     costs.write_text(json.dumps({"tree": FREE.to_json()}))
     request = SearchRequest(game="gomoku", lanes=FEW_LANES)
-    plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, Mishaps(), costs, None)
+    plan = PredictionPlan(request, ["tree"], [FEW_LANES], [], 1, FaultModel(), costs, None)
     (row,) = run_prediction(plan, lambda line: None).rows
     expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
     assert row.simulations == expected

@@ -151,7 +151,7 @@ def test_panels_are_apart_and_explain_themselves() -> None:
 
 
 def test_all_metrics_of_panels_are_documented() -> None:
-    documented = (DEPLOY.parent / "cluster" / "README.md").read_text()
+    documented = (DEPLOY.parent / "cluster" / "observe" / "METRICS.md").read_text()
     names = {name for _, each in ASKED for name in re.findall(r"(?<![:\w])banyan_\w+", each)}
     assert len(names) > 10
     for name in sorted(names):

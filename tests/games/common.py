@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 import games
 from games import Game
-from games.defaults import default_playout
-from games.findings import plain as plain
-from games.findings import plain_rules as plain_rules
+from games.compile.default_rules import default_playout
+from games.compile.specialise import specialise
+from games.contract.checking import play_all
+from games.contract.findings import plain as plain
+from games.contract.findings import plain_rules as plain_rules
 from games.game import State
-from games.rng import Stream, new_stream
-from games.specialise import specialise
-from games.unbound import playout, returns
+from games.rng import new_stream
 
 JIT = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
@@ -86,28 +86,12 @@ def random_position(game: Game, seed: int, plies: int) -> State:
     return state
 
 
-def run_playouts(
-    start: State,
-    state: State,
-    moves: npt.NDArray[np.uint16],
-    stream: Stream,
-    lengths: npt.NDArray[np.int64],
-    results: npt.NDArray[np.float64],
-) -> None:
-    """Generic: as many playouts as ``lengths`` and ``results`` have room for, which are filled."""
-    for i in range(len(lengths)):
-        for k in range(len(start)):
-            state[k] = start[k]
-        lengths[i] = playout(state, moves, stream)
-        results[i] = returns(state)
-
-
 def sample(
     game: Game, start: State, number: int, seed: int, *, own: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Lengths and results of playouts from ``start``, by the game's own playout or the default one."""
     extra = {} if own else {"playout": specialise([default_playout], game)["default_playout"]}
-    run = specialise([run_playouts], game, extra)["run_playouts"]
+    run = specialise([play_all], game, extra)["play_all"]
     lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     run(start, start.copy(), moves, new_stream(seed), lengths, results)

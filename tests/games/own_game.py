@@ -1,15 +1,15 @@
-"""Connect Four as games/README.md prints it, compiled and as a simulator that waits; spoilt versions."""
+"""Connect Four as games/OWN_GAME.md prints it, compiled and as a simulator that waits; spoilt versions."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[2] / "games" / "README.md"
+PAGE = Path(__file__).parents[2] / "games" / "OWN_GAME.md"
 
 
 def connect_four() -> str:
-    """The text of the file that games/README.md builds."""
+    """The text of the file that games/OWN_GAME.md builds."""
     return _codes()[0]
 
 
@@ -19,7 +19,7 @@ def waiting_connect_four() -> str:
 
 
 def _codes() -> list[str]:
-    first, second = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    first, second = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     return [first, second]
 
 
@@ -56,6 +56,10 @@ SPOILT = {
     "blank": ('"abcdefg"[move]', '"column " + str(move)'),
     "unknown": ("state[35 + column] == 0", "state[35 + column] == unknown"),
     "type": ("        count += state[35 + column] == 0\n", "        count += 'a'\n"),
+    "dictionary": (
+        "        count += state[35 + column] == 0\n",
+        "        count += {True: 1, False: 0}[bool(state[35 + column] == 0)]\n",
+    ),
     "uncompiled": ("@njit\ndef returns", "def returns"),
     "same": ("np.zeros(44, dtype=np.int8)", "START"),
     "board": ("cells[::-1]", "cells[::-1][0]"),

@@ -16,11 +16,11 @@ from games import InvalidInput
 from games.battleship import Battleship, rules
 from games.battleship.placements import placements_of
 from games.battleship.sampling import ENTRIES, NUM_ENTRIES, WEIGHT_OF_ONE, make_view
+from games.compile.rule_stubs import determinize
+from games.compile.specialise import cached_njit, specialise
 from games.game import State
 from games.jit import njit
 from games.rng import Stream, new_stream
-from games.specialise import cached_njit, specialise
-from games.unbound import determinize
 from tests.games import naive_battleship as naive
 from tests.games.common import JIT, sample, start
 
@@ -320,6 +320,13 @@ def test_hits_too_far_apart_for_the_fleet_are_refused_at_once() -> None:
         game.observation(game.parse_position(text), games.FIRST)
     one_less = text.replace("3x8", "12")
     assert len(game.observation(game.parse_position(one_less), games.FIRST))
+
+
+def test_a_ship_is_read_from_either_end() -> None:
+    game = games.load("battleship:size=4,fleet=3-2-2")
+    one = game.parse_position("4/4/4/4 fleet=a1c1,a2b2,d3d4 | 4/4/4/4 fleet=a1c1,a2b2,d3d4")
+    other = game.parse_position("4/4/4/4 fleet=c1a1,b2a2,d4d3 | 4/4/4/4 fleet=c1a1,a2b2,d4d3")
+    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(

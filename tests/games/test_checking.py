@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import games
-from games.checking import check
+from games.contract.checking import check
 from tests.games.common import JIT, SPECS
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
@@ -61,21 +61,23 @@ def test_what_is_wrong_is_named(change: str, rule: str, words: str, tmp_path: Pa
     if change == "uncompiled" and not JIT:
         pytest.skip("nothing is compiled, so nothing is left out of it")
     # A draw, one in some four hundred random games, takes 42 plies.
-    findings = check(games.load(write(tmp_path, **{change: ""})), games=600 if change == "none" else 20)
+    findings = check(
+        games.load(write(tmp_path, **{change: ""}), tried=False), games=600 if change == "none" else 20
+    )
     assert any(finding.rule == rule and words in finding.text for finding in findings), findings
 
 
 def test_an_exception_tells_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, bounds="")
     line = next(n for n, text in enumerate(Path(path).read_text().splitlines(), 1) if "while 0 <= r" in text)
-    (finding,) = check(games.load(path))
+    (finding,) = check(games.load(path, tried=False))
     assert f"(line {line})" in finding.text
 
 
 @compiled_only
 @pytest.mark.parametrize(("change", "words"), [("unknown", "'unknown' is not defined"), ("type", "iadd")])
 def test_what_does_not_compile_is_named(change: str, words: str, tmp_path: Path) -> None:
-    (finding,) = check(games.load(write(tmp_path, **{change: ""})))
+    (finding,) = check(games.load(write(tmp_path, **{change: ""}), tried=False))
     assert finding.rule == "legal_moves"
     assert "does not compile" in finding.text
     assert words in finding.text
@@ -92,7 +94,7 @@ def test_a_playout_that_does_not_play_as_random_moves_do_is_found(tmp_path: Path
         "    return plies\n\nclass ConnectFour",
     )
     path.write_text(text)
-    assert {finding.rule for finding in check(games.load(str(path)), games=2)} == {"playout"}
+    assert {finding.rule for finding in check(games.load(str(path), tried=False), games=2)} == {"playout"}
 
 
 def spoil(folder: Path, *changes: tuple[str, str]) -> games.Game:
@@ -103,7 +105,7 @@ def spoil(folder: Path, *changes: tuple[str, str]) -> games.Game:
         assert old in text
         text = text.replace(old, new)
     path.write_text(text)
-    return games.load(str(path))
+    return games.load(str(path), tried=False)
 
 
 OPTIONAL = """from games.rng import below
@@ -172,7 +174,7 @@ METHOD = "    def format_move("
                 "        state[WINNER] = 0\n        return state\n\n"
             ),
             "parse_position",
-            "where the game is over, reads back otherwise",
+            "gives another outcome for",
         ),
         (
             (
@@ -207,5 +209,13 @@ def test_chance_of_a_game_of_its_own_is_found(tmp_path: Path) -> None:
         "    def play(self, move):", "    plays = 0\n    def play(self, move):\n        Heap.plays += 1"
     )
     path.write_text(remembers.replace("if self.mover == 1 else", "if Heap.plays % 2 else"))
-    findings = check(games.load(str(path)), games=4)
-    assert any("the second time" in finding.text for finding in findings), findings
+    findings = check(games.load(str(path), tried=False), games=4)
+    assert any("when repeated" in finding.text for finding in findings), findings
+
+
+@pytest.mark.parametrize("value", ["-1", "'much'", "True", "float('inf')"])
+def test_an_exploration_constant_is_a_number_in_its_range(value: str, tmp_path: Path) -> None:
+    game = spoil(
+        tmp_path, ("    max_moves, max_plies", f"    exploration = {value}\n    max_moves, max_plies")
+    )
+    assert any(finding.rule == "exploration" for finding in check(game, games=1))

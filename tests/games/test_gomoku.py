@@ -147,7 +147,7 @@ def test_a_move_that_is_no_candidate_is_refused() -> None:
     game.play_text(state, ["f6"])
     assert game.parse_move(state, "h8") == 7 * 12 + 7
     for text in ("i6", "f6", "a1", "m1", "a13"):
-        with pytest.raises(InvalidInput, match="from a1 to l12 at most 2 from a stone"):
+        with pytest.raises(InvalidInput, match="from a1 to l12 within 2 cells of a stone"):
             game.parse_move(state, text)
 
 

@@ -115,6 +115,24 @@ def test_repetition_draws(repetition: str, rounds: int) -> None:
     assert game.format_position(state).endswith("drawn") == (repetition != "none")
 
 
+@pytest.mark.parametrize(
+    "position", ["w../..w/.w./.b..../w.b/.b./..b w 0 0 18", ".../.w./.../....../.../.b./... w 9 9 2"]
+)
+def test_a_position_that_was_given_counts_as_its_first_occurrence(position: str) -> None:
+    """Also with stones in hand, where those on the board may move."""
+    game = games.load("morris:variant=lasker")
+    state = game.parse_position(position)
+    there_and_back = "a7-a4 g1-g4 a4-a7 g4-g1" if " 0 0 " in position else "d6-f6 d2-f2 f6-d6 f2-d2"
+    game.play_text(state, there_and_back.split())
+    assert game.format_position(state).endswith("drawn")
+
+
+def test_lasker_s_start_is_read_back_as_it_is() -> None:
+    game = games.load("morris:variant=lasker")
+    start = game.initial_state()
+    assert np.array_equal(game.parse_position(game.format_position(start)), start)
+
+
 def test_a_player_with_three_stones_flies_where_that_is_allowed() -> None:
     position = "w../.../.w./.b..../w.b/.b./..b w 0 0 30"
     flying, walking = games.load("morris"), games.load("morris:fly=no")

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import games
-from games import InvalidInput, catalogue, own
-from games.checking import check
+from games import InvalidInput, catalogue
+from games import user_games as own
+from games.analysis.perft import perft
+from games.contract.checking import check
 from games.drawing import draw
-from games.perft import perft
 from games.rng import below, new_stream
 from tests.games.common import JIT
 from tests.games.own_game import connect_four, write, write_waiting
@@ -97,7 +98,7 @@ def test_an_edit_is_another_game_and_the_same_text_the_same(tmp_path: Path) -> N
     path = write(tmp_path)
     first = games.load(path)
     assert games.load(path) is first
-    write(tmp_path, returns="")
+    write(tmp_path, text="")
     second = games.load(path)
     assert second is not first
     assert second.rules.returns is not first.rules.returns
@@ -244,7 +245,18 @@ def test_openspiel_parameters_and_move_texts_read_back() -> None:
 
 
 @openspiel
-@pytest.mark.parametrize("name", ["kuhn_poker", "backgammon", "no_such_game", "mnk(m=zero)", ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kuhn_poker",
+        "backgammon",
+        "no_such_game",
+        "mnk(m=zero)",
+        "",
+        "go(board_size=30)",
+        "hex(board_size=200)",
+    ],
+)
 def test_other_openspiel_games_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="game"):
         games.load(f"openspiel:{name}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 import games
-from games.perft import divide, perft
+from games.analysis.perft import divide, perft
 from tests.games.common import JIT
 
 UNCOMPILED = 100_000

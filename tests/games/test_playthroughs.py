@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import games
-from games import own
+from games import user_games as own
 from tests.games.playthroughs import FILES, replay
 
 

@@ -7,22 +7,16 @@ import pytest
 
 import games
 from games import Game
-from games.defaults import default_greedy_move
+from games.compile.default_rules import default_greedy_move
+from games.compile.specialise import specialise
+from games.contract.checking_further import draw_greedy_moves
 from games.game import State
 from games.rng import new_stream
-from games.specialise import specialise
-from games.unbound import greedy_move
 from tests.games.common import JIT, SPECS, plain, plain_rules, random_game, random_position
 
 WITH_PRIORITY = [spec for spec in SPECS if games.load(spec).rules.priority is not None]
 WITH_GREEDY_MOVE = [spec for spec in SPECS if games.load(spec).rules.greedy_move is not None]
 WITH_EVALUATORS = [spec for spec in SPECS if games.load(spec).evaluators]
-
-
-def draw_greedy_moves(state: State, moves: np.ndarray, stream: np.ndarray, drawn: np.ndarray) -> None:
-    """Generic: fill ``drawn`` with greedy moves of one position."""
-    for i in range(len(drawn)):
-        drawn[i] = greedy_move(state, moves, stream)
 
 
 def best_looking(game: Game, state: State) -> list[int]:

@@ -11,9 +11,9 @@ import pytest
 
 import games
 from games import FIRST, SECOND, Board, Game, InvalidInput, Rules
+from games.analysis.solving import Solution, solve
 from games.game import Moves, State
 from games.jit import njit
-from games.solving import Solution, solve
 from tests.games.common import JIT, SPECS, random_game
 
 Values = dict[bytes, tuple[int, int | None]]
@@ -226,7 +226,7 @@ def test_outcomes_of_a_won_position() -> None:
 
 def test_games_that_cannot_be_packed_are_refused() -> None:
     game = games.load("gomoku")
-    with pytest.raises(InvalidInput, match="packed") as caught:
+    with pytest.raises(InvalidInput, match="have pack and unpack") as caught:
         solve(game, game.initial_state())
     assert (caught.value.field, caught.value.value) == ("game", game.spec)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import games
-from games.solving import Solution, solve
+from games.analysis.solving import Solution, solve
 from tests.games.common import JIT
 
 pytestmark = pytest.mark.skipif(not JIT, reason="5,390 positions take too long uncompiled")

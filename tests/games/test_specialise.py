@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 import games
-from games.defaults import default_playout
+from games.analysis.perft import count_sequences, perft
+from games.compile.default_rules import default_playout
+from games.compile.rule_stubs import legal_moves, playout
+from games.compile.specialise import fingerprint, is_compiled, specialise
 from games.game import Moves, State
 from games.jit import source_of
-from games.perft import count_sequences, perft
 from games.rng import Stream, new_stream
-from games.specialise import fingerprint, is_compiled, specialise
 from games.tictactoe import TicTacToe
-from games.unbound import legal_moves, playout
 from tests.games.common import JIT, plain_rules
 
 compiled_only = pytest.mark.skipif(not JIT, reason="nothing is compiled under NUMBA_DISABLE_JIT")
@@ -205,8 +205,8 @@ SCRIPT = """
 import json, games
 from games.game import Moves, State
 from games.jit import source_of
-from games.perft import count_sequences, perft
-from games.specialise import specialise
+from games.analysis.perft import count_sequences, perft
+from games.compile.specialise import specialise
 
 counts = []
 for spec in ("gomoku:size=12", "gomoku:size=15"):

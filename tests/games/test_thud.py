@@ -10,10 +10,10 @@ import pytest
 
 import games
 from games import Game, InvalidInput
+from games.compile.specialise import specialise
+from games.contract.checking_further import draw_moves
 from games.game import FIRST, SECOND, State
 from games.rng import new_stream
-from games.specialise import specialise
-from games.unbound import random_move
 from tests.games.common import JIT, random_game, random_position, sample
 from tests.games.naive_thud import NaiveThud
 
@@ -219,12 +219,6 @@ def test_unknown_options_are_refused(text: str) -> None:
 def test_an_option_overrides_its_ruleset() -> None:
     game = games.load("thud:ruleset=seed,turns=99")
     assert (game.options["turns"], game.options["troll_capture"], game.max_plies) == (99, "all_forced", 99)
-
-
-def draw_moves(state: State, moves: np.ndarray, stream: np.ndarray, drawn: np.ndarray) -> None:
-    """Generic: fill ``drawn`` with random moves of one position."""
-    for i in range(len(drawn)):
-        drawn[i] = random_move(state, moves, stream)
 
 
 @pytest.mark.parametrize("spec", TWINS)

@@ -11,46 +11,46 @@ from typing import Any
 import numpy as np
 
 import games
-from cluster.coordinator import Coordinator
-from cluster.executor import Event, Executor, JobDone, JobLost, WorkerStatus
-from cluster.inline_executor import InlineExecutor
-from cluster.session import Session
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
+from cluster.runtime.worker_state import WorkerStatus
 from games import Game
+from games.compile.specialise import cached_njit
 from games.game import State
 from games.rng import Stream, new_stream
-from games.specialise import cached_njit
-from search.engine import engine_of
-from search.job import Context, Job
-from search.opening import open_search
-from search.playouts import NO_CUT, RANDOM
+from search.job import Context
+from search.kernel.engine import engine_of
+from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
+from search.kernel.params import NO_CUT, SearchParams
+from search.policies import RANDOM
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.selection import Knobs
-from search.statistics import Statistics
-from search.tree import FOLDED, ROOT, Tree, capacity_for, children_of, new_tree, num_children, proof_of
-from search.unfolding import Base, base_of, begin, unfold
+from search.tree.arena import LAZY, ROOT, Tree, children_of, new_tree, num_children, proof_of
+from search.tree.layout import PLAIN_LAYOUT
+from search.tree.snapshot import Statistics
 from search.worker import Worker
 from tests.search.naive import Node
 
-KNOBS = Knobs(
+KNOBS = SearchParams(
     exploration=1.0,
     first_play_urgency=math.inf,
     solver=False,
     anticipated=0,
     virtual_loss=False,
-    perturbation=0.0,
     share=0,
     num_shares=1,
     order=0,
     implicit=0.0,
-    bias=0.0,
     widening=0,
     paired=1,
     playout_plies=NO_CUT,
     first_policy=RANDOM,
     second_policy=RANDOM,
-    exploration_base=19_652.0,
-    urgency_reduction=0.2,
+    cpuct_base=19_652.0,
+    fpu_reduction=0.2,
 )
 
 
@@ -62,6 +62,7 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
         total_value=float(tree.total_value[node]),
         unobserved=int(tree.unobserved[node]),
         proof=proof_of(tree, node),
+        prior=float(tree.prior[node]) if len(tree.prior) > 1 else 0.0,
         children=[nodes_of(tree, child) for child in children_of(tree, node)],
     )
 
@@ -80,37 +81,36 @@ def grow(
     *,
     stream: Stream | None = None,
     moves: str = "",
-    knobs: Knobs = KNOBS,
+    params: SearchParams = KNOBS,
     tree: Tree | None = None,
 ) -> Tree:
     """A tree (a new one if none is given) grown by a sequential search."""
     game = games.load(spec)
     engine = engine_of(game)
     if tree is None:
-        tree = new_tree(capacity_for(2**26, simulations))
+        tree = new_tree(PLAIN_LAYOUT.capacity_for(2**26, simulations))
     stream = new_stream(seed) if stream is None else stream
-    engine.simulate(tree, knobs, position(game, moves), simulations, stream, engine.new_workspace())
+    engine.simulate(tree, params, position(game, moves), simulations, stream, engine.new_workspace())
     return tree
 
 
-def restored(statistics: Statistics, strength: float = 0.0, seed: int = 0) -> tuple[Tree, Statistics]:
-    """A tree that starts from the snapshot, all of it unfolded, and the snapshot as it stands in it."""
-    base = base_of(statistics)
+def restored(statistics: Statistics) -> Tree:
+    """A tree that starts from the snapshot, all of it unfolded."""
     tree = new_tree(max(100_000, 2 * len(statistics.visits)))
-    unfold_all(tree, base, KNOBS._replace(perturbation=strength), new_stream(seed))
-    return tree, base.as_it_stands
+    unfold_all(tree, base_of(statistics), KNOBS)
+    return tree
 
 
 @cached_njit
-def unfold_all(tree: Tree, base: Base, knobs: Knobs, stream: Stream) -> None:
+def unfold_all(tree: Tree, base: Base, params: SearchParams) -> None:
     """Begin the tree, and unfold every node, breadth first."""
-    begin(tree, base, knobs)
+    begin(tree, base, params)
     places = np.zeros(len(base.first_children), dtype=np.int32)
     following = 1
     for row in range(len(places)):
         node = places[row]
-        if tree.shape[node] & FOLDED != 0:
-            unfold(tree, node, base, knobs, stream)
+        if tree.shape[node] & LAZY != 0:
+            unfold(tree, node, base, params)
             for slot in range(num_children(tree, node)):
                 places[following] = tree.children[node] + slot
                 following += 1
@@ -141,7 +141,7 @@ class ChaosExecutor:
         self._draw = random.Random(seed)
         self._context: Context | None = None
         self._workers = [Worker() for _ in range(workers)]
-        self._queue: list[Job] = []
+        self._queue: list[Task] = []
         self._late: list[Event] = []
         self._losses: Counter[int] = Counter()
         self.lost = 0
@@ -160,8 +160,8 @@ class ChaosExecutor:
     def open(self, context: Context) -> None:
         self._context = context
 
-    def submit(self, jobs: Iterable[Job]) -> None:
-        self._queue.extend(jobs)
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.extend(tasks)
 
     def wait(self, timeout_s: float) -> list[Event]:
         events = [self._run_one() for _ in range(self._draw.randint(0, 4)) if self._queue]
@@ -178,7 +178,7 @@ class ChaosExecutor:
 
     def _run_one(self) -> Event:
         assert self._context is not None
-        job = self._queue.pop(self._draw.randrange(len(self._queue)))
+        job = self._queue.pop(self._draw.randrange(len(self._queue))).job
         place = self._draw.randrange(len(self._workers))
         if self._draw.random() < 0.1:
             self._workers[place] = Worker()

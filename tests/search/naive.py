@@ -13,11 +13,12 @@ from functools import cache
 import numpy as np
 
 from games import Game
+from games.compile.rule_stubs import playout, returns
+from games.compile.specialise import specialise
 from games.game import Moves, State
 from games.rng import Stream, below
-from games.specialise import specialise
-from games.unbound import playout, returns
-from search.selection import Knobs, natural_log
+from search.kernel.params import SearchParams
+from search.kernel.uct import natural_log
 from tests.games.common import plain
 
 UNPROVEN, FIRST_WINS, DRAWN, SECOND_WINS = range(4)
@@ -36,6 +37,7 @@ class Node:
     total_value: float = 0.0
     unobserved: int = 0
     proof: int = UNPROVEN
+    prior: float = 0.0
     children: list[Node] = field(default_factory=list)
     complete: bool = field(default=False, compare=False)
     """Whether a visit has found that all legal moves are children."""
@@ -55,7 +57,7 @@ def play_to_the_end(state: State, moves: Moves, stream: Stream) -> float:
 
 
 class NaiveSearch:
-    """A search that can go on with other knobs."""
+    """A search that can go on with other params."""
 
     def __init__(self, game: Game, root_state: State, stream: Stream) -> None:
         self.game = game
@@ -65,14 +67,14 @@ class NaiveSearch:
         self.path = [self.root]
         self._playout = specialise([play_to_the_end], game)["play_to_the_end"]
 
-    def simulate(self, knobs: Knobs, simulations: int) -> int:
+    def simulate(self, params: SearchParams, simulations: int) -> int:
         for done in range(simulations):
             if self.root.proof != UNPROVEN:
                 return done
-            self._simulate_once(knobs)
+            self._simulate_once(params)
         return simulations
 
-    def _simulate_once(self, knobs: Knobs) -> None:
+    def _simulate_once(self, params: SearchParams) -> None:
         calls = self.game.calls
         state = self.root_state.copy()
         self.path = path = [self.root]
@@ -84,11 +86,11 @@ class NaiveSearch:
                 break
             if calls.is_terminal(state):
                 value = calls.returns(state)
-                if knobs.solver:
+                if params.solver:
                     node.proof = RESULTS[value]
                 break
             mover = int(calls.current_player(state))
-            child, is_new = self._choose(knobs, node, state, mover)
+            child, is_new = self._choose(params, node, state, mover)
             calls.play(state, child.move)
             path.append(child)
             movers.append(mover)
@@ -98,8 +100,8 @@ class NaiveSearch:
         for node in path:
             node.visits += 1
             node.total_value += value
-            node.unobserved += knobs.anticipated
-        if knobs.solver:
+            node.unobserved += params.anticipated
+        if params.solver:
             carry_proof_up(path, movers)
 
     def _evaluate(self, state: State) -> float:
@@ -107,13 +109,13 @@ class NaiveSearch:
             return self.game.calls.returns(state)
         return float(self._playout(state, np.zeros(self.game.max_moves, dtype=np.uint16), self.stream))
 
-    def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
+    def _choose(self, params: SearchParams, node: Node, state: State, mover: int) -> tuple[Node, bool]:
         """The child to go to, and whether it was made for that."""
         legal = self._legal(state)
         node.complete |= len(node.children) == len(legal)
-        best = best_child(knobs, node, mover) if node.children else None
-        if len(node.children) < len(legal) and (best is None or best[1] < knobs.first_play_urgency):
-            untried = self._untried(knobs, node, legal)
+        best = best_child(params, node, mover) if node.children else None
+        if len(node.children) < len(legal) and (best is None or best[1] < params.first_play_urgency):
+            untried = self._untried(params, node, legal)
             if untried is not None:
                 node.children.append(Node(untried))
                 return node.children[-1], True
@@ -125,11 +127,11 @@ class NaiveSearch:
         moves = np.zeros(self.game.max_moves, dtype=np.uint16)
         return [int(move) for move in moves[: self.game.calls.legal_moves(state, moves)]]
 
-    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int | None:
+    def _untried(self, params: SearchParams, node: Node, legal: list[int]) -> int | None:
         tried = {child.move for child in node.children}
-        is_known = node is self.root or node.unobserved < knobs.anticipated * node.visits
-        if knobs.anticipated > 0 and is_known:
-            begin = knobs.order * 0x9E3779B97F4A7C15 % 2**64
+        is_known = node is self.root or node.unobserved < params.anticipated * node.visits
+        if params.anticipated > 0 and is_known:
+            begin = params.order * 0x9E3779B97F4A7C15 % 2**64
             for below_root in self.path[1:]:
                 begin = (begin + below_root.move + 1) * 0x9E3779B97F4A7C15 % 2**64
             order = [legal[((begin >> 32) + 65_521 * i) % len(legal)] for i in range(len(legal))]
@@ -163,35 +165,35 @@ def proof_from_children(node: Node, mover: int) -> int:
     return DRAWN if DRAWN in proofs else lost
 
 
-def best_child(knobs: Knobs, node: Node, mover: int) -> tuple[int, float]:
+def best_child(params: SearchParams, node: Node, mover: int) -> tuple[int, float]:
     """The slot and the score of the child that the mover goes to: the first of the best."""
     won, lost = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
     best_slot, best_score = 0, -math.inf
     for slot, child in enumerate(node.children):
-        if knobs.solver and child.proof == won:
+        if params.solver and child.proof == won:
             return slot, math.inf
-        if knobs.solver and child.proof == lost:
+        if params.solver and child.proof == lost:
             continue
-        score = 0.0 if knobs.solver and child.proof == DRAWN else score_of(knobs, node, child, mover)
+        score = 0.0 if params.solver and child.proof == DRAWN else score_of(params, node, child, mover)
         if score > best_score:
             best_slot, best_score = slot, score
     return best_slot, best_score
 
 
-def score_of(knobs: Knobs, node: Node, child: Node, mover: int) -> float:
+def score_of(params: SearchParams, node: Node, child: Node, mover: int) -> float:
     """Q + 2 C sqrt(ln(N_s + O_s) / (N_i + O_i))."""
     sign = 1.0 - 2.0 * mover
     value = sign * child.total_value
-    explore = knobs.exploration * math.sqrt(_natural_log(node.visits + node.unobserved))
+    explore = params.exploration * math.sqrt(_natural_log(node.visits + node.unobserved))
     scale = 1.0 / math.sqrt(child.visits + child.unobserved)
-    if knobs.implicit or knobs.bias:
+    if params.implicit:
         assert child.unobserved == 0
         mean = value * scale * scale
-        mean += knobs.implicit * (sign * child.heuristic - mean)
-        return mean + explore * scale + knobs.bias * sign * child.heuristic / (child.visits + 1)
-    if child.unobserved == 0 and knobs.anticipated == 0:
+        mean += params.implicit * (sign * child.heuristic - mean)
+        return mean + explore * scale
+    if child.unobserved == 0 and params.anticipated == 0:
         return scale * (value * scale + explore)
-    if knobs.virtual_loss:
+    if params.virtual_loss:
         mean = (value - child.unobserved) / (child.visits + child.unobserved)
     elif child.visits > 0:
         mean = value * (1.0 / math.sqrt(child.visits)) * (1.0 / math.sqrt(child.visits))

@@ -14,11 +14,12 @@ from functools import cache
 import numpy as np
 
 from games import Game
+from games.compile.specialise import specialise
 from games.game import State
 from games.rng import Stream, below
-from games.specialise import specialise
-from search.selection import Knobs, natural_log
-from search.widening import allowed
+from search.kernel.params import SearchParams
+from search.kernel.uct import natural_log
+from search.kernel.unpruning import allowed
 from tests.games.common import plain
 from tests.search.naive import play_to_the_end
 
@@ -45,17 +46,17 @@ class NaiveIsmcts:
         self.root = Node()
         self._playout = specialise([play_to_the_end], game)["play_to_the_end"]
 
-    def simulate(self, knobs: Knobs, simulations: int) -> None:
+    def simulate(self, params: SearchParams, simulations: int) -> None:
         dealt = self.game.initial_state()
         searched: list[Node] = []
         for simulation in range(simulations):
-            enough = min(knobs.paired, len(self.root.children))
+            enough = min(params.paired, len(self.root.children))
             if simulation == 0 or len(searched) >= enough:
                 searched = []
                 assert self.game.calls.determinize is not None
                 self.game.calls.determinize(self.view, dealt, self.stream)
             state = dealt.copy()
-            path = self._descend(knobs, state, searched)
+            path = self._descend(params, state, searched)
             searched += path[1:2]
             moves = np.zeros(self.game.max_moves, dtype=np.uint16)
             if self.game.calls.is_terminal(state):
@@ -66,7 +67,7 @@ class NaiveIsmcts:
                 node.visits += 1
                 node.total_value += value
 
-    def _descend(self, knobs: Knobs, state: State, searched: list[Node]) -> list[Node]:
+    def _descend(self, params: SearchParams, state: State, searched: list[Node]) -> list[Node]:
         """The path; at the root not to the children that have searched this deal, if there are others."""
         calls, path = self.game.calls, [self.root]
         while not calls.is_terminal(state):
@@ -81,12 +82,12 @@ class NaiveIsmcts:
             for move in known:
                 node.children[move].available += 1
             sign = 1.0 - 2.0 * int(calls.current_player(state))
-            scores = {move: score_of(knobs, node.children[move], sign) for move in known}
+            scores = {move: score_of(params, node.children[move], sign) for move in known}
             best = max(known, key=lambda move: scores[move]) if known else None
             full = (
-                self.widened and best is not None and len(known) + len(used) >= _allowed(knobs, node.visits)
+                self.widened and best is not None and len(known) + len(used) >= _allowed(params, node.visits)
             )
-            if untried and not full and (best is None or scores[best] < knobs.first_play_urgency):
+            if untried and not full and (best is None or scores[best] < params.first_play_urgency):
                 move = self._untried(state, untried)
                 node.children[move] = Node(available=1)
                 calls.play(state, move)
@@ -111,8 +112,8 @@ class NaiveIsmcts:
         return chosen
 
 
-def score_of(knobs: Knobs, child: Node, sign: float) -> float:
+def score_of(params: SearchParams, child: Node, sign: float) -> float:
     """Q + 2 C sqrt(ln N' / N)."""
     scale = 1.0 / math.sqrt(child.visits)
     mean = sign * child.total_value * scale * scale
-    return mean + knobs.exploration * math.sqrt(_natural_log(child.available)) * scale
+    return mean + params.exploration * math.sqrt(_natural_log(child.available)) * scale

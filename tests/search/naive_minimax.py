@@ -1,10 +1,10 @@
-"""The slow twin of search/alphabeta.py: recursive, in plain Python, over the same rules."""
+"""The slow twin of search/minimax/alphabeta.py: recursive, in plain Python, over the same rules."""
 
 from __future__ import annotations
 
 from games.game import FIRST, Game, State
 from games.rules import Rules
-from search.alphabeta import DOUBT, HURRY
+from search.minimax.alphabeta import DOUBT, HURRY
 
 
 def score(game: Game, state: State, depth: int, ply: int = 0) -> tuple[float, int]:

@@ -7,28 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from games import Game
 from games.game import State
 from search.evaluator import Evaluator
-from search.selection import Knobs, natural_log
-from search.tree import DRAWN, UNPROVEN
+from search.kernel.params import SearchParams
+from search.kernel.uct import natural_log
+from search.tree.arena import DRAWN, UNPROVEN
 from tests.games.common import plain
-from tests.search.naive import RESULTS, carry_proof_up
-from tests.search.naive import Node as PlainNode
+from tests.search.naive import RESULTS, Node, carry_proof_up
 
 _natural_log = plain(natural_log)
-
-
-@dataclass
-class Node(PlainNode):
-    """A node with its prior; children come all at once, in the order in which the game lists the moves."""
-
-    prior: float = 0.0
-    children: list[Node] = field(default_factory=list)  # type: ignore[assignment]
 
 
 @dataclass
@@ -43,8 +35,8 @@ class Way:
 class NaivePuct:
     """Batches of leaves, several in flight at a time."""
 
-    def __init__(self, game: Game, root_state: State, evaluator: Evaluator, knobs: Knobs) -> None:
-        self.game, self.root_state, self.evaluator, self.knobs = game, root_state, evaluator, knobs
+    def __init__(self, game: Game, root_state: State, evaluator: Evaluator, params: SearchParams) -> None:
+        self.game, self.root_state, self.evaluator, self.params = game, root_state, evaluator, params
         self.root = Node()
 
     def run(self, sizes: list[int], lanes: int, until: int) -> None:
@@ -72,7 +64,7 @@ class NaivePuct:
                 node.visits += 1
                 node.unobserved -= 1
                 node.total_value += value if leaf.proof == UNPROVEN else float(DRAWN - leaf.proof)
-            if self.knobs.solver:
+            if self.params.solver:
                 carry_proof_up(way.path, way.movers)  # type: ignore[arg-type]
 
     def _descend(self) -> Way:
@@ -83,7 +75,7 @@ class NaivePuct:
             if node.proof != UNPROVEN:
                 break
             if calls.is_terminal(way.state):
-                if self.knobs.solver:
+                if self.params.solver:
                     node.proof = RESULTS[calls.returns(way.state)]
                 break
             mover = int(calls.current_player(way.state))
@@ -114,24 +106,24 @@ class NaivePuct:
         return float(sign * values[0]), legal.tolist(), priors.tolist()
 
     def _score(self, node: Node, child: Node, mover: int) -> float:
-        knobs, sign = self.knobs, 1.0 - 2.0 * mover
+        params, sign = self.params, 1.0 - 2.0 * mover
         won, lost = (2.0, -2.0) if mover == 0 else (-2.0, 2.0)
-        if knobs.solver and child.proof != UNPROVEN:
+        if params.solver and child.proof != UNPROVEN:
             return {2.0: math.inf, -2.0: -math.inf}.get({1: won, 3: lost}.get(child.proof, 0.0), 0.0)
         in_all = node.visits + node.unobserved
-        base = int(knobs.exploration_base)
+        base = int(params.cpuct_base)
         growth = _natural_log(in_all + 1 + base) - _natural_log(base)
-        explore = (knobs.exploration + 2.0 * growth) * math.sqrt(in_all)
-        if knobs.virtual_loss and child.unobserved:
+        explore = (params.exploration + 2.0 * growth) * math.sqrt(in_all)
+        if params.virtual_loss and child.unobserved:
             mean = (sign * child.total_value - child.unobserved) / (child.visits + child.unobserved)
         elif child.visits:
             mean = sign * child.total_value / child.visits
-        elif knobs.first_play_urgency < math.inf:
-            mean = knobs.first_play_urgency
+        elif params.first_play_urgency < math.inf:
+            mean = params.first_play_urgency
         else:
             tried = 0.0
             for other in node.children:
                 tried += other.prior if other.visits else 0.0
             of_node = sign * node.total_value / node.visits if node.visits else 0.0
-            mean = of_node - knobs.urgency_reduction * math.sqrt(tried)
+            mean = of_node - params.fpu_reduction * math.sqrt(tried)
         return mean + explore * child.prior / (1 + child.visits + child.unobserved)

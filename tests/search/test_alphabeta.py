@@ -7,7 +7,7 @@ import time
 import pytest
 
 import games
-from search.lookahead import Lookahead, lookahead_of
+from search.minimax.lookahead import Lookahead, lookahead_of
 from tests.games.common import JIT, random_game
 from tests.search.naive_minimax import best_moves, score
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import games
-from search.lookahead import Foresight, lookahead_of
+from search.minimax.lookahead import Foresight, lookahead_of
+from search.minimax.trace import Trace, Traced
 from search.players import player_of
 from search.players.minimax import Minimax
-from search.trace import Trace, Traced
 
 FIGURE_9 = "explicit:([(1 3)(2 8)(7 4)] [(2 3)(-9 -1)] [(-5 -2 -3)(9)(7)])"
 FIGURE_12, FIGURE_13 = "explicit:(9 [4 1 2])", "explicit:[1 (8 3 9)]"

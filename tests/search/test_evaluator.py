@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 
 import games
-from cluster.checkpoint import Keeper, read_checkpoint
-from cluster.coordinator import Coordinator
-from cluster.inline_executor import InlineExecutor
-from cluster.session import Session
+from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.evaluation import evaluate_job, priors_of
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
-from search.knobs import knobs_of
-from search.opening import open_search
+from search.kernel.evaluation import evaluate_job, priors_of
+from search.kernel.params import params_of
 from search.players import player_of
 from search.players.player import Seen
+from search.prepare import open_search
 from search.request import SearchRequest
-from search.tree import ROOT, Tree, children_of, proof_of
+from search.tree.arena import ROOT, children_of
 from search.worker import Worker
 from tests.games.common import JIT
-from tests.search.common import ChaosExecutor, run_search
-from tests.search.naive_puct import NaivePuct, Node
+from tests.search.common import ChaosExecutor, nodes_of, run_search
+from tests.search.naive_puct import NaivePuct
 
 HASHED = str(Path(__file__).with_name("hashed_evaluator.py"))
 SIMULATIONS = 600 if JIT else 150
@@ -41,8 +41,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "solver": {"solver": True},
     "solver, virtual loss": {"solver": True, "in_flight": "virtual-loss", "lanes": 5},
     "urgency": {"first_play_urgency": -0.3},
-    "reduction": {"urgency_reduction": 1.0},
-    "growth": {"exploration_base": 20.0, "exploration": 0.2},
+    "reduction": {"fpu_reduction": 1.0},
+    "growth": {"cpuct_base": 20.0, "exploration": 0.2},
     "wide": {"exploration": 3.0},
 }
 
@@ -52,27 +52,14 @@ def request_of(**asked: Any) -> SearchRequest:
     return SearchRequest(**{**given, "strategy": "leaf", "evaluator": HASHED, **asked})
 
 
-def nodes_of(tree: Tree, node: int = ROOT) -> Node:
-    return Node(
-        move=int(tree.move[node]),
-        visits=int(tree.visits[node]),
-        total_value=float(tree.total_value[node]),
-        unobserved=int(tree.unobserved[node]),
-        proof=proof_of(tree, node),
-        prior=float(tree.prior[node]),
-        children=[nodes_of(tree, child) for child in children_of(tree, node)],
-    )
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("game", ["tictactoe", "gomoku:size=5"])
 def test_the_tree_is_that_of_the_slow_twin(game: str, kind: str) -> None:
     request = request_of(game=game, **KINDS[kind])
     _, session = run_search(request)
     search = session.search
-    assert search.plan is not None
     evaluator = load_evaluator(HASHED, source_of_evaluator(HASHED), search.game)
-    naive = NaivePuct(search.game, search.root_state, evaluator, knobs_of(search.context))
+    naive = NaivePuct(search.game, search.root_state, evaluator, params_of(search.context))
     sizes = [search.plan.size(index) for index in range(search.plan.jobs)]
     naive.run(sizes, search.plan.lanes, search.strategy.absorbed)
     assert nodes_of(search.strategy.tree) == naive.root
@@ -99,8 +86,8 @@ def test_chaos_changes_nothing(kind: str) -> None:
         {"evaluator": f"{HASHED}:shift=1"},
         {"evaluator": f"{HASHED}:kind=probabilities"},
         {"exploration": 0.3},
-        {"exploration_base": 50.0},
-        {"urgency_reduction": 0.9},
+        {"cpuct_base": 50.0},
+        {"fpu_reduction": 0.9},
         {"policy_temperature": 2.0},
         {"first_play_urgency": 0.0},
         {"batch": 2},
@@ -264,11 +251,11 @@ def test_help_for_evaluators(spec: str) -> None:
         assert (planes.reshape(4, 2, -1).sum(axis=1) == 1 - legal).all()
 
 
-README = Path(__file__).parents[2] / "search" / "README.md"
+PAGE = Path(__file__).parents[2] / "search" / "NETWORK.md"
 
 
-def test_the_file_that_the_readme_prints_works(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+def test_the_file_that_the_page_prints_works(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     file = tmp_path / "net.py"
     file.write_text(code)
     for game in ("tictactoe", "gomoku:size=5"):
@@ -350,9 +337,9 @@ def test_a_file_that_is_no_evaluator_is_refused(text: str, tmp_path: Path) -> No
         ({"playout_policy": "greedy"}, "playout_policy", "random with an evaluator"),
         ({"widening": 3}, "widening", "None with an evaluator"),
         ({"decisive": True}, "decisive", "False with an evaluator"),
-        ({"exploration_base": 0.0}, "exploration_base", "a number from 1"),
+        ({"cpuct_base": 0.0}, "cpuct_base", "a number from 1"),
         ({"policy_temperature": 0.0}, "policy_temperature", "a number from 0.01"),
-        ({"urgency_reduction": -1.0}, "urgency_reduction", "a number from 0"),
+        ({"fpu_reduction": -1.0}, "fpu_reduction", "a number from 0"),
         ({"game": "battleship"}, "evaluator", "none with battleship, where something is hidden"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

@@ -6,27 +6,31 @@ import numpy as np
 import pytest
 
 import games
+from games.jit import callable_from_python
 from games.rng import new_stream
-from search.engine import engine_of
-from search.selection import Knobs, best_child
-from search.statistics import Statistics, snapshot
-from search.tree import ROOT, Tree, num_children
-from search.unfolding import base_of, begin, visits_before
+from search.kernel.engine import engine_of
+from search.kernel.lazy_snapshot import base_of, begin
+from search.kernel.lazy_snapshot import visits_before as compiled_visits_before
+from search.kernel.params import SearchParams
+from search.kernel.uct import best_child as compiled_best_child
+from search.tree.arena import ROOT, Tree, children_of
+from search.tree.snapshot import Statistics, snapshot
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, restored
 
 SPEC = "gomoku:size=5"
 GAME = games.load(SPEC)
+visits_before = callable_from_python(compiled_visits_before)
+best_child = callable_from_python(compiled_best_child)
 LEGAL = set(GAME.legal_moves(GAME.initial_state()))
 
 
-def lane_knobs(lane: int, lanes: int) -> Knobs:
+def lane_params(lane: int, lanes: int) -> SearchParams:
     return KNOBS._replace(anticipated=lanes - 1, share=lane, num_shares=lanes)
 
 
 def tried(tree: Tree) -> list[int]:
-    first = int(tree.children[ROOT])
-    return [int(move) for move in tree.move[first : first + num_children(tree, ROOT)]]
+    return [int(tree.move[child]) for child in children_of(tree, ROOT)]
 
 
 def known_to_all(simulations: int) -> Statistics:
@@ -38,9 +42,9 @@ def added_by(lane: int, lanes: int, known: Statistics, simulations: int, order: 
     """The root's moves that a lane tries in one job, in that order."""
     engine, base = engine_of(GAME), base_of(known)
     tree, work = engine.new_tree(10_000), engine.new_workspace()._replace(base=base)
-    knobs = lane_knobs(lane, lanes)._replace(order=order)
-    begin(tree, base, knobs)
-    engine.simulate(tree, knobs, GAME.initial_state(), simulations, new_stream(lane), work)
+    params = lane_params(lane, lanes)._replace(order=order)
+    begin(tree, base, params)
+    engine.simulate(tree, params, GAME.initial_state(), simulations, new_stream(lane), work)
     return tried(tree)[int(known.num_children[0]) :]
 
 
@@ -73,11 +77,11 @@ def test_the_order_of_moves_is_another_for_another_seed() -> None:
 @pytest.mark.parametrize("lanes", [2, 16, 37])
 @pytest.mark.parametrize("row", [0, 1, 77, 123_456])
 def test_each_lane_has_a_visit_of_its_own(lanes: int, row: int) -> None:
-    before = [visits_before(lane_knobs(lane, lanes), row) for lane in range(lanes)]
+    before = [visits_before(lane_params(lane, lanes), row) for lane in range(lanes)]
     assert sorted(before) == list(range(lanes))
     assert visits_before(KNOBS, row) == 0
     twice = [
-        visits_before(lane_knobs(k, lanes)._replace(anticipated=2 * lanes - 2), row) for k in range(lanes)
+        visits_before(lane_params(k, lanes)._replace(anticipated=2 * lanes - 2), row) for k in range(lanes)
     ]
     assert twice == [2 * visits for visits in before]
 
@@ -86,22 +90,22 @@ def test_each_lane_has_a_visit_of_its_own(lanes: int, row: int) -> None:
 def test_lanes_that_see_nothing_of_each_other_visit_what_one_would(lanes: int) -> None:
     """Nothing new is learnt here: only visits are given away, in 20 simulations of each lane."""
     known = known_to_all(3000 if JIT else 600)
-    alone, _ = restored(known)
-    first, count = int(alone.children[ROOT]), num_children(alone, ROOT)
+    alone = restored(known)
+    first, count = int(alone.children[ROOT]), len(children_of(alone, ROOT))
     for _ in range(20 * lanes):
         alone.unobserved[first + best_child(alone, KNOBS, ROOT, 0)[0]] += 1
         alone.unobserved[ROOT] += 1
     expected = alone.unobserved[first : first + count].copy()
     together, herd = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for lane in range(lanes):
-        knobs = lane_knobs(lane, lanes)
+        params = lane_params(lane, lanes)
         for made, offset in ((together, True), (herd, False)):
-            tree, _ = restored(known)
+            tree = restored(known)
             tree.unobserved[ROOT] = lane
             for slot in range(count):
-                tree.unobserved[first + slot] = visits_before(knobs, 1 + slot) if offset else 0
+                tree.unobserved[first + slot] = visits_before(params, 1 + slot) if offset else 0
             for _ in range(20):
-                slot = best_child(tree, knobs, ROOT, 0)[0]
+                slot = best_child(tree, params, ROOT, 0)[0]
                 made[slot] += 1
                 tree.unobserved[first + slot] += lanes
                 tree.unobserved[ROOT] += lanes

@@ -12,13 +12,13 @@ import pytest
 from games import catalogue
 from games.errors import InvalidInput
 from games.rng import new_stream
-from search.engine import engine_of
 from search.features import Features
-from search.knobs import knobs_of
-from search.opening import open_search
+from search.kernel.engine import engine_of
+from search.kernel.params import params_of
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.summary import digest
-from search.tree import ROOT, Tree, children_of
+from search.tree.arena import ROOT, Tree, children_of
 from tests.games.common import JIT
 from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, run_search
 from tests.search.hidden_nim import HiddenNim
@@ -50,15 +50,15 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
 @pytest.mark.parametrize("urgency", [math.inf, 0.3])
 @pytest.mark.parametrize("moves", ["", "open-1 hidden-1", "hidden-1 open-3 open-1 hidden-1"])
 def test_the_tree_is_the_naive_one(exploration: float, urgency: float, moves: str) -> None:
-    knobs = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+    params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
     view = GAME.observation(state, 0)
     engine = engine_of(GAME, Features(hidden=True))
     tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(7), engine.new_workspace())
+    engine.simulate(tree, params, view, SIMULATIONS, new_stream(7), engine.new_workspace())
     naive = NaiveIsmcts(GAME, view, new_stream(7))
-    naive.simulate(knobs, SIMULATIONS)
+    naive.simulate(params, SIMULATIONS)
     naive.root.available = 0
     assert nodes_of(tree) == naive.root
 
@@ -71,15 +71,15 @@ def test_so_it_is_when_moves_come_in_by_priority_and_share_deals(
     paired: int, widening: int, urgency: float, moves: str
 ) -> None:
     features = Features(hidden=True, widened=widening > 0, paired=paired > 1)
-    knobs = KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency)
+    params = KNOBS._replace(widening=widening, paired=paired, first_play_urgency=urgency)
     state = GAME.deal(3)
     GAME.play_text(state, moves.split())
     view = GAME.observation(state, 0)
     engine = engine_of(GAME, features)
     tree = engine.new_tree(engine.capacity_for(2**24, SIMULATIONS))
-    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(9), engine.new_workspace())
+    engine.simulate(tree, params, view, SIMULATIONS, new_stream(9), engine.new_workspace())
     naive = NaiveIsmcts(GAME, view, new_stream(9), features.widened)
-    naive.simulate(knobs, SIMULATIONS)
+    naive.simulate(params, SIMULATIONS)
     naive.root.available = 0
     assert nodes_of(tree) == naive.root
 
@@ -89,8 +89,8 @@ def test_moves_that_share_deals_are_visited_alike() -> None:
     engine = engine_of(GAME, Features(hidden=True, paired=True))
     tree = engine.new_tree(50_000)
     view = GAME.observation(GAME.initial_state(), 0)
-    knobs = KNOBS._replace(paired=4)
-    engine.simulate(tree, knobs, view, SIMULATIONS, new_stream(1), engine.new_workspace())
+    params = KNOBS._replace(paired=4)
+    engine.simulate(tree, params, view, SIMULATIONS, new_stream(1), engine.new_workspace())
     visits = [int(tree.visits[child]) for child in children_of(tree, ROOT)]
     assert len(visits) == 4
     assert max(visits) - min(visits) <= 4
@@ -195,7 +195,15 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_the_default_of_c_goes_by_the_treatment() -> None:
     for treatment, exploration in (("ismcts", 1.4), ("determinized", 0.7)):
         request = SearchRequest("hidden-nim", strategy="root", hidden_information=treatment, simulations=9)
-        assert knobs_of(open_search(request).context).exploration == exploration
+        assert params_of(open_search(request).context).exploration == exploration
+
+
+def test_a_request_has_the_c_that_it_names_or_that_of_its_game() -> None:
+    for spec, exploration in (("tictactoe", 1.0), ("gomoku", 0.35), ("battleship", 0.7)):
+        request = SearchRequest(spec, simulations=50)
+        assert open_search(request).context.request.exploration == exploration
+        named = SearchRequest(spec, simulations=50, exploration=0.2)
+        assert open_search(named).context.request.exploration == 0.2
 
 
 def test_a_digest_covers_availability() -> None:

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.job import GrowJob, JobResult, LaneTree
-from search.kept import Arrays, Unsound, take
-from search.npz import squeeze
-from search.opening import Search, open_search
-from search.packed_results import pack_results, unpack_results
-from search.packed_tree import pack, unpack
+from search.packing.arrays import Arrays, CorruptState, take
+from search.packing.npz import compress
+from search.packing.results import pack_results, unpack_results
+from search.packing.tree import pack_tree, unpack_tree
+from search.prepare import Search, open_search
 from search.request import SearchRequest
-from search.statistics import lone_root
 from search.strategies import Strategy
 from search.summary import digest
-from search.tree import FULL, NODES, USED, new_tree
+from search.tree.arena import FULL, NODES, USED, new_tree
+from search.tree.snapshot import lone_root
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import grow, nodes_of
@@ -155,7 +155,7 @@ def test_the_tree_of_a_lane_that_was_handed_in_is_not_grown_again() -> None:
         # A tree that cannot be read is grown again, and so is one that is of no use.
         assert job.begin is not None
         torn = LaneTree(2, job.begin.data[:-1])
-        for begin in (torn, LaneTree(2, squeeze({"counts": np.zeros(3)})), replace(job.begin, pieces=4)):
+        for begin in (torn, LaneTree(2, compress({"counts": np.zeros(3)})), replace(job.begin, pieces=4)):
             assert same_added(Worker().run(search.context, replace(job, begin=begin)), expected)
 
 
@@ -193,10 +193,10 @@ def test_results_that_wait_are_kept(kind: str) -> None:
     assert list(again) == [4, 2]
     assert same(arrays, pack_results(list(again.values()), lone_root()))
     assert unpack_results(pack_results([], lone_root()), strategy.jobs, 10_000, lone_root()) == {}
-    with pytest.raises(Unsound, match="of no job"):
+    with pytest.raises(CorruptState, match="of no job"):
         unpack_results(arrays, {4: strategy.jobs[4]}, 10_000, lone_root())
     for name in arrays:
-        with pytest.raises(Unsound):
+        with pytest.raises(CorruptState):
             unpack_results(
                 {**arrays, name: np.zeros(3, dtype=np.complex128)}, strategy.jobs, 10_000, lone_root()
             )
@@ -210,21 +210,21 @@ def test_results_that_wait_are_kept(kind: str) -> None:
 @settings(max_examples=60 if JIT else 10, deadline=None)
 def test_a_tree_comes_back_slot_by_slot(spec: str, simulations: int, seed: int) -> None:
     tree = grow(spec, simulations, seed)
-    arrays = pack(tree)
+    arrays = pack_tree(tree)
     assert len(arrays["visits"]) == tree.counts[NODES]
     again = new_tree(len(tree.visits))
-    unpack(again, arrays)
-    assert same(pack(again), arrays)
+    unpack_tree(again, arrays)
+    assert same(pack_tree(again), arrays)
     assert nodes_of(again) == nodes_of(tree)
     for both in (again, tree):
         grow(spec, 50, seed + 1, tree=both)
-    assert same(pack(again), pack(tree))
+    assert same(pack_tree(again), pack_tree(tree))
 
 
 def broken_trees() -> dict[str, Arrays]:
     """A packed tree, torn in one place each."""
     tree = grow("gomoku:size=5", 300)
-    sound = pack(tree)
+    sound = pack_tree(tree)
     assert len(sound["free_blocks"]) > 1
     used = int(tree.counts[USED])
 
@@ -268,14 +268,14 @@ with np.errstate(over="ignore"):
 
 @pytest.mark.parametrize("tear", BROKEN_TREES)
 def test_a_torn_tree_is_refused(tear: str) -> None:
-    with pytest.raises(Unsound):
-        unpack(new_tree(4096), BROKEN_TREES[tear])
+    with pytest.raises(CorruptState):
+        unpack_tree(new_tree(4096), BROKEN_TREES[tear])
 
 
 def test_a_tree_that_is_larger_than_its_arena_is_refused() -> None:
-    arrays = pack(grow("tictactoe", 300))
-    with pytest.raises(Unsound, match="counts"):
-        unpack(new_tree(100), arrays)
+    arrays = pack_tree(grow("tictactoe", 300))
+    with pytest.raises(CorruptState, match="counts"):
+        unpack_tree(new_tree(100), arrays)
 
 
 def kept_strategies() -> dict[str, Arrays]:
@@ -309,7 +309,7 @@ def test_a_state_with_something_missing_or_of_another_kind_is_refused(kind: str,
         wrong.append({**state, name: state[name][:-1]})
         wrong.append({**state, name: state[name].astype(np.complex128)})
     for arrays in wrong:
-        with pytest.raises(Unsound):
+        with pytest.raises(CorruptState):
             fresh(kind).restore(arrays)
 
 
@@ -345,16 +345,16 @@ def test_a_state_with_a_number_that_cannot_be_is_refused(
 ) -> None:
     column = KEPT[kind][name].copy()
     column[place] = value
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptState):
         fresh(kind).restore({**KEPT[kind], name: column})
 
 
 def test_what_is_taken_must_be_there_and_of_the_right_kind() -> None:
     arrays = {"a": np.zeros((2, 3))}
     assert take(arrays, "a", np.float64, 2, None) is arrays["a"]
-    with pytest.raises(Unsound, match="there is no b"):
+    with pytest.raises(CorruptState, match="there is no b"):
         take(arrays, "b", np.float64, 2)
-    with pytest.raises(Unsound, match="a is float64"):
+    with pytest.raises(CorruptState, match="a is float64"):
         take(arrays, "a", np.int64, 2, 3)
-    with pytest.raises(Unsound, match=r"a is float64 \(2, 3\), and not float64 \(6,\)"):
+    with pytest.raises(CorruptState, match=r"a is float64 \(2, 3\), and not float64 \(6,\)"):
         take(arrays, "a", np.float64, 6)

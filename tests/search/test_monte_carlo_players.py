@@ -11,13 +11,13 @@ import pytest
 import games
 from games.errors import InvalidInput
 from search.features import Features
-from search.opening import open_search, open_view
 from search.players import Choice, Player, Seen, describe, names, player_of
 from search.players.flat import _worth
 from search.players.presets import BEST
 from search.players.uct import Uct
+from search.prepare import open_search, open_view
 from search.request import SearchRequest
-from search.run_here import run_here
+from search.run_inline import run_inline
 from search.summary import digest
 from tests.games.common import JIT
 from tests.search.common import digest_of_search
@@ -54,7 +54,7 @@ def test_a_search_run_here_is_the_search_run_anywhere(spec: str, asked: dict[str
     request = SearchRequest(game=spec, simulations=3001 if JIT else 301, seed=4, **asked)  # type: ignore[arg-type]
     seen = seen_at(spec)
     opened = open_view(request, seen.game, seen.state, seen.mover, len(seen.legal))
-    ran = run_here(*opened, 1000.0, time.thread_time)
+    ran = run_inline(*opened, 1000.0, time.thread_time)
     assert ran.simulations == request.simulations
     assert digest(opened[2].tree) == digest_of_search(game=spec, simulations=ran.simulations, seed=4, **asked)
 
@@ -73,7 +73,7 @@ def test_a_clock_that_stands_still_ends_no_search_early() -> None:
     ticks = iter(range(10_000))
     request = SearchRequest(game="tictactoe", seconds=5.0, strategy="root", lanes=1)
     seen = seen_at("tictactoe")
-    ran = run_here(*open_view(request, seen.game, seen.state, 0, 9), 100.0, lambda: next(ticks) / 10)
+    ran = run_inline(*open_view(request, seen.game, seen.state, 0, 9), 100.0, lambda: next(ticks) / 10)
     assert 5.0 <= ran.seconds < 5.5
 
 
@@ -129,7 +129,7 @@ def test_presets_are_the_constants_of_the_sources() -> None:
 @pytest.mark.parametrize("spec", [*BEST, "thud:ruleset=seed", "gomoku:size=5", "grundy"])
 def test_the_preset_best_is_what_the_table_says_for_the_game(spec: str) -> None:
     request = request_of("uct:preset=best,simulations=10", spec)
-    settings = BEST.get(spec.partition(":")[0], {})
+    settings = dict(BEST.get(spec.partition(":")[0], {})) | {"lanes": 1}
     assert request == replace(request_of("uct:simulations=10", spec), **settings)
 
 

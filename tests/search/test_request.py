@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from games.errors import InvalidInput
-from search.opening import open_search
+from games.game import MAX_EXPLORATION
+from search import request
+from search.prepare import open_search
 from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
 
 GOOD = SearchRequest("tictactoe", simulations=10)
@@ -49,15 +51,15 @@ GOOD = SearchRequest("tictactoe", simulations=10)
         ("exploration", "much"),
         ("anticipation", -1.0),
         ("anticipation", math.nan),
-        ("perturbation", -0.1),
-        ("perturbation", 100.5),
+        ("solver", "yes"),
+        ("evaluator", 5),
         ("first_play_urgency", math.nan),
     ],
 )
 def test_a_value_out_of_range_is_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
         replace(GOOD, **{field: value})
-    assert refusal.value.field == {"memory_mb": "memory"}.get(field, field)
+    assert refusal.value.field == field
     assert refusal.value.value is value
     assert refusal.value.accepted
     assert str(refusal.value).startswith(refusal.value.field)
@@ -137,3 +139,8 @@ def test_only_lanes_of_root_vote() -> None:
     assert replace(GOOD, strategy="root", final_move="vote").final_move == "vote"
     with pytest.raises(InvalidInput, match=r"strategy: 'tree' .* root with final_move=vote"):
         replace(GOOD, final_move="vote")
+
+
+def test_requests_and_games_have_one_bound_of_exploration() -> None:
+    """Two constants, for the help of the command line loads no game."""
+    assert request.MAX_EXPLORATION == MAX_EXPLORATION

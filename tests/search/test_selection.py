@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.specialise import cached_njit
-from search.selection import INVERSE_SQRT, LOG, SQRT_LOG, Knobs, best_child, natural_log, proof_from_children
-from search.tree import (
+from games.compile.specialise import cached_njit
+from search.kernel.params import SearchParams
+from search.kernel.solver import proof_from_children
+from search.kernel.uct import (
+    INVERSE_SQRT,
+    LOG,
+    SQRT_LOG,
+    best_child,
+    natural_log,
+)
+from search.tree.arena import (
     COMPLETE,
     DRAWN,
     FIRST_WINS,
@@ -37,9 +45,9 @@ def logarithm(n: int) -> float:
 
 
 @cached_njit
-def pick(tree: Tree, knobs: Knobs, node: int, player: int) -> tuple[int, float]:
+def pick(tree: Tree, params: SearchParams, node: int, player: int) -> tuple[int, float]:
     """`best_child` for callers in Python."""
-    return best_child(tree, knobs, node, player)
+    return best_child(tree, params, node, player)
 
 
 @cached_njit
@@ -63,19 +71,19 @@ def family(parent: Child, children: list[Child], complete: bool = True) -> Tree:
     return tree
 
 
-def documented_score(knobs: Knobs, parent: Child, child: Child, player: int) -> float:
+def documented_score(params: SearchParams, parent: Child, child: Child, player: int) -> float:
     """Q + 2 C sqrt(ln(N_s + O_s) / (N_i + O_i)), Q by the rule for visits in flight."""
     sign = 1 if player == 0 else -1
     visits, total, unobserved, proof = child
-    if knobs.solver and proof == DRAWN:
+    if params.solver and proof == DRAWN:
         return 0.0
-    if knobs.virtual_loss:
+    if params.virtual_loss:
         mean = (sign * total - unobserved) / (visits + unobserved)
     elif visits:
         mean = sign * total / visits
     else:
         mean = sign * parent[1] / parent[0] if parent[0] else 0.0
-    return mean + knobs.exploration * math.sqrt(math.log(parent[0] + parent[2]) / (visits + unobserved))
+    return mean + params.exploration * math.sqrt(math.log(parent[0] + parent[2]) / (visits + unobserved))
 
 
 @given(st.one_of(st.integers(1, 10_000), st.integers(1, 2**40)))
@@ -120,15 +128,15 @@ def families(draw: st.DrawFn, in_flight: bool, proofs: bool) -> tuple[Child, lis
     return (max(visits, 1) if not in_flight else visits, total, unobserved, UNPROVEN), children
 
 
-def assert_best(knobs: Knobs, parent: Child, children: list[Child], player: int) -> None:
-    slot, score = pick(family(parent, children), knobs, ROOT, player)
+def assert_best(params: SearchParams, parent: Child, children: list[Child], player: int) -> None:
+    slot, score = pick(family(parent, children), params, ROOT, player)
     won, lost = (FIRST_WINS, SECOND_WINS) if player == 0 else (SECOND_WINS, FIRST_WINS)
-    if knobs.solver and any(child[3] == won for child in children):
+    if params.solver and any(child[3] == won for child in children):
         assert score == math.inf
         assert slot == [child[3] for child in children].index(won)
         return
     scores = [
-        -math.inf if knobs.solver and child[3] == lost else documented_score(knobs, parent, child, player)
+        -math.inf if params.solver and child[3] == lost else documented_score(params, parent, child, player)
         for child in children
     ]
     best = max(scores)
@@ -214,13 +222,13 @@ def test_a_first_visit_in_flight_is_believed_to_be_like_the_parent() -> None:
 
 
 def test_a_proven_child_is_taken_or_left() -> None:
-    knobs = KNOBS._replace(solver=True)
+    params = KNOBS._replace(solver=True)
     children = [(1, 1, 0, SECOND_WINS), (50, -50, 0, UNPROVEN), (1, -1, 0, FIRST_WINS)]
     parent = (52, -50, 0, UNPROVEN)
-    assert pick(family(parent, children), knobs, ROOT, 0) == (2, math.inf)
-    assert pick(family(parent, children[:2]), knobs, ROOT, 0)[0] == 1
-    assert pick(family(parent, children[:1]), knobs, ROOT, 0) == (0, -math.inf)
-    assert pick(family(parent, children), knobs, ROOT, 1) == (0, math.inf)
+    assert pick(family(parent, children), params, ROOT, 0) == (2, math.inf)
+    assert pick(family(parent, children[:2]), params, ROOT, 0)[0] == 1
+    assert pick(family(parent, children[:1]), params, ROOT, 0) == (0, -math.inf)
+    assert pick(family(parent, children), params, ROOT, 1) == (0, math.inf)
 
 
 @given(

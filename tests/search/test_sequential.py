@@ -8,9 +8,10 @@ import pytest
 
 import games
 from games.rng import new_stream
-from search.engine import engine_of
-from search.selection import Knobs
-from search.tree import NODES, capacity_for, new_tree
+from search.kernel.engine import engine_of
+from search.kernel.params import SearchParams
+from search.tree.arena import NODES, new_tree
+from search.tree.layout import PLAIN_LAYOUT
 from tests.games.common import JIT
 from tests.search.common import KNOBS, nodes_of, position
 from tests.search.naive import NaiveSearch, Node
@@ -22,17 +23,17 @@ SIMULATIONS = {
 }
 
 
-def compare(spec: str, seed: int, stages: list[tuple[Knobs, int]], moves: str = "") -> Node:
+def compare(spec: str, seed: int, stages: list[tuple[SearchParams, int]], moves: str = "") -> Node:
     """Grow both trees, one stage after the other, and compare them after each."""
     game = games.load(spec)
     engine = engine_of(game)
     root_state = position(game, moves)
-    tree = new_tree(capacity_for(2**26, sum(simulations for _, simulations in stages)))
+    tree = new_tree(PLAIN_LAYOUT.capacity_for(2**26, sum(simulations for _, simulations in stages)))
     stream, work = new_stream(seed), engine.new_workspace()
     naive = NaiveSearch(game, root_state, new_stream(seed))
-    for knobs, simulations in stages:
-        done = engine.simulate(tree, knobs, root_state, simulations, stream, work)
-        assert done == naive.simulate(knobs, simulations)
+    for params, simulations in stages:
+        done = engine.simulate(tree, params, root_state, simulations, stream, work)
+        assert done == naive.simulate(params, simulations)
         assert nodes_of(tree) == naive.root
     assert tree.counts[NODES] == count(naive.root)
     return naive.root
@@ -71,8 +72,8 @@ def test_first_play_urgency(spec: str, urgency: float) -> None:
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_solver(spec: str, moves: str, urgency: float, seed: int) -> None:
-    knobs = KNOBS._replace(solver=True, first_play_urgency=urgency)
-    compare(spec, seed, [(knobs, SIMULATIONS[spec] // 2)] * 2, moves)
+    params = KNOBS._replace(solver=True, first_play_urgency=urgency)
+    compare(spec, seed, [(params, SIMULATIONS[spec] // 2)] * 2, moves)
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)

@@ -14,7 +14,6 @@ from games.game import FIRST, State
 from games.rng import new_stream
 from search.players import Seen, player_of
 from search.players.shooters import AFLOAT, MISS, SUNK, UNTRIED, Shooter
-from tests import battleship_shooters as shooters
 from tests.games.common import JIT, start
 
 NAMES = ["hunt", "parity", "density", "posterior:samples=40", "posterior:samples=40,width=3"]
@@ -122,11 +121,3 @@ def test_shooters_play_nothing_else() -> None:
     for name in NAMES:
         with pytest.raises(InvalidInput, match="battleship only"):
             player_of(name, games.load("tictactoe"))
-
-
-@pytest.mark.skipif(not JIT, reason="80,000 simulations")
-def test_the_search_shoots_as_a_shooter_does() -> None:
-    """Random shots need 95; python -m tests.battleship_shooters measures what it needs."""
-    player = player_of("uct:preset=best,simulations=300", shooters.GAME)
-    shots = [shooters.shots_needed(player, seed) for seed in range(1, 7)]
-    assert sum(shots) / len(shots) < 60

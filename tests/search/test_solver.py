@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from search.request import STRATEGIES, SearchRequest
-from search.tree import DRAWN, UNPROVEN
+from search.tree.arena import DRAWN, UNPROVEN
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of, run_search
 from tests.search.naive import Node
@@ -80,16 +80,16 @@ def test_the_twin_knows_the_value_of_the_game() -> None:
 @pytest.mark.parametrize("urgency", [float("inf"), 0.3])
 def test_what_is_proven_is_right(seed: int, urgency: float) -> None:
     line = random_line(seed)
-    knobs = KNOBS._replace(solver=True, first_play_urgency=urgency)
-    tree = grow("tictactoe", 300, seed, moves=line, knobs=knobs)
+    params = KNOBS._replace(solver=True, first_play_urgency=urgency)
+    tree = grow("tictactoe", 300, seed, moves=line, params=params)
     num_proven = check_proofs(nodes_of(tree), played(line))
     assert num_proven > 0 or played(line).count(0) > 7
 
 
 @pytest.mark.parametrize("moves", ["a1 b2 c3", "b2 a1 a2"])
 def test_a_draw_is_proven(moves: str) -> None:
-    knobs = KNOBS._replace(solver=True, exploration=4.0)
-    root = nodes_of(grow("tictactoe", 100_000, 1, moves=moves, knobs=knobs))
+    params = KNOBS._replace(solver=True, exploration=4.0)
+    root = nodes_of(grow("tictactoe", 100_000, 1, moves=moves, params=params))
     assert root.proof == DRAWN
     assert root.visits < 100_000
     assert check_proofs(root, played(moves)) > 50

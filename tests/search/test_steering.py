@@ -11,24 +11,25 @@ import numpy as np
 import pytest
 
 import games
+from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.jit import njit
 from games.rng import below, new_stream
-from games.specialise import specialise
 from games.tictactoe import TicTacToe
-from search.alphabeta import advance, begin, open_frame
-from search.engine import engine_of
 from search.features import Features
-from search.kernel import Workspace
-from search.knobs import knobs_of
-from search.lookahead import lookahead_of
-from search.opening import open_search
-from search.playouts import DECISIVE, GREEDY, NO_CUT, RANDOM, minimax_move
+from search.kernel.engine import engine_of
+from search.kernel.params import NO_CUT, SearchParams, params_of
+from search.kernel.playouts import minimax_move
+from search.kernel.unpruning import FIRST_VISITS, GROWTH, allowed
+from search.kernel.workspace import Workspace
+from search.minimax.alphabeta import advance, begin, open_frame
+from search.minimax.lookahead import lookahead_of
+from search.policies import DECISIVE, GREEDY, RANDOM
+from search.prepare import open_search
 from search.request import PLAYOUT_POLICIES, SearchRequest
-from search.selection import Knobs
-from search.tree import ROOT, capacity_for, new_tree
-from search.widening import FIRST_VISITS, GROWTH, allowed
+from search.tree.arena import ROOT, new_tree
+from search.tree.layout import PLAIN_LAYOUT
 from tests.games.common import JIT, plain
 from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, nodes_of
 from tests.search.naive import NaiveSearch, Node, best_child
@@ -69,9 +70,9 @@ class Naive(NaiveSearch):
         super().__init__(game, root_state, stream)  # type: ignore[arg-type]
         self.features = features
 
-    def _simulate_once(self, knobs: Knobs) -> None:
-        self.knobs = knobs
-        super()._simulate_once(knobs)
+    def _simulate_once(self, params: SearchParams) -> None:
+        self.params = params
+        super()._simulate_once(params)
         if self.features.evaluated:
             self._evaluate_nodes(self.root, self.root_state)
 
@@ -83,7 +84,7 @@ class Naive(NaiveSearch):
             after = state.copy()
             self.game.calls.play(after, child.move)
             below.append(self._evaluate_nodes(child, after))
-        if below and self.knobs.implicit:
+        if below and self.params.implicit:
             node.heuristic = min(below) if mover else max(below)
         else:
             ended = self.game.calls.is_terminal(state)
@@ -105,12 +106,12 @@ class Naive(NaiveSearch):
     def _evaluate(self, state: State) -> float:
         if not self.features.steered:
             return super()._evaluate(state)
-        calls, knobs = self.game.calls, self.knobs
-        for _ in range(knobs.playout_plies):
+        calls, params = self.game.calls, self.params
+        for _ in range(params.playout_plies):
             if calls.is_terminal(state):
                 break
             legal = self._legal(state)
-            policy = (knobs.first_policy, knobs.second_policy)[int(calls.current_player(state))]
+            policy = (params.first_policy, params.second_policy)[int(calls.current_player(state))]
             winning = self._winning(state, legal) if policy == DECISIVE else None
             if winning is not None:
                 calls.play(state, winning)
@@ -124,7 +125,7 @@ class Naive(NaiveSearch):
         top = max(WEIGHTS[move] for move in moves)
         return [move for move in moves if WEIGHTS[move] == top]
 
-    def _choose(self, knobs: Knobs, node: Node, state: State, mover: int) -> tuple[Node, bool]:
+    def _choose(self, params: SearchParams, node: Node, state: State, mover: int) -> tuple[Node, bool]:
         if self.features.decisive:
             winning = self._winning(state, self._legal(state))
             if winning is not None:
@@ -133,13 +134,13 @@ class Naive(NaiveSearch):
                     node.children.append(Node(winning))
                     node.complete = True
                 return node.children[0], is_new
-        if self.features.widened and len(node.children) >= _allowed(knobs, node.visits + node.unobserved):
-            return node.children[best_child(knobs, node, mover)[0]], False
-        return super()._choose(knobs, node, state, mover)
+        if self.features.widened and len(node.children) >= _allowed(params, node.visits + node.unobserved):
+            return node.children[best_child(params, node, mover)[0]], False
+        return super()._choose(params, node, state, mover)
 
-    def _untried(self, knobs: Knobs, node: Node, legal: list[int]) -> int:
+    def _untried(self, params: SearchParams, node: Node, legal: list[int]) -> int:
         if not self.features.widened:
-            return super()._untried(knobs, node, legal)
+            return super()._untried(params, node, legal)
         chosen, top, found = -1, -math.inf, 0
         tried = {child.move for child in node.children}
         for move in legal:
@@ -154,15 +155,15 @@ class Naive(NaiveSearch):
         return chosen
 
 
-def same_trees(knobs: Knobs, features: Features, simulations: int, seed: int) -> Node:
+def same_trees(params: SearchParams, features: Features, simulations: int, seed: int) -> Node:
     """Both searches from the start; the tree that they agree on."""
     game = Weighted()
     engine = engine_of(game, features)
-    tree, work = engine.new_tree(capacity_for(2**26, simulations)), engine.new_workspace()
+    tree, work = engine.new_tree(PLAIN_LAYOUT.capacity_for(2**26, simulations)), engine.new_workspace()
     naive = Naive(game, game.initial_state(), new_stream(seed), features)
     with np.errstate(over="ignore"):
-        engine.simulate(tree, knobs, game.initial_state(), simulations, new_stream(seed), work)
-        naive.simulate(knobs, simulations)
+        engine.simulate(tree, params, game.initial_state(), simulations, new_stream(seed), work)
+        naive.simulate(params, simulations)
     assert nodes_of(tree) == naive.root
     return naive.root
 
@@ -170,30 +171,29 @@ def same_trees(knobs: Knobs, features: Features, simulations: int, seed: int) ->
 @pytest.mark.parametrize("plies", [0, 1, 3, NO_CUT])
 @pytest.mark.parametrize("policies", [(RANDOM, RANDOM), (GREEDY, GREEDY), (RANDOM, GREEDY), (GREEDY, RANDOM)])
 def test_steered_playouts_follow_their_policies_and_are_cut(plies: int, policies: tuple[int, int]) -> None:
-    knobs = KNOBS._replace(playout_plies=plies, first_policy=policies[0], second_policy=policies[1])
-    same_trees(knobs, Features(steered=True), 400 if JIT else 100, seed=plies % 7)
+    params = KNOBS._replace(playout_plies=plies, first_policy=policies[0], second_policy=policies[1])
+    same_trees(params, Features(steered=True), 400 if JIT else 100, seed=plies % 7)
 
 
 @pytest.mark.parametrize("widening", [1, 2, 5, 20])
 @pytest.mark.parametrize("urgency", [math.inf, 0.3])
 def test_widened_nodes_begin_with_the_best_looking_moves(widening: int, urgency: float) -> None:
-    knobs = KNOBS._replace(widening=widening, first_play_urgency=urgency, playout_plies=NO_CUT)
+    params = KNOBS._replace(widening=widening, first_play_urgency=urgency, playout_plies=NO_CUT)
     simulations = 600 if JIT else 150
-    root = same_trees(knobs, Features(steered=True, widened=True), simulations, seed=widening)
+    root = same_trees(params, Features(steered=True, widened=True), simulations, seed=widening)
     # The children came in the order of their weights.
     came = [WEIGHTS[child.move] for child in root.children]
     assert came == sorted(came, reverse=True)
-    assert len(root.children) <= min(9, _allowed(knobs, simulations))
+    assert len(root.children) <= min(9, _allowed(params, simulations))
 
 
 @pytest.mark.parametrize("implicit", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("bias", [0.0, 3.0])
 @pytest.mark.parametrize("solver", [False, True])
-def test_evaluations_steer_as_published(implicit: float, bias: float, solver: bool) -> None:
-    knobs = KNOBS._replace(implicit=implicit, bias=bias, solver=solver)
-    root = same_trees(knobs, Features(evaluated=True), 250 if JIT else 60, seed=7)
+def test_evaluations_steer_as_published(implicit: float, solver: bool) -> None:
+    params = KNOBS._replace(implicit=implicit, solver=solver)
+    root = same_trees(params, Features(evaluated=True), 250 if JIT else 60, seed=7)
     if not solver:
-        assert (root == unsteered()) == (implicit == bias == 0.0)
+        assert (root == unsteered()) == (implicit == 0.0)
 
 
 @functools.cache
@@ -204,17 +204,17 @@ def unsteered() -> Node:
 @pytest.mark.parametrize("solver", [False, True])
 @pytest.mark.parametrize("policy", [RANDOM, DECISIVE])
 def test_a_winning_move_is_the_only_one(solver: bool, policy: int) -> None:
-    knobs = KNOBS._replace(solver=solver, first_policy=policy, second_policy=policy, playout_plies=NO_CUT)
+    params = KNOBS._replace(solver=solver, first_policy=policy, second_policy=policy, playout_plies=NO_CUT)
     features = Features(decisive=True, steered=policy != RANDOM)
-    same_trees(knobs, features, 4000 if JIT else 100, seed=11)
+    same_trees(params, features, 4000 if JIT else 100, seed=11)
 
 
 def test_the_number_of_moves_grows_as_published() -> None:
-    knobs = KNOBS._replace(widening=5)
+    params = KNOBS._replace(widening=5)
     for k in range(5, 40):
         visits = FIRST_VISITS * GROWTH ** (k - 5)
-        assert _allowed(knobs, math.ceil(visits) + 1) == k
-        assert k == 5 or _allowed(knobs, math.floor(visits) - 1) == k - 1
+        assert _allowed(params, math.ceil(visits) + 1) == k
+        assert k == 5 or _allowed(params, math.floor(visits) - 1) == k - 1
 
 
 def test_uncut_random_playouts_are_whole_playouts() -> None:
@@ -223,7 +223,7 @@ def test_uncut_random_playouts_are_whole_playouts() -> None:
     means = []
     for features in (Features(), Features(steered=True)):
         engine = engine_of(game, features)
-        tree = new_tree(capacity_for(2**26, 3000))
+        tree = new_tree(PLAIN_LAYOUT.capacity_for(2**26, 3000))
         simulations = 3000 if JIT else 300
         with np.errstate(over="ignore"):
             engine.simulate(
@@ -251,13 +251,13 @@ def test_placement_changes_nothing(strategy: str, asked: dict[str, object]) -> N
 
 
 @pytest.mark.parametrize(("spec", "low", "high"), [("tictactoe", 0.8, 1.0), ("thud:ruleset=seed", 0.01, 0.6)])
-def test_the_spread_scales_exploration_and_perturbation(spec: str, low: float, high: float) -> None:
+def test_the_spread_scales_exploration(spec: str, low: float, high: float) -> None:
     fixed = open_search(SearchRequest(game=spec, simulations=100))
     scaled = open_search(SearchRequest(game=spec, simulations=100, exploration_scale="spread"))
     scale = scaled.context.exploration_scale
     assert fixed.context.exploration_scale == 1.0
     assert low < scale < high
-    assert knobs_of(scaled.context).exploration == knobs_of(fixed.context).exploration * scale
+    assert params_of(scaled.context).exploration == params_of(fixed.context).exploration * scale
 
 
 def test_the_spread_is_that_of_the_positions_after_the_root_moves() -> None:
@@ -289,7 +289,6 @@ def test_the_spread_is_that_of_the_positions_after_the_root_moves() -> None:
         ("playout_plies", -1),
         ("widening", 0),
         ("implicit_minimax", 1.5),
-        ("bias", -1.0),
         ("exploration_scale", "wide"),
     ],
 )

@@ -14,24 +14,21 @@ from hypothesis import strategies as st
 import games
 from games.rng import new_stream
 from search.job import GROW_STREAM, RoundJob
-from search.opening import open_search
 from search.plan import (
-    INCREMENT_ROWS,
     LANES_OF_A_CORE,
+    MAX_INCREMENT_ROWS,
+    MAX_SNAPSHOT_ROWS,
+    MIN_INCREMENT_ROWS,
+    MIN_SNAPSHOT_ROWS,
     SHORTEST_JOB_S,
-    SNAPSHOT_ROWS,
-    Plan,
     job_seconds,
-    make_plan,
-    playouts_per_leaf,
-    rows_at_most,
-    staleness_of,
-    timed_job_seconds,
+    plan_search,
 )
+from search.prepare import open_search
 from search.request import STRATEGIES, SearchRequest
-from search.statistics import snapshot
 from search.summary import digest, digest_of
-from search.tree import NODES, ROOT, children_of
+from search.tree.arena import NODES, ROOT, children_of
+from search.tree.snapshot import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of, run_search
@@ -148,7 +145,7 @@ def test_jobs_add_up_to_the_budget(
         playouts_per_leaf=playouts,
     )
     game = games.load(spec)
-    plan = make_plan(request, game)
+    plan = plan_search(request, game)
     assert plan.lanes == min(lanes, simulations)
     assert plan.jobs == plan.lanes * plan.rounds <= simulations
     shortest, longest = simulations // plan.jobs, -(-simulations // plan.jobs)
@@ -157,7 +154,7 @@ def test_jobs_add_up_to_the_budget(
     if plan.jobs <= 3000:
         assert sum(plan.size(index) for index in range(plan.jobs)) == simulations
     if strategy == "leaf" and batch is not None:
-        assert longest <= batch * playouts_per_leaf(request, game)
+        assert longest <= batch * plan.playouts_per_leaf
     if strategy == "tree" and rounds is not None:
         assert plan.rounds == min(rounds, simulations // plan.lanes)
 
@@ -170,15 +167,15 @@ def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: i
     """Within limits; under a budget in seconds as well, where no job is too short or outlives the budget."""
     game = games.load("gomoku")
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=lanes * 1000, rounds=asked)
-    assert make_plan(request, game).rounds == rounds
-    timed = replace(request, simulations=None, seconds=0.1 * lanes, staleness=0)
-    assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / rounds)
-    assert timed_job_seconds(timed, lanes, 1, 0.0015) == min(0.0015, 0.1 / rounds)
-    assert timed_job_seconds(timed, lanes, 1, 0.0) == SHORTEST_JOB_S
+    assert plan_search(request, game).rounds == rounds
+    timed = plan_search(replace(request, simulations=None, seconds=0.1 * lanes, staleness=0), game)
+    assert timed.job_s(1, 9.0) == pytest.approx(0.1 / rounds)
+    assert timed.job_s(1, 0.0015) == min(0.0015, 0.1 / rounds)
+    assert timed.job_s(1, 0.0) == SHORTEST_JOB_S
     other = replace(request, strategy="root", rounds=None)
-    assert make_plan(other, game).rounds == 1
-    timed = replace(timed, strategy="root", rounds=None)
-    assert timed_job_seconds(timed, lanes, 1, 9.0) == pytest.approx(0.1 / 32)
+    assert plan_search(other, game).rounds == 1
+    timed = plan_search(replace(other, simulations=None, seconds=0.1 * lanes), game)
+    assert timed.job_s(1, 9.0) == pytest.approx(0.1 / 32)
 
 
 @pytest.mark.parametrize(
@@ -202,19 +199,18 @@ def test_twice_as_many_rounds_overlap_where_jobs_are_long_enough(
     game = games.load("gomoku")
     simulations = round(lanes * lane_s * game.nominal_simulations_per_s)
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=simulations)
-    plan = make_plan(request, game)
+    plan = plan_search(request, game)
     assert (plan.rounds, plan.staleness) == (rounds, staleness)
-    assert staleness_of(request, plan) == staleness
-    timed = replace(request, simulations=None, seconds=lane_s * LANES_OF_A_CORE)
-    assert staleness_of(timed, None) == staleness
-    job_s = timed_job_seconds(timed, lanes, lanes, 9.0)
+    timed = plan_search(replace(request, simulations=None, seconds=lane_s * LANES_OF_A_CORE), game)
+    assert timed.staleness == staleness
+    job_s = timed.job_s(lanes, 9.0)
     assert job_s == pytest.approx(min(lane_s * LANES_OF_A_CORE / rounds, job_seconds(lanes)), rel=0.02)
     # What is asked for is what there is.
     for asked in ({"rounds": 40}, {"staleness": 0}, {"staleness": 2}, {"rounds": 40, "staleness": 1}):
-        plan = make_plan(replace(request, **asked), game)
+        plan = plan_search(replace(request, **asked), game)
         assert plan.staleness == asked.get("staleness", 0)
         assert plan.rounds == asked.get("rounds", plan.rounds)
-    assert make_plan(replace(request, strategy="root"), game).staleness == 0
+    assert plan_search(replace(request, strategy="root"), game).staleness == 0
 
 
 def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:
@@ -241,20 +237,24 @@ def test_rounds_that_overlap_share_out_moves_as_lanes_do() -> None:
 def test_the_longer_jobs_are_the_more_travels() -> None:
     """Within limits, and of increments the less the more lanes there are."""
     game = games.load("gomoku")
-    request = SearchRequest("gomoku")
-    budgets = [10**k for k in range(3, 12)]
-    rows = [rows_at_most(request, Plan(simulations, 16, 32), 16, game) for simulations in budgets]
-    assert rows == sorted(rows)
-    assert rows[0] == (SNAPSHOT_ROWS[0], INCREMENT_ROWS[0])
-    assert rows[-1] == (SNAPSHOT_ROWS[1], INCREMENT_ROWS[1])
-    # A job of a tenth of a second, and what is given where there is no plan.
-    plan = Plan(int(0.1 * game.nominal_simulations_per_s) * 16 * 32, 16, 32)
-    assert rows_at_most(request, plan, 16, game) == (100_000, 7_812)
-    assert rows_at_most(request, None, 16, game) == (150_000, 11_718)
-    assert rows_at_most(request, None, 64, game)[1] == 2_929
+    request = SearchRequest("gomoku", strategy="tree", lanes=16, rounds=32)
+
+    def rows(**asked: Any) -> tuple[int, int]:
+        plan = plan_search(replace(request, **asked), game)
+        return plan.snapshot_rows, plan.increment_rows
+
+    found = [rows(simulations=10**k) for k in range(3, 12)]
+    assert found == sorted(found)
+    assert found[0] == (MIN_SNAPSHOT_ROWS, MIN_INCREMENT_ROWS)
+    assert found[-1] == (MAX_SNAPSHOT_ROWS, MAX_INCREMENT_ROWS)
+    # A job of a tenth of a second, and what is given where sizes are not fixed.
+    assert rows(simulations=int(0.1 * game.nominal_simulations_per_s) * 16 * 32) == (100_000, 7_812)
+    timed: dict[str, Any] = {"simulations": None, "seconds": 10.0}
+    assert rows(**timed) == (150_000, 11_718)
+    assert rows(**timed, lanes=64)[1] == 2_929
     # As many snapshots as are at hand at a time share the memory.
-    assert rows_at_most(replace(request, memory_mb=64, staleness=0), None, 16, game)[0] == 2**17
-    assert rows_at_most(replace(request, memory_mb=64, staleness=3), None, 16, game)[0] == 2**15
+    assert rows(**timed, memory_mb=64, staleness=0)[0] == 2**17
+    assert rows(**timed, memory_mb=64, staleness=3)[0] == 2**15
 
 
 def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
@@ -266,7 +266,8 @@ def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
 
 @given(st.integers(1, 10**9), st.integers(1, 100), st.integers(1, 100))
 def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) -> None:
-    plan = Plan(simulations, lanes, rounds)
+    plan = plan_search(SearchRequest("tictactoe", simulations=1), games.load("tictactoe"))
+    plan = replace(plan, simulations=simulations, lanes=lanes, rounds=rounds)
     sizes = [plan.size(index) for index in range(plan.jobs)]
     assert sum(sizes) == simulations
     assert max(sizes) - min(sizes) <= 1
@@ -280,8 +281,6 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("root", {"first_play_urgency": 0.3}),
         ("tree", {"anticipation": 0.0}),
         ("tree", {"anticipation": 2.0}),
-        ("tree", {"perturbation": 0.1}),
-        ("tree", {"perturbation": 0.5}),
         ("tree", {"staleness": 1}),
         ("tree", {"share_visits": 40}),
         ("tree", {"rounds": 9}),

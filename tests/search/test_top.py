@@ -9,13 +9,13 @@ import pytest
 import games
 from games.game import FIRST
 from games.rng import new_stream
-from search.engine import engine_of
 from search.features import Features
-from search.opening import Search, open_search
+from search.kernel.engine import engine_of
+from search.prepare import Search, open_search
 from search.request import STRATEGIES, SearchRequest
-from search.run_here import run_here
-from search.top import Extent, TopNode, top_of
-from search.tree import ROOT
+from search.run_inline import run_inline
+from search.tree.arena import ROOT
+from search.tree.view import Extent, TopNode, top_of
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of
 from tests.search.hidden_nim import HiddenNim
@@ -30,7 +30,7 @@ def flat(node: TopNode, level: int = 0) -> list[tuple[int, TopNode]]:
 
 def searched(game: str, **request: object) -> Search:
     search = open_search(SearchRequest(game=game, **request))  # type: ignore[arg-type]
-    run_here(search.context, search.plan, search.strategy, 1e6, lambda: 0.0)
+    run_inline(search.context, search.plan, search.strategy, 1e6, lambda: 0.0)
     return search
 
 

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
+from games.compile.specialise import cached_njit
 from games.rng import new_stream
-from games.specialise import cached_njit
-from search.engine import engine_of
-from search.playouts import PLAYOUTS
-from search.tree import (
-    BYTES_PER_NODE,
+from search.kernel.engine import engine_of
+from search.kernel.playouts import PLAYOUTS
+from search.tree.arena import (
     CAPACITIES,
     FULL,
     MAX_CHILDREN,
@@ -27,12 +26,12 @@ from search.tree import (
     USED,
     Tree,
     add_child,
-    capacity_for,
     children_of,
     clear,
     new_tree,
     tree_bytes,
 )
+from search.tree.layout import PLAIN_LAYOUT
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of
 from tests.search.naive import Node
@@ -184,7 +183,7 @@ def test_free_blocks_of_one_size_are_all_used_again() -> None:
 
 def test_a_node_takes_24_bytes() -> None:
     tree = new_tree(100)
-    assert sum(column.dtype.itemsize for column in tree[:6]) == BYTES_PER_NODE == 24
+    assert sum(column.dtype.itemsize for column in tree[:6]) == PLAIN_LAYOUT.bytes_per_node == 24
     assert all(len(column) == 100 for column in tree[:6])
     assert tree_bytes(tree) == 24
     assert tree_bytes(grow("tictactoe", 100, 1)) == grow("tictactoe", 100, 1).counts[USED] * 24
@@ -192,8 +191,8 @@ def test_a_node_takes_24_bytes() -> None:
 
 @pytest.mark.parametrize("memory_bytes", [0, 24, 1000, 2**20])
 def test_the_memory_budget_holds(memory_bytes: int) -> None:
-    tree = new_tree(capacity_for(memory_bytes, 10**9))
-    assert sum(column.nbytes for column in tree[:6]) <= max(memory_bytes, 2 * BYTES_PER_NODE)
+    tree = new_tree(PLAIN_LAYOUT.capacity_for(memory_bytes, 10**9))
+    assert sum(column.nbytes for column in tree[:6]) <= max(memory_bytes, 2 * PLAIN_LAYOUT.bytes_per_node)
 
 
 def test_a_node_has_at_most_max_children() -> None:
@@ -211,7 +210,7 @@ def test_clear_leaves_a_lone_root() -> None:
     tree = grow("tictactoe", 500, 1)
     clear(tree)
     assert nodes_of(tree) == Node()
-    assert tree_bytes(tree) == BYTES_PER_NODE
+    assert tree_bytes(tree) == PLAIN_LAYOUT.bytes_per_node
     fresh = grow("tictactoe", 500, 2)
     assert nodes_of(grow("tictactoe", 500, 2, tree=tree)) == nodes_of(fresh)
     np.testing.assert_array_equal(tree.counts, fresh.counts)
@@ -227,8 +226,8 @@ def test_a_full_arena_is_searched_on(spec: str, capacity: int, solver: bool, urg
     game = games.load(spec)
     engine = engine_of(game)
     work = engine.new_workspace()
-    knobs = KNOBS._replace(solver=solver, first_play_urgency=urgency)
-    done = engine.simulate(tree, knobs, game.initial_state(), simulations, new_stream(1), work)
+    params = KNOBS._replace(solver=solver, first_play_urgency=urgency)
+    done = engine.simulate(tree, params, game.initial_state(), simulations, new_stream(1), work)
     assert done == simulations
     assert tree.counts[FULL] == 1
     assert tree.counts[USED] <= capacity
@@ -264,7 +263,7 @@ def test_in_an_arena_with_room_one_visit_is_a_nodes_own() -> None:
 )
 @settings(max_examples=40 if JIT else 15)
 def test_capacity_for_is_enough(spec: str, simulations: int, exploration: float, seed: int) -> None:
-    tree = grow(spec, simulations, seed, knobs=KNOBS._replace(exploration=exploration))
+    tree = grow(spec, simulations, seed, params=KNOBS._replace(exploration=exploration))
     assert tree.counts[FULL] == 0
     assert tree.counts[NODES] <= simulations + 1
 
@@ -272,7 +271,7 @@ def test_capacity_for_is_enough(spec: str, simulations: int, exploration: float,
 @pytest.mark.parametrize(("parents", "children"), [(144, 65), (300, 97), (60, 129), (1, 2049), (4, 1025)])
 def test_capacity_for_is_enough_when_all_blocks_grow_together(parents: int, children: int) -> None:
     """Then no node has a use for the blocks that the others have left."""
-    tree = new_tree(capacity_for(2**40, parents * (children + 1)))
+    tree = new_tree(PLAIN_LAYOUT.capacity_for(2**40, parents * (children + 1)))
     for move in range(parents):
         add(tree, ROOT, move)
     for move in range(children):
@@ -284,5 +283,5 @@ def test_capacity_for_is_enough_when_all_blocks_grow_together(parents: int, chil
 @pytest.mark.skipif(not JIT, reason="too many simulations for plain Python")
 def test_capacity_for_is_enough_for_an_even_search() -> None:
     """On 12x12 cells all children of the root grow side by side until each has 143 of its own."""
-    tree = grow("gomoku", 144 * 67, 1, knobs=KNOBS._replace(exploration=2000.0))
+    tree = grow("gomoku", 144 * 67, 1, params=KNOBS._replace(exploration=2000.0))
     assert tree.counts[FULL] == 0

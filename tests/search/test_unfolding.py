@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 import games
 from games.game import State
 from games.rng import new_stream
-from search.engine import Engine, engine_of
 from search.features import Features
-from search.opening import open_search
+from search.kernel.engine import Engine, engine_of
+from search.kernel.lazy_snapshot import base_of, begin
+from search.kernel.params import SearchParams
+from search.prepare import open_search
 from search.request import SearchRequest
-from search.selection import Knobs
-from search.statistics import Statistics, increments, lone_root, snapshot
 from search.summary import digest, digest_of
-from search.tree import FULL, NODES, ROOT, Tree, new_tree, num_children
-from search.unfolding import base_of, begin
+from search.tree.arena import FULL, NODES, Tree, new_tree
+from search.tree.snapshot import Statistics, increments, lone_root, snapshot
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, position, unfold_all
@@ -35,7 +35,7 @@ def lane(
     engine: Engine,
     root_state: State,
     statistics: Statistics,
-    knobs: Knobs,
+    params: SearchParams,
     *,
     simulations: int,
     folded: bool = True,
@@ -45,13 +45,13 @@ def lane(
     base = base_of(statistics)
     tree = engine.new_tree(slots)
     if folded:
-        begin(tree, base, knobs)
+        begin(tree, base, params)
     else:
-        unfold_all(tree, base, knobs, new_stream(0))
+        unfold_all(tree, base, params)
     work = engine.new_workspace()._replace(base=base)
     stream = new_stream(9)
-    engine.simulate(tree, knobs, root_state, simulations, stream, work)
-    return tree, increments(tree, base.as_it_stands, 2, ALL_ROWS, base.first_children)[0]
+    engine.simulate(tree, params, root_state, simulations, stream, work)
+    return tree, increments(tree, base.statistics, 2, ALL_ROWS, base.first_children)[0]
 
 
 def columns(statistics: Statistics) -> list[list[float]]:
@@ -72,10 +72,10 @@ def test_increments_are_those_of_a_tree_that_was_unfolded_before(
     spec: str, seed: int, before: int, more: int, share: int, solver: bool, anticipated: int
 ) -> None:
     game = games.load(spec)
-    knobs = KNOBS._replace(solver=solver)
-    statistics, _ = snapshot(grow(spec, before, seed, knobs=knobs), 2, ALL_ROWS)
-    knobs = knobs._replace(anticipated=anticipated, share=share, num_shares=anticipated + 1)
-    given = (engine_of(game), position(game), statistics, knobs)
+    params = KNOBS._replace(solver=solver)
+    statistics, _ = snapshot(grow(spec, before, seed, params=params), 2, ALL_ROWS)
+    params = params._replace(anticipated=anticipated, share=share, num_shares=anticipated + 1)
+    given = (engine_of(game), position(game), statistics, params)
     folded, added = lane(*given, simulations=more)
     whole, expected = lane(*given, simulations=more, folded=False)
     assert columns(added) == columns(expected)
@@ -88,9 +88,9 @@ def test_so_it_is_where_something_is_hidden(anticipated: int) -> None:
     view = game.observation(game.initial_state(), 0)
     engine = engine_of(game, Features(hidden=True))
     _, statistics = lane(engine, view, engine.lone_root(), KNOBS, simulations=400)
-    knobs = KNOBS._replace(anticipated=anticipated, share=5, num_shares=anticipated + 1)
-    _, added = lane(engine, view, statistics, knobs, simulations=300)
-    _, expected = lane(engine, view, statistics, knobs, simulations=300, folded=False)
+    params = KNOBS._replace(anticipated=anticipated, share=5, num_shares=anticipated + 1)
+    _, added = lane(engine, view, statistics, params, simulations=300)
+    _, expected = lane(engine, view, statistics, params, simulations=300, folded=False)
     assert added.available.sum() > 0
     assert columns(added) == columns(expected)
 
@@ -101,26 +101,6 @@ def test_a_job_holds_what_it_visits() -> None:
     statistics, _ = snapshot(grow("gomoku:size=5", 20_000 if JIT else 2000, 1), 2, ALL_ROWS)
     tree, _ = lane(engine_of(game), position(game), statistics, KNOBS, simulations=3)
     assert tree.counts[NODES] < 3 * 25 * 25 < len(statistics.visits)
-
-
-def test_means_are_moved_once_and_only_where_they_are_unfolded() -> None:
-    game = games.load("gomoku:size=5")
-    statistics, _ = snapshot(grow("gomoku:size=5", 2000 if JIT else 500, 1), 2, ALL_ROWS)
-    base = base_of(statistics)
-    base.moved[:] = np.nan
-    tree = new_tree(100_000)
-    knobs = KNOBS._replace(perturbation=0.25)
-    begin(tree, base, knobs)
-    work = engine_of(game).new_workspace()._replace(base=base)
-    engine_of(game).simulate(tree, knobs, position(game), 50, new_stream(1), work)
-    known = ~np.isnan(base.moved)
-    assert 1 + num_children(tree, ROOT) <= known.sum() < len(base.moved)
-    assert base.moved[0] == statistics.total_value[0]
-    assert (base.moved[known] != statistics.total_value[known]).sum() > 25
-    added, _ = increments(tree, base.as_it_stands, 2, ALL_ROWS, base.first_children)
-    assert added.visits[0] == 50
-    np.testing.assert_array_equal(added.total_value, np.round(added.total_value))
-    assert (np.abs(added.total_value) <= added.visits).all()
 
 
 def test_read_only_snapshots_are_copied_and_others_are_not() -> None:
@@ -149,7 +129,6 @@ def test_with_a_full_arena_jobs_add_the_same_whatever_ran_before() -> None:
     request = SearchRequest("gomoku", strategy="tree", lanes=4, rounds=8, simulations=800_000, memory_mb=1)
     search = open_search(request)
     used, fold, full = Worker(), search.strategy, 0
-    assert search.plan is not None
     for index in range(search.plan.jobs):
         job = fold.next_job(search.plan.size(index))
         result, fresh = used.run(search.context, job), Worker().run(search.context, job)
@@ -182,7 +161,7 @@ def test_twice_as_many_slots_as_rows_hold_any_snapshot(rows: int) -> None:
         marks=np.zeros(rows, dtype=np.uint8),
     )
     tree = new_tree(2 * rows)
-    unfold_all(tree, base_of(statistics), KNOBS, new_stream(0))
+    unfold_all(tree, base_of(statistics), KNOBS)
     assert tree.counts[NODES] == rows
     assert tree.counts[FULL] == 0
     assert digest(tree) == digest_of(statistics)

@@ -7,26 +7,26 @@ import pytest
 
 import games
 from games.rng import new_stream
-from search.engine import engine_of
 from search.features import Features
-from search.knobs import knobs_from
-from search.opening import open_search
+from search.kernel.engine import engine_of
+from search.kernel.params import params_from
+from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, NARROW_SIMULATIONS, SearchRequest
-from search.statistics import Statistics, increments, lone_root, merge
-from search.tree import NODES, ROOT, Tree, tree_bytes
+from search.tree.arena import NODES, ROOT, Tree, layout_of, tree_bytes
+from search.tree.snapshot import Statistics, increments, lone_root, merge
 from search.worker import Worker
 
 
 def grown(game_spec: str, wide: bool) -> Tree:
     game = games.load(game_spec)
     engine = engine_of(game, Features(hidden=game.hidden_information, wide=wide))
-    request = SearchRequest(game=game_spec)
+    request = SearchRequest(game=game_spec, exploration=0.35)
     hidden = "ismcts" if game.hidden_information else ""
     tree = engine.new_tree(20_000)
     root_state = game.observation(game.initial_state(), 0)
     with np.errstate(over="ignore"):
         stream, work = new_stream(7), engine.new_workspace()
-        engine.simulate(tree, knobs_from(request, hidden, 1.0), root_state, 300, stream, work)
+        engine.simulate(tree, params_from(request, hidden, 1.0), root_state, 300, stream, work)
     return tree
 
 
@@ -38,8 +38,8 @@ def test_wide_counts_change_no_search(game: str) -> None:
     nodes = int(narrow.counts[NODES])
     assert nodes == wide.counts[NODES]
     for mine, other in zip(
-        increments(narrow, lone_root(len(narrow.available) > 1), 1, nodes)[0],
-        increments(wide, lone_root(len(wide.available) > 1, wide=True), 1, nodes)[0],
+        increments(narrow, lone_root(layout_of(narrow)), 1, nodes)[0],
+        increments(wide, lone_root(layout_of(wide)), 1, nodes)[0],
         strict=True,
     ):
         assert mine.tolist() == other.tolist()

@@ -43,17 +43,34 @@ export async function ask(method, path, body = undefined, more = {}) {
 export const games = async () => (await ask("GET", "/games")).games;
 export const game = (spec) => ask("GET", `/games/${encodeURIComponent(spec)}`);
 export const position = (spec, body) => ask("POST", `/games/${encodeURIComponent(spec)}/positions`, body);
-export const searches = (limit) => ask("GET", `/searches?limit=${limit}`);
 export const search = (id) => ask("GET", `/searches/${id}`);
 export const cancel = (id) => ask("DELETE", `/searches/${id}`);
 export const resume = (id) => ask("POST", `/searches/${id}/resume`);
 
+/** The latest searches: in this state, unless it is ""; of games with one of these texts, if there are any. */
+export function searches(limit, { state, games: texts }) {
+  const asked = new URLSearchParams({ limit });
+  if (state) asked.set("state", state);
+  for (const text of texts) asked.append("game", text);
+  return ask("GET", `/searches?${asked}`);
+}
+
 /** Ask for a search. Sent again with the same key while no server answers, so that there is one of it. */
-export async function begin(body, wanted = () => true) {
+export function begin(body, wanted = () => true) {
   const key = randomKey();
+  return patiently(() => ask("POST", "/searches", body, { "Idempotency-Key": key }), wanted);
+}
+
+/** Ask a player that is not a search for its move. */
+export function move(spec, body, wanted = () => true) {
+  return patiently(() => ask("POST", `/games/${encodeURIComponent(spec)}/moves`, body), wanted);
+}
+
+/** Send again while no server answers, or one that has too much to do, for as long as it is wanted. */
+async function patiently(send, wanted) {
   for (;;) {
     try {
-      return await ask("POST", "/searches", body, { "Idempotency-Key": key });
+      return await send();
     } catch (error) {
       const busy = error instanceof Problem && (error.status === 429 || error.status === 503);
       if ((error instanceof Problem && !busy) || !wanted()) throw error;

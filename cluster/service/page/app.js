@@ -16,6 +16,7 @@ theme();
 reports();
 needToken();
 window.addEventListener("hashchange", route);
+byId("skip").addEventListener("click", toBoard);
 start();
 
 async function start() {
@@ -41,6 +42,17 @@ async function start() {
   }
 }
 
+/** Show the board and have it focused: the cell that keys begin at, or what else is on it. */
+function toBoard(event) {
+  event.preventDefault();
+  if (byId("view-play").hidden) {
+    history.pushState(null, "", "#/play");
+    route();
+  }
+  const board = byId("board");
+  (board.querySelector('[tabindex="0"], button') ?? board).focus();
+}
+
 /** The search that the address names, if it names one. */
 function watched() {
   return /^#\/searches\/(\w+)$/.exec(location.hash)?.[1] ?? null;
@@ -59,7 +71,9 @@ async function route() {
   stopList = wanted === "searches" ? list() : () => {};
   if (id && play) {
     try {
-      await play.open(await api.search(id));
+      const search = await api.search(id);
+      if (!search.request) throw new Error(`${search.error.title}: ${search.error.detail}`);
+      await play.open(search);
     } catch (error) {
       byId("status").textContent = error.message;
     }

@@ -19,6 +19,13 @@ export class Board {
     this.play = play;
     this.children = [];
     this.focused = null;
+    this.chances = true;
+  }
+
+  /** Whether chances of what is hidden are shown. */
+  showChances(shown) {
+    this.chances = shown;
+    if (this.cells) this.#warm();
   }
 
   /** Show a position. `players`: what the two are called; `mine`: whose secret is seen, or null. */
@@ -86,7 +93,7 @@ export class Board {
     );
     // A small board is not blown up to the size of a large one.
     drawn.style.maxWidth = `${Math.max(SMALLEST, LARGEST * panel.width)}px`;
-    return el("figure", {}, drawn, panel.caption ? el("figcaption", {}, panel.caption) : null);
+    return el("figure", { class: panel.aside ? "aside" : null }, drawn, panel.caption ? el("figcaption", {}, panel.caption) : null);
   }
 
   #touched(key) {
@@ -122,12 +129,13 @@ export class Board {
   #warm() {
     const heat = heatOf(this.children, this.moves, this.source);
     const searched = heat.size > 0;
-    const top = Math.max(...(searched ? heat.values() : [...this.cells.values()].map((cell) => cell.chance ?? 0)), 1e-9);
+    const top = Math.max(...(searched ? heat.values() : [...this.cells.values()].map((cell) => this.#chance(cell) ?? 0)), 1e-9);
     for (const cell of this.cells.values()) {
-      const share = searched ? (heat.get(cell.key) ?? 0) : (cell.chance ?? 0);
-      cell.heat.style.opacity = share >= SHOWN ? (0.06 + 0.74 * (share / top)).toFixed(3) : 0;
+      const share = searched ? (heat.get(cell.key) ?? 0) : (this.#chance(cell) ?? 0);
+      cell.heat.style.opacity = share >= SHOWN ? 1 : 0;
+      cell.heat.style.setProperty("--warmth", `${(8 + 92 * (share / top)).toFixed(1)}%`);
       const free = cell.owner === null && share >= SHOWN;
-      cell.share.textContent = free ? Math.round(100 * share) : "";
+      cell.share.textContent = free ? percent(share).replace(" ", "\u202f") : "";
       cell.share.classList.toggle("strong", share / top > 0.55);
       cell.node.setAttribute("aria-label", this.#words(cell, searched ? share : 0));
       const open = this.enabled && this.#usable(cell.key);
@@ -160,11 +168,15 @@ export class Board {
     if (plain === "*") what = "the Thudstone";
     const more = [];
     if (cell.ship) more.push("your ship");
-    if (cell.last) more.push("last move");
+    if (cell.last) more.push(cell.owner === null && this.kind.taken ? this.kind.taken : "last move");
     if (share >= SHOWN) more.push(`${percent(share)} of visits`);
-    else if (cell.chance !== null) more.push(`a ship with ${percent(cell.chance)}`);
+    else if (this.#chance(cell) !== null) more.push(`a ship with ${percent(cell.chance)}`);
     if (cell.key === this.source) more.push("chosen");
     return [cell.name, what, ...more].join(", ");
+  }
+
+  #chance(cell) {
+    return this.chances ? cell.chance : null;
   }
 
   #usable(key) {

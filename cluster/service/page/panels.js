@@ -5,7 +5,7 @@ import { keyOf } from "./moves.js";
 
 /**
  * The panels of a position: the first is the one that moves are made on.
- * Each has `rows` and `columns` (labels), `cells`, `lines`, `width`, `height`, and perhaps a `caption`.
+ * Each has `rows` and `columns` (labels), `cells`, `lines`, `width`, `height`, perhaps a `caption`, and `aside` if no move is made there.
  */
 export function panelsOf(position, kind, players, mine) {
   const { board } = position;
@@ -57,4 +57,7 @@ function name(panels, position, players, mine) {
     }
   });
   if (mine !== null && panels.length === 2 && panels[0].shooter !== mine) panels.reverse();
+  panels.slice(1).forEach((each) => {
+    each.aside = true;
+  });
 }

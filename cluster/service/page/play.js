@@ -1,14 +1,21 @@
 // One game: whose turn it is, what was played, and the searches that play for a side.
 
+import { answerOf } from "./answer.js";
 import * as api from "./api.js";
 import { Board } from "./board.js";
 import { kindOf } from "./boards/kinds.js";
 import { byId, el } from "./dom.js";
-import { titleOf } from "./setup.js";
+import { outcomeOf, sideOf } from "./sides.js";
+import { titleOf } from "./titles.js";
 import { Watch } from "./watch.js";
 
+const CHANCES = "banyan-chances";
 const DRAWS = 300;
 const REST_MS = 350;
+/** The player that is a search, which can be watched; others are asked for a move. */
+const SEARCH = "uct";
+/** Seconds a move of other players, if the form names none. */
+const MOVE_S = 1;
 
 export class Play {
   constructor() {
@@ -20,6 +27,7 @@ export class Play {
     this.turn = 0;
     byId("undo").addEventListener("click", () => this.#undo());
     byId("hint").addEventListener("click", () => this.#hint());
+    chances((shown) => this.board.showChances(shown));
   }
 
   /** Begin the game that the plan says. */
@@ -50,7 +58,7 @@ export class Play {
     this.deal = null;
     await this.#show();
     this.asking = null;
-    this.watch.open(search);
+    this.#watch(search);
   }
 
   /** Leave the search that is watched; one that was asked for here and is wanted no more ends. */
@@ -124,8 +132,12 @@ export class Play {
 
   /** Have the position searched; its answer is played if `play`. */
   async #ask(turn, play) {
-    const { effort } = this.plan.sides[this.position.player];
-    const body = { game: this.plan.game, moves: this.moves, ...effort, seed: this.moves.length };
+    const side = this.plan.sides[this.position.player];
+    if (play && isPlayer(side, this.game)) {
+      await this.#askPlayer(turn, side);
+      return;
+    }
+    const body = { game: this.plan.game, moves: this.moves, ...settingsOf(side, this.game), ...side.effort, seed: this.moves.length };
     if (this.start !== null) body.position = this.start;
     try {
       const search = await api.begin(body, () => turn === this.turn);
@@ -135,10 +147,37 @@ export class Play {
       }
       this.asked = search.id;
       this.asking = play ? turn : null;
-      this.watch.open(search);
+      this.#watch(search);
     } catch (error) {
       if (turn === this.turn) this.#say(error.message, true);
     }
+  }
+
+  /** Have the player that is known to be the strongest move. */
+  async #askPlayer(turn, side) {
+    const body = { moves: this.moves, seconds: secondsOf(side), seed: this.moves.length };
+    if (this.start !== null) body.position = this.start;
+    const { player } = this.position;
+    try {
+      const answer = await api.move(this.plan.game, body, () => turn === this.turn);
+      if (turn !== this.turn) return;
+      const host = byId("watch");
+      host.replaceChildren(...answerOf(answer, this.#side(player)));
+      host.hidden = false;
+      this.#playSoon(answer.move);
+    } catch (error) {
+      if (turn === this.turn) this.#say(error.message, true);
+    }
+  }
+
+  /** Watch a search of the position that is shown, for the side that is to move there. */
+  #watch(search) {
+    const { player } = this.position;
+    this.watch.open(search, player === null ? null : () => this.#side(player));
+  }
+
+  #side(player) {
+    return sideOf(kindOf(this.position), player, this.game.players[player]);
   }
 
   #answered({ state, result }) {
@@ -152,9 +191,14 @@ export class Play {
       this.#say(`The search says ${best}.`);
       return;
     }
+    this.#playSoon(best);
+  }
+
+  /** Play the move of the computer; between two of them there is a moment to look. */
+  #playSoon(move) {
     const turn = this.turn;
     const both = this.plan.sides.every(({ who }) => who === "search");
-    setTimeout(() => turn === this.turn && this.#played(best), both ? REST_MS : 0);
+    setTimeout(() => turn === this.turn && this.#played(move), both ? REST_MS : 0);
   }
 
   #hint() {
@@ -181,10 +225,15 @@ export class Play {
     byId("spec-shown").title = position.game;
     byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
     const last = this.#last();
-    if (position.over) this.#say(`${last}The game is over: ${position.outcome}.`);
-    else if (person) this.#say(`${last}${this.#mine === null ? `To move: ${position.to_move}.` : `Your move, as ${named(position.to_move)}.`}`);
-    else this.#say(`${last}A search moves for ${named(position.to_move)}.`);
+    if (position.over) this.#say([`${last}The game is over: `, ...outcomeOf(kindOf(position), this.game.players, position.outcome), "."]);
+    else {
+      const mover = isPlayer(this.plan.sides[position.player], this.game) ? this.game.opponent : "A search";
+      const who = person ? (this.#mine === null ? "To move: " : "Your move, as ") : `${mover} moves for `;
+      this.#say([last + who, this.#side(position.player), "."]);
+    }
+    byId("settings-shown").textContent = settingsLine(this.plan.sides, this.game);
     byId("undo").disabled = position.moves.length === 0 || (this.deal !== null && !position.over);
+    byId("chances-shown").hidden = position.chances === null;
     byId("hint").disabled = position.over || !person;
     const moves = byId("moves");
     moves.replaceChildren(...position.moves.map((move) => el("li", {}, move)));
@@ -215,12 +264,51 @@ export class Play {
     );
   }
 
+  /** Words, or words and elements in a row. */
   #say(words, problem = false) {
     const node = byId("status");
-    node.textContent = words;
+    node.replaceChildren(...[words].flat());
     node.classList.toggle("problem", problem);
   }
 }
 
-/** A player in a sentence. */
-const named = (name) => (name === "first" || name === "second" ? `the ${name} player` : name);
+/** The fields of a search by a side, beside its budget: what plays the game best, or none. */
+function settingsOf({ best }, game) {
+  return best ? game.best : {};
+}
+
+/** Whether a player that is not a search moves for a side. */
+function isPlayer({ who, best }, game) {
+  return who === "search" && best === true && game.opponent !== SEARCH;
+}
+
+/** Seconds a move of such a player. */
+function secondsOf({ effort }) {
+  return effort.seconds ?? MOVE_S;
+}
+
+/** One line about who plays, or with which settings the sides search. */
+function settingsLine(sides, game) {
+  if (sides.some(({ best }) => best === undefined)) return "";
+  if (sides.some((side) => isPlayer(side, game))) {
+    const names = sides.map((side) => (side.who === "person" ? "a person" : isPlayer(side, game) ? `${game.opponent}, ${secondsOf(side)} s a move` : "a textbook search"));
+    const who = names[0] === "a person" ? `You play against ${names[1]}` : names[1] === "a person" ? `You play against ${names[0]}` : `${names[0]}, against ${names[1]}`;
+    return `${who}. No stronger player is known for this game; with \u201ctextbook\u201d a plain search plays.`;
+  }
+  const words = Object.entries(game.best).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  const strongest = words.length ? `the strongest search settings known (${words.join(", ")})` : "the default settings, the strongest known of a search";
+  const kinds = sides.map(({ best }) => (best ? strongest : "textbook settings"));
+  return kinds[0] === kinds[1] ? `Searches play with ${kinds[0]}.` : `The first side searches with ${kinds[0]}, the second with ${kinds[1]}.`;
+}
+
+/** The switch for chances of what is hidden, which stays as it was left. `show(shown)` is told of it. */
+function chances(show) {
+  const box = byId("chances");
+  box.checked = localStorage.getItem(CHANCES) !== "hidden";
+  const settle = () => {
+    localStorage.setItem(CHANCES, box.checked ? "shown" : "hidden");
+    show(box.checked);
+  };
+  box.addEventListener("change", settle);
+  settle();
+}

@@ -28,7 +28,9 @@ async function take(files) {
   for (const file of files) {
     const shown = byId("report-shown");
     try {
-      shown.prepend(el("section", { class: "report" }, el("h2", {}, file.name), draw(JSON.parse(await file.text()))));
+      const report = JSON.parse(await file.text());
+      const measured = (Array.isArray(report) ? report[0] : report)?.measured_on;
+      shown.prepend(el("section", { class: "report" }, el("h2", {}, file.name), draw(report), measured ? el("p", { class: "dim" }, `Measured on ${measured}`) : null));
       byId("report-status").textContent = `${file.name} is shown.`;
     } catch {
       byId("report-status").textContent = `${file.name} is not a report that banyan speedup, predict or strength wrote with --out.`;
@@ -64,12 +66,12 @@ function speedup(rows) {
   const series = grouped(rows, (row) => [row.workers, row.speedup, ...row.spread.map((rate) => rate * ratio(row))]);
   return [
     chart([...series, ...(most > 1 ? [ideal] : [])], {
-      title: `${rows[0].game}: speedup`,
+      title: `How many times as many simulations per second workers make in a ${rows[0].game} search`,
       x: WORKERS,
       y: { label: "speedup", log: true, text: TIMES },
     }),
     chart(grouped(rows, (row) => [row.workers, row.of_ceiling]), {
-      title: "Share of what the same cores do without a merge",
+      title: "Share of what as many independent processes do on the same cores",
       x: WORKERS,
       y: { label: "of the ceiling", text: (v) => `${Math.round(100 * v)} %` },
     }),
@@ -79,12 +81,12 @@ function speedup(rows) {
 function prediction({ predicted, measured }) {
   const charts = [
     chart(grouped(predicted, (row) => [row.workers, row.speedup]), {
-      title: `${predicted[0].game}: speedup, predicted`,
+      title: `Simulations per second of a ${predicted[0].game} search against one worker: speedup, predicted`,
       x: { ...WORKERS, text: COUNT },
       y: { label: "speedup", log: true, text: TIMES },
     }),
     chart(grouped(predicted, (row) => [row.workers, row.coordinator_busy]), {
-      title: "How busy the coordinator is",
+      title: "How busy the coordinator is, predicted",
       x: { ...WORKERS, text: COUNT },
       y: { label: "share of the time", text: (v) => `${Math.round(100 * v)} %` },
     }),
@@ -109,7 +111,7 @@ function strength({ game, rows, curve }) {
     const ideal = { name: "all of them", dashed: true, points: [Math.min(...lanes), Math.max(...lanes)].map((n) => [n, n]) };
     const point = (row) => [row.lanes, row.strength_speedup, ...(row.strength_speedup_interval ?? [])];
     charts.push(chart([...grouped(known, point), ...(new Set(lanes).size > 1 ? [ideal] : [])], {
-      title: `${game}: what lanes are worth in strength`,
+      title: `Playing strength of a ${game} search: what lanes are worth`,
       x: { label: "lanes", log: true },
       y: { label: "strength speedup", log: true, text: TIMES },
     }));

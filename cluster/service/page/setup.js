@@ -1,29 +1,20 @@
 // What to play, and who plays: the form.
 
 import { el } from "./dom.js";
+import { titleOf } from "./titles.js";
 
-const TITLES = {
-  battleship: "Battleship",
-  explicit: "A tree that is written down",
-  gomoku: "Gomoku",
-  grundy: "Grundy's game",
-  morris: "Mill games",
-  thud: "Thud",
-  tictactoe: "Tic-tac-toe",
-};
 const FIRST_CHOICE = "gomoku";
 const CHOICES = /^[\w-]+(?: or [\w-]+)+$/;
 const RANGE = /^a whole number from (\d+) to (\d+)/;
-const STRATEGIES = ["tree", "root", "leaf"];
-
-const MILLS = { three: "Three men's morris", six: "Six men's morris", nine: "Nine men's morris", lasker: "Lasker's morris", twelve: "Twelve men's morris" };
-
-/** What a game is called, by its name, or by its spec, where options have a say. */
-export function titleOf(spec) {
-  const [name, options] = spec.split(":");
-  const variant = /variant=(\w+)/.exec(options ?? "");
-  return (name === "morris" && variant && MILLS[variant[1]]) || (TITLES[name] ?? name);
-}
+const STRATEGIES = ["", "tree", "root", "leaf"];
+const SEARCH = "uct";
+const STRENGTH = "Strongest: the player and the settings that won the matches; textbook: a search by UCT with random playouts";
+const SIMULATIONS = 200000;
+const STRATEGY = "tree: the lanes share one tree; root: each lane grows its own; leaf: one tree, whose playouts are shared out";
+const LANES = "Into how many streams of work a search is divided, however many workers there are";
+const SIMULATION = "One simulation is one line of moves from the position, played out or judged at its end";
+/** On a narrow screen the board comes right after the choice of a game. */
+const NARROW = matchMedia("(max-width: 52rem)");
 
 export class Setup {
   /** The form in `host`; `begun(plan)` is told of {game, sides, effort} to play. */
@@ -46,13 +37,14 @@ export class Setup {
         { class: "setup", onsubmit: (event) => this.#submit(event) },
         field("Game", this.game),
         this.other,
-        el("details", { class: "more" }, el("summary", {}, "Options"), this.options),
-        el("fieldset", {}, el("legend", {}, "First"), this.sides[0].node),
-        el("fieldset", {}, el("legend", {}, "Second"), this.sides[1].node),
+        el("details", { class: "settings" }, el("summary", {}, "Players and options"), el("div", { class: "stack" }, this.#choices())),
         el("button", { type: "submit", class: "primary" }, "New game"),
       ),
     );
-    this.details = host.querySelector("details.more");
+    this.details = host.querySelector("details.game-options");
+    this.settings = host.querySelector("details.settings");
+    NARROW.addEventListener("change", () => this.#fold());
+    this.#fold();
     this.game.value = games.some(({ name }) => name === FIRST_CHOICE) ? FIRST_CHOICE : games[0].name;
     this.#options();
   }
@@ -68,16 +60,30 @@ export class Setup {
     };
   }
 
+  #fold() {
+    this.settings.open = !NARROW.matches;
+  }
+
+  #choices() {
+    return [
+      el("details", { class: "game-options" }, el("summary", {}, "Options"), this.options),
+      ["First", "Second"].map((name, i) => el("fieldset", {}, el("legend", {}, name), this.sides[i].node)),
+      el("details", { class: "more" }, el("summary", {}, "More"), this.sides.map(({ more }) => more)),
+    ];
+  }
+
   #options() {
     const game = this.games.find(({ name }) => name === this.game.value);
     this.other.hidden = game !== undefined;
     this.spec.required = game === undefined;
+    for (const each of this.sides) each.meet(game?.opponent ?? SEARCH);
     this.options.replaceChildren(...(game?.options ?? []).map((option) => field(option.name.replaceAll("_", " "), input(option))));
     this.details.hidden = !game?.options.length;
   }
 
   #submit(event) {
     event.preventDefault();
+    this.#fold();
     this.begun(this.plan());
   }
 }
@@ -98,25 +104,43 @@ function field(label, control) {
 
 /** Who plays for one side. A search has a budget: so many simulations, or so many seconds. */
 function side(name, preset) {
-  const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "A search"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)));
-  const amount = el("input", { id: `${name}-amount`, type: "number", min: 1, value: 200000, step: "any", "aria-label": `Budget of the ${name} player's search` });
-  const unit = el("select", { id: `${name}-unit`, "aria-label": `Unit of the ${name} player's budget` }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
-  const strategy = el("select", { id: `${name}-strategy`, "aria-label": `Strategy of the ${name} player's search` }, STRATEGIES.map((value) => el("option", { value }, value)));
-  const lanes = el("input", { id: `${name}-lanes`, type: "number", min: 1, max: 1024, value: 16, "aria-label": `Lanes of the ${name} player's search` });
-  const effort = el("div", { class: "effort" }, el("span", { class: "pair" }, amount, unit), el("span", { class: "pair" }, strategy, lanes, el("span", { class: "dim" }, "lanes")));
+  const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)));
+  const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
+  const unit = el("select", { id: `${name}-unit`, "aria-label": `Simulations or seconds of the ${name} player's search`, title: SIMULATION }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
+  const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "as set")));
+  const settings = el("select", { id: `${name}-settings`, "aria-label": `Settings of the ${name} player`, title: STRENGTH }, [["best", "strongest"], ["plain", "textbook"]].map(([value, words]) => el("option", { value }, words)));
+  const lanes = el("input", { id: `${name}-lanes`, type: "number", min: 1, max: 1024, placeholder: "as set", title: LANES });
+  const use = el("span", { class: "dim small" });
+  const effort = el("div", { class: "effort" }, use, el("span", { class: "pair" }, amount, unit), settings);
   unit.addEventListener("change", () => {
-    amount.value = unit.value === "seconds" ? 5 : 200000;
+    amount.value = unit.value === "seconds" ? 5 : SIMULATIONS;
   });
+  let opponent = SEARCH;
   const settle = () => {
-    effort.classList.toggle("idle", who.value !== "search");
+    // A person's turn can be searched too, by a button.
+    use.textContent = who.value === "search" ? "Thinks for" : "A search of your turn thinks for";
+    // A player that is not a search makes no simulations.
+    const timed = who.value === "search" && settings.value === "best" && opponent !== SEARCH;
+    const simulations = unit.options[0];
+    if (timed !== simulations.disabled) {
+      simulations.disabled = timed;
+      [unit.value, amount.value] = timed ? ["seconds", 1] : ["simulations", SIMULATIONS];
+    }
   };
-  who.addEventListener("change", settle);
+  for (const each of [who, settings]) each.addEventListener("change", settle);
   settle();
   return {
     node: el("div", {}, who, effort),
+    more: el("div", { class: "pair" }, field(`Strategy of the ${name}`, strategy), field("Lanes", lanes)),
+    /** The player that is the strongest known for the game that is chosen. */
+    meet(player) {
+      opponent = player;
+      settle();
+    },
     read() {
       const budget = unit.value === "seconds" ? { seconds: Number(amount.value) } : { simulations: Math.round(Number(amount.value)) };
-      return { who: who.value, effort: { ...budget, strategy: strategy.value, lanes: Number(lanes.value) } };
+      const chosen = { ...(strategy.value ? { strategy: strategy.value } : {}), ...(lanes.value ? { lanes: Number(lanes.value) } : {}) };
+      return { who: who.value, best: settings.value === "best", effort: { ...budget, ...chosen } };
     },
   };
 }

@@ -11,8 +11,7 @@ export function theme() {
   const show = () => {
     if (now === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = now;
-    button.textContent = { auto: "Auto", light: "Light", dark: "Dark" }[now];
-    button.setAttribute("aria-label", `Colours: ${now === "auto" ? "as the system has them" : now}`);
+    button.textContent = `Colours: ${now}`;
   };
   button.addEventListener("click", () => {
     now = NEXT[now];

@@ -10,7 +10,7 @@ const MERGES = 5;
 const POINTS = 240;
 /** Values smaller than this are drawn as small. */
 const LEAST = 0.2;
-const WORDS = { queued: "waiting", running: "searching", done: "done", cancelled: "cancelled", failed: "failed" };
+export const WORDS = { queued: "waiting", running: "searching", done: "done", cancelled: "cancelled", failed: "failed" };
 
 export class Watch {
   /** Draws into `host`; `grown(children)` is told of visits, and `ended(final)` of the end. */
@@ -21,9 +21,10 @@ export class Watch {
     this.stop = () => {};
   }
 
-  /** Watch this search, as the service has it, from now on. */
-  open(search) {
+  /** Watch this search, as the service has it, from now on. `mover()`: the side that it moves for, as an element. */
+  open(search, mover = null) {
     this.close();
+    this.mover = mover;
     this.id = search.id;
     this.request = search.request;
     this.state = search.state;
@@ -65,11 +66,7 @@ export class Watch {
   #event(name, data) {
     if (name === "state") this.state = data.state;
     else if (name === "progress") this.#grow(data);
-    else if (name === "final") {
-      this.state = data.state;
-      this.result = data.result;
-      this.error = data.error;
-    }
+    else if (name === "final") this.#end(data);
     this.draw();
     if (name !== "state" && this.#shown) this.grown(this.#shown.children);
     if (name === "final") this.ended(data);
@@ -81,6 +78,14 @@ export class Watch {
     if (data.best_move !== null) this.#point(this.values, [data.elapsed_s, data.value]);
     this.#point(this.rates, [data.elapsed_s, data.simulations_per_s]);
     if (before && data.merges > before.merges) this.merges = [added(before, data), ...this.merges].slice(0, MERGES);
+  }
+
+  /** The final answer takes the place of the last partial one everywhere. */
+  #end({ state, result, error }) {
+    Object.assign(this, { state, result, error });
+    if (!result) return;
+    if (result.best_move !== null) this.#point(this.values, [result.elapsed_s, result.value]);
+    if (this.progress) this.merges = [rest(this.progress, result), ...this.merges].slice(0, MERGES);
   }
 
   #point(points, point) {
@@ -123,13 +128,14 @@ export class Watch {
   }
 
   #answer(shown) {
+    const most = Math.max(1, ...shown.children.map((child) => child.visits));
     const total = shown.children.reduce((sum, child) => sum + child.visits, 0) || 1;
     const rows = shown.children.slice(0, CHILDREN).map((child) =>
       el(
         "tr",
         {},
         el("th", { scope: "row" }, child.move),
-        el("td", { class: "bar" }, el("meter", { min: 0, max: 1, value: child.visits / total, "aria-hidden": "true" })),
+        el("td", { class: "bar" }, el("meter", { min: 0, max: most, value: child.visits, "aria-hidden": "true" })),
         el("td", { class: "n" }, percent(child.visits / total)),
         el("td", { class: "n" }, signed(child.value)),
       ),
@@ -137,7 +143,7 @@ export class Watch {
     return el(
       "div",
       { class: "answer" },
-      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), el("span", {}, signed(shown.value)), el("span", { class: "dim" }, `${percent((shown.value + 1) / 2)} for the player to move`)),
+      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), el("span", {}, signed(shown.value)), el("span", { class: "dim" }, `${percent((shown.value + 1) / 2)} for `, this.mover?.() ?? "the player to move")),
       el("p", { class: "line" }, el("span", { class: "dim" }, "Best line "), shown.pv.slice(0, 12).join(" ") || "none"),
       el("table", { class: "children" }, el("caption", {}, "Moves by visits"), el("tbody", {}, rows)),
     );
@@ -152,24 +158,26 @@ export class Watch {
       ["Time", seconds(shown.elapsed_s)],
     ];
     const { strategy, lanes, seed } = this.request;
-    const last = this.result ? el("p", { class: "dim small" }, `Ended by ${this.result.stopped_by}. `, el("code", { title: "SHA-256 of the merged statistics" }, this.result.digest.slice(0, 12))) : null;
     return el(
       "div",
       {},
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
       el("p", { class: "dim small" }, `${strategy}, ${lanes} lanes, seed ${seed}`),
-      last,
+      this.result ? ending(this.result) : null,
     );
   }
 
   #curves() {
     if (this.values.length < 2) return "";
+    const mean = this.result?.simulations_per_s ?? null;
     const high = Math.min(1, Math.max(LEAST, ...this.values.map(([, value]) => 1.25 * Math.abs(value))));
     return el(
       "div",
       { class: "curves" },
       spark(this.values, { range: [-high, high], zero: true, label: "Value over time", text: signed }),
-      spark(this.rates, { label: "Simulations a second", text: short }),
+      mean === null
+        ? spark(this.rates, { label: "Simulations a second", text: short })
+        : spark(this.rates, { label: "Simulations a second, on average", text: () => short(mean) }),
     );
   }
 
@@ -199,7 +207,7 @@ export class Watch {
 
   async #resume() {
     try {
-      this.open(await api.resume(this.id));
+      this.open(await api.resume(this.id), this.mover);
     } catch (error) {
       this.error = { detail: error.message };
       this.draw();
@@ -210,6 +218,15 @@ export class Watch {
 /** What a worker mostly does: between two jobs it is idle for a moment. */
 const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
 
+/** Why a search ended, and its digest. */
+function ending({ stopped_by: by, digest }) {
+  const meaning = `SHA-256 of the merged statistics: equal digests mean equal statistics, bit for bit. ${digest}`;
+  return [
+    el("p", { class: "dim small" }, by === "cancelled" ? "Stopped on request." : `Ended by ${by}.`),
+    el("p", { class: "dim small", title: meaning }, "Digest of the merged statistics ", el("code", {}, `${digest.slice(0, 12)}\u2026`)),
+  ];
+}
+
 /** What came in between two looks, as words. */
 function added(before, now) {
   const merges = now.merges - before.merges;
@@ -218,4 +235,12 @@ function added(before, now) {
   const turned = before.best_move !== now.best_move ? `; ${now.best_move} is best now` : "";
   const simulations = short(now.simulations - before.simulations);
   return `+${simulations} simulations, +${short(nodes)} nodes in ${merges} ${merges === 1 ? "merge" : "merges"} of ${each.toFixed(1)} ms${turned}`;
+}
+
+/** What came in after the last look, and the answer, as words. */
+function rest(before, now) {
+  const answer = `${now.best_move ?? "nothing"} is the answer`;
+  const simulations = now.simulations - before.simulations;
+  if (!simulations) return answer;
+  return `+${short(simulations)} simulations, +${short(now.tree_nodes - before.tree_nodes)} nodes at the end; ${answer}`;
 }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
+COLOURS = (Path(__file__).parent / "colours.js").read_text().partition("\n")[2]
+"""A function of the page that gives functions which measure contrast."""
 WAIT_MS = 120_000
 """The first search of a game may have its kernels compiled."""
 expect.set_options(timeout=WAIT_MS)
@@ -56,8 +60,8 @@ class Visitor:
         name, _, options = game.partition(":")
         self.page.locator("#game option").first.wait_for(state="attached")
         self.page.select_option("#game", name)
-        if options and self.page.locator("details.more").get_attribute("open") is None:
-            self.page.click("details.more summary")
+        for folded in ("settings", "game-options", "more") if options else ("settings", "more"):
+            self.unfold(folded)
         for option in filter(None, options.split(",")):
             key, _, value = option.partition("=")
             control = self.page.locator(f"#option-{key}")
@@ -67,11 +71,19 @@ class Visitor:
                 control.fill(value)
         for side, who in (("first", first), ("second", second)):
             self.page.select_option(f"#{side}-who", who)
-            self.page.fill(f"#{side}-amount", str(simulations))
+            # Where the opponent is no search, it thinks for some time.
+            timed = self.page.input_value(f"#{side}-unit") == "seconds"
+            self.page.fill(f"#{side}-amount", "0.1" if timed else str(simulations))
             self.page.fill(f"#{side}-lanes", "4")
         self.page.click("text=New game")
         expect(self.page.locator("#moves li")).to_have_count(0)
         expect(self.page.locator("#spec-shown")).to_contain_text(name)
+
+    def unfold(self, name: str) -> None:
+        """Open what is folded up, if it is."""
+        folded = self.page.locator(f"details.{name}")
+        if folded.get_attribute("open") is None:
+            folded.locator("summary").first.click()
 
     @property
     def over(self) -> bool:
@@ -88,8 +100,19 @@ class Visitor:
     @property
     def legal(self) -> list[str]:
         """What the page lists as legal for the person who moves."""
-        buttons = self.page.locator("#legal-moves button").all()
-        return [str(button.get_attribute("data-move")) for button in buttons]
+        # In one step: the page may draw another list between two.
+        moves = self.page.locator("#legal-moves button").evaluate_all("all => all.map((b) => b.dataset.move)")
+        return [str(move) for move in moves]
+
+    def contrast_of(self, selector: str) -> float:
+        """How much the fill of a drawn shape differs from what is behind it, from 1 (not at all) to 21."""
+        found: float = self.page.evaluate(f"({COLOURS})().shape({json.dumps(selector)})")
+        return found
+
+    def contrasts(self) -> list[dict[str, Any]]:
+        """Each text within the window, with the ratio of its contrast: {words, where, ratio}."""
+        found: list[dict[str, Any]] = self.page.evaluate(f"({COLOURS})().texts()")
+        return found
 
     def my_turn(self) -> bool:
         """Wait until a person is to move, or the game is over; whether it goes on."""

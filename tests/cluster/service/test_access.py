@@ -10,9 +10,9 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cluster.client import Client, ServiceError
+from cluster.client.client import Client, ServiceError
+from cluster.service.api.tokens import Tokens, read_token, read_tokens
 from cluster.service.service_figures import game_label
-from cluster.service.tokens import Tokens, read_token, read_tokens
 from games.errors import InvalidInput
 from tests.cluster.service_process import Server
 from tests.cluster.test_metrics import UNITS, documented
@@ -81,6 +81,55 @@ def test_only_pages_of_named_origins_may_ask(server: Server) -> None:
     assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
     own = {"Origin": server.url}
     assert httpx.get(url, headers=own | token).status_code == 200
+
+
+def refused_pages(server: Server) -> float:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    lines = httpx.get(f"{server.url}/metrics", headers=headers).text.splitlines()
+    return float(next(line for line in lines if 'reason="host"' in line).rpartition(" ")[2])
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "", "//", "http://\xe9"])
+def test_an_origin_that_is_none_is_refused_and_counted(server: Server, origin: str) -> None:
+    before = refused_pages(server)
+    answer = httpx.get(f"{server.url}/healthz", headers={"Origin": origin.encode("latin-1")})  # type: ignore[dict-item]
+    assert (answer.status_code, answer.json()["field"]) == (403, "Origin")
+    assert refused_pages(server) == before + 1
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_elsewhere_reaches_nothing_but_the_page(server: Server, site: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    before = refused_pages(server)
+    paths = ("/version", "/metrics", "/healthz", "/page/app.js", "/api/v1/searches", "/nowhere")
+    for path in paths:
+        answer = httpx.get(server.url + path, headers=headers)
+        assert (answer.status_code, answer.json()["field"]) == (403, "Sec-Fetch-Site")
+    assert refused_pages(server) == before + len(paths)
+    assert httpx.get(server.url, headers=headers | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
+    named = headers | {"Origin": "https://page.example"}
+    assert httpx.get(f"{server.url}/version", headers=named).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_page_and_whoever_types_an_address_are_answered(server: Server, site: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site}
+    for path in ("/", "/page/app.js", "/version"):
+        assert httpx.get(server.url + path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", None]
+)
+def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: str | None) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"} | ({} if kind is None else {"Content-Type": kind})
+    body = b'{"game": "tictactoe", "simulations": 10}'
+    for path in ("/api/v1/searches", "/api/v1/games/tictactoe/positions", "/api/v1/games/tictactoe/moves"):
+        answer = httpx.post(server.url + path, content=body, headers=headers)
+        assert (answer.status_code, answer.json()["accepted"]) == (415, "application/json")
+        assert answer.json()["field"] == "Content-Type"
+    said = headers | {"Content-Type": "Application/JSON; charset=utf-8"}
+    assert httpx.post(f"{server.url}/api/v1/searches", content=body, headers=said).status_code == 202
 
 
 def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
@@ -173,6 +222,7 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         ("get", "/api/v1/games"),
         ("get", "/api/v1/games/{name}"),
         ("post", "/api/v1/games/{name}/positions"),
+        ("post", "/api/v1/games/{name}/moves"),
         ("get", "/healthz"),
         ("get", "/readyz"),
         ("get", "/version"),
@@ -183,7 +233,7 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         assert "application/problem+json" in operation["responses"]["422"]["content"]
     schemas = document["components"]["schemas"]
     assert schemas["SearchBody"]["examples"] and schemas["PositionBody"]["examples"]
-    for properties in (schemas[name]["properties"] for name in ("SearchBody", "PositionBody")):
+    for properties in (schemas[name]["properties"] for name in ("SearchBody", "PositionBody", "MoveBody")):
         assert all("description" in field for field in properties.values())
     # Whatever is named is there.
     references = set(re.findall(r'"#/components/schemas/(\w+)"', answer.text))

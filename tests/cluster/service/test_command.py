@@ -70,7 +70,7 @@ def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path
     assert (status, out) == (1, "")
     assert err.startswith("banyan: error: the search failed: http://127.0.0.1:1:") and err.count("\n") == 1
     status, _, err = banyan(*SEARCH, *place[:2])
-    assert status == 1 and "a token is needed" in err
+    assert status == 1 and "a token is required" in err
     status, _, err = banyan(*SEARCH, "--server", "nonsense://x")
     assert status == 2 and err.startswith("banyan: error: --server: 'nonsense://x' is not accepted")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from cluster.processes import descendants, kill
+from cluster.system.processes import descendants, kill
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.prometheus import free_port
@@ -64,7 +64,7 @@ def test_a_head_without_cpus_waits_for_a_machine_and_says_so(tmp_path: Path) -> 
             ready = httpx.get(f"{server.url}/readyz")
             assert (ready.status_code, ready.json()["detail"]) == (
                 503,
-                "there is no worker yet; searches wait for the first",
+                "there is no worker yet; searches wait for the first one",
             )
             assert httpx.get(f"{server.url}/healthz").status_code == 200
             search_id = client.submit(BODY)["id"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from cluster.client import Client, ServiceEvent
+from cluster.client.client import Client, ServiceEvent
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server, refused
@@ -129,4 +129,4 @@ def test_a_folder_that_cannot_be_written_is_refused() -> None:
 def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
     status, lines = refused("--data", str(tmp_path), "--executor", "inline", "--port", "0")
-    assert status == 2 and "sound records" in lines[0]
+    assert status == 2 and "undamaged records" in lines[0]

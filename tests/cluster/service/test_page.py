@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -12,34 +11,12 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.cluster.command import here
-from tests.cluster.service.browser import Visitor, chromium
+from tests.cluster.service.browser import Visitor
 from tests.cluster.service_process import Server
 from tests.cluster.test_strength import INLINE, SMALL, costs_file
 
 WIDTH = 360
 ENDLESS = 50_000_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    # The browser comes first: without one no server is needed.
-    with Server(tmp_path_factory.mktemp("page")) as found:
-        yield found
-
-
-@pytest.fixture
-def visitor(browser: Browser, server: Server) -> Iterator[Visitor]:
-    found = Visitor(browser, server.url)
-    yield found
-    found.leave()
-    assert found.complaints == []
-    assert found.hosts == {server.url.removeprefix("http://")}
 
 
 def test_tictactoe_against_the_search(visitor: Visitor) -> None:
@@ -92,7 +69,7 @@ def test_a_whole_game_of_nine_mens_morris(visitor: Visitor) -> None:
         visitor.make(move)
         if move.startswith("x"):
             label = visitor.page.locator(f'[data-cell="{move[1:]}"]').get_attribute("aria-label")
-            assert label == f"{move[1:]}, empty, last move"
+            assert label == f"{move[1:]}, empty, a piece was taken here"
     expect(visitor.page.locator("#status")).to_contain_text("white wins")
     assert visitor.played == MORRIS.split()
 
@@ -118,7 +95,9 @@ def test_battleship_by_its_chances(visitor: Visitor) -> None:
         expect(board).to_have_count(2)
         assert visitor.page.locator("rect.ship").count() == 2
         shots = {
-            cell.get_attribute("data-cell"): int(cell.locator(".share").text_content() or 0)
+            cell.get_attribute("data-cell"): int(
+                (cell.locator(".share").text_content() or "0").rstrip("\u202f%")
+            )
             for cell in board.first.locator(".cell.open").all()
         }
         visitor.make(str(max(shots, key=lambda cell: shots[cell])))
@@ -231,7 +210,12 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
             "workers": workers,
             "simulations_per_s": 100.0 * speedup,
         }
-        | {"speedup": speedup, "spread": [99.0 * speedup, 101.0 * speedup], "of_ceiling": 0.97}
+        | {
+            "speedup": speedup,
+            "spread": [99.0 * speedup, 101.0 * speedup],
+            "of_ceiling": 0.97,
+            "measured_on": "a machine; 2026-01-02; banyan 0.1.0",
+        }
         for strategy in ("root", "tree")
         for workers, speedup in ((1, 1.0), (2, 1.9))
     ]
@@ -242,6 +226,7 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
     page.set_input_files("#report-file", tmp_path / "speedup.json")
     expect(page.locator("#report-shown figure.chart")).to_have_count(2)
     expect(page.locator("#report-shown svg").first).to_have_accessible_name(re.compile("speedup by workers"))
+    expect(page.locator("#report-shown")).to_contain_text("Measured on a machine; 2026-01-02; banyan 0.1.0")
     page.set_input_files("#report-file", tmp_path / "other.json")
     expect(page.locator("#report-status")).to_contain_text("is not a report")
 
@@ -312,3 +297,50 @@ def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
         found.make("b2")
         assert found.my_turn()
         found.leave()
+
+
+def test_whoever_plays_morris_meets_alphabeta_or_the_textbook_search(visitor: Visitor) -> None:
+    """The strongest player known there is no search; a line says who plays, and the form has the other."""
+    page = visitor.page
+    visitor.begin("morris:variant=three", "person", "search")
+    line = page.locator("#settings-shown")
+    expect(line).to_have_text(re.compile(r"^You play against alphabeta, 0\.1 s a move\. .*textbook"))
+    # It makes no simulations, so none can be chosen.
+    expect(page.locator('#second-unit option[value="simulations"]')).to_be_disabled()
+    assert visitor.my_turn()
+    visitor.make("a1")
+    assert visitor.my_turn()
+    assert len(visitor.played) == 2
+    expect(page.locator("#watch")).to_contain_text("alphabeta:seconds=0.1")
+    expect(page.locator("#watch .best")).to_contain_text(visitor.played[1])
+    expect(page.locator("#watch .line")).to_contain_text("positions")
+    # A hint is a search still, and what was played can be taken back.
+    page.click("#undo")
+    expect(page.locator("#moves li")).to_have_count(0)
+    page.select_option("#second-settings", "plain")
+    visitor.begin("morris:variant=three", "person", "search", 200)
+    expect(line).to_contain_text("textbook settings")
+    assert visitor.my_turn()
+    visitor.make("a1")
+    assert visitor.my_turn()
+    expect(page.locator("#watch [data-state=done]")).to_be_visible()
+    expect(page.locator("#watch")).to_contain_text("4 lanes")
+
+
+def test_alphabeta_plays_itself_to_the_end(visitor: Visitor) -> None:
+    visitor.begin("morris:variant=three,cap=12", "search", "search")
+    expect(visitor.page.locator("#settings-shown")).to_contain_text(
+        "alphabeta, 0.1 s a move, against alphabeta, 0.1 s a move"
+    )
+    assert not visitor.my_turn()
+
+
+def test_what_the_server_does_not_take_for_a_move_is_said(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.begin("morris:variant=three", "person", "search")
+    page.fill("#second-amount", "99")
+    page.click("text=New game")
+    assert visitor.my_turn()
+    visitor.make("a1")
+    expect(page.locator("#status")).to_contain_text("is not accepted; expected at most 10 for a move")
+    assert visitor.complaints.pop().startswith("Failed to load resource")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cluster.checkpoint import Keeper, read_checkpoint
-from cluster.executor import Event, JobLost, Task, WorkerStatus
-from cluster.inline_executor import InlineExecutor
-from cluster.pool_task import WORK_UNIT_S, PoolOutcome, PoolTask, PoolWorker
+from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.broadcast import Call, pack_call
+from cluster.runtime.context_workers import ContextWorkers
+from cluster.runtime.queue import TaskQueue
+from cluster.runtime.search_tasks import task_of
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Event, JobDone, JobLost, Task
+from cluster.runtime.worker_process import WorkerProcess
+from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool import Pool, Run
-from cluster.service.pool_queue import PoolQueue
-from cluster.session import Session
-from search.job import GrowJob, Job
+from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
+from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
 from search.request import SearchRequest
 from search.result import SearchResult
+from search.tree.snapshot import lone_root
+from search.worker import Worker
 from tests.cluster.interrupted import REQUESTS, fresh, never, session_of, unchanged
 
 
@@ -50,7 +59,7 @@ class Seen:
 
 
 def inline(queue: PoolQueue) -> InlineExecutor:
-    return InlineExecutor(PoolWorker, queue)
+    return InlineExecutor(queue=queue)
 
 
 def run_of(folder: Path, request: SearchRequest, watcher: Seen, priority: int = 0) -> Run:
@@ -95,9 +104,9 @@ class Losing(InlineExecutor):
     fails_at = 20
 
     def __init__(self, queue: PoolQueue) -> None:
-        super().__init__(PoolWorker, queue)
+        super().__init__(queue=queue)
         self.waits = 0
-        self.lost: set[int] = set()
+        self.lost: set[tuple[int, int]] = set()
 
     def wait(self, timeout_s: float) -> list[Event]:
         self.waits += 1
@@ -106,10 +115,11 @@ class Losing(InlineExecutor):
             raise ConnectionError("no worker could be kept alive")
         events = super().wait(timeout_s)
         for i, event in enumerate(events):
-            index = event.result.index  # type: ignore[union-attr]
-            if index % 3 == 0 and index not in self.lost:
-                self.lost.add(index)
-                events[i] = JobLost(index, "worker died")
+            assert isinstance(event, JobDone)
+            key = event.context, event.result.index
+            if event.result.index % 3 == 0 and key not in self.lost:
+                self.lost.add(key)
+                events[i] = JobLost(event.result.index, "worker died", event.context)
         return events
 
 
@@ -125,23 +135,13 @@ def test_lost_jobs_and_a_lost_executor_change_no_answer(tmp_path: Path) -> None:
         assert unchanged(watcher.result) == alone(request)
 
 
-class Breaking(PoolWorker):
+class Breaking(Worker):
     """Raises in jobs of searches with the seed 13."""
 
-    def run(self, context: Any, task: PoolTask) -> Any:
-        if task.context.request.seed == 13:
-            task = PoolTask(task.run, "no job", task.context, 1)  # type: ignore[arg-type]
-            return super().run(context, _Named(task))  # type: ignore[arg-type]
-        return super().run(context, task)
-
-
-class _Named:
-    """A task with a job that no worker can run."""
-
-    def __init__(self, task: PoolTask) -> None:
-        self.run, self.context, self.running, self.simulations = task.run, task.context, (), 1
-        self.job = None
-        self.index = task.run * 2**32
+    def run(self, context: Context, job: Job) -> JobResult:
+        if context.request.seed == 13:
+            raise AttributeError("no such job")
+        return super().run(context, job)
 
 
 def test_a_job_that_raises_fails_its_own_search_only(tmp_path: Path) -> None:
@@ -213,24 +213,22 @@ def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path) -> None:
     assert unchanged(again.result) == alone(request)
 
 
-def task(run: int, index: int, context: Any = None, work_s: float = 1e-6) -> PoolTask:
-    return PoolTask(run, _job(index), context, round(work_s / WORK_UNIT_S))
-
-
-def _job(index: int) -> Job:
-    from tests.cluster.test_job_queue import leaf_job
-
-    return leaf_job(index)
+def task(run: int, index: int, work_s: float = 1e-6) -> Task:
+    return Task(index, "a job", round(work_s / WORK_UNIT_S), run)
 
 
 def runs_taken(queue: PoolQueue, times: int) -> list[int]:
-    return [taken.run for _ in range(times) for taken in queue.take(0, 1, queue.share(1, 0), 0)]  # type: ignore[attr-defined]
+    return [task.context for _ in range(times) for task in queue.take(0, 1, queue.share(1, 0), 0)]
+
+
+def outcome(index: int, took_s: float) -> Any:
+    return SimpleNamespace(index=index, duration_s=took_s)
 
 
 def test_searches_of_one_priority_take_turns() -> None:
     queue = PoolQueue()
     for run in (1, 2, 3):
-        queue.open(run, f"s{run}", 0)
+        queue.open(run, 0)
         queue.add(task(run, i) for i in range(3))
     assert runs_taken(queue, 10) == [1, 2, 3] * 3
 
@@ -238,7 +236,7 @@ def test_searches_of_one_priority_take_turns() -> None:
 def test_turns_are_of_worker_time_and_not_of_jobs() -> None:
     queue = PoolQueue()
     for run, work_s in ((1, 3.0), (2, 0.5)):
-        queue.open(run, f"s{run}", 0)
+        queue.open(run, 0)
         queue.add(task(run, i, work_s=work_s) for i in range(20))
     taken = runs_taken(queue, 16)
     assert taken[:8] == [1, 2, 2, 2, 2, 2, 2, 1]
@@ -248,23 +246,25 @@ def test_turns_are_of_worker_time_and_not_of_jobs() -> None:
 def test_a_search_is_charged_with_what_its_jobs_took() -> None:
     queue = PoolQueue()
     for run in (1, 2):
-        queue.open(run, f"s{run}", 0)
+        queue.open(run, 0)
         queue.add(task(run, i, work_s=1.0) for i in range(20))
     assert runs_taken(queue, 2) == [1, 2]
     for run, took_s in ((1, 3.5), (2, 0.5), (3, 9.0)):
-        queue.ended(run, PoolOutcome(0, round(1.0 / WORK_UNIT_S), took_s, None))
+        queue.ended(run, outcome(0, took_s))
+        # A copy that comes late is not charged.
+        queue.ended(run, outcome(0, took_s))
     assert runs_taken(queue, 5) == [2, 2, 2, 1, 2]
 
 
 def test_who_begins_late_or_was_idle_waits_for_one_bundle_and_has_nothing_saved_up() -> None:
     queue = PoolQueue()
     for run in (1, 2):
-        queue.open(run, f"s{run}", 0)
+        queue.open(run, 0)
     queue.add([task(1, 0, work_s=0.01)])
     queue.add(task(2, i, work_s=1.0) for i in range(50))
     assert runs_taken(queue, 21) == [1] + [2] * 20
     # All that while the first had nothing to do, and the third was not there.
-    queue.open(3, "s3", 0)
+    queue.open(3, 0)
     for run in (1, 3):
         queue.add(task(run, i, work_s=1.0) for i in range(1, 9))
     assert runs_taken(queue, 2) == [1, 3]
@@ -274,11 +274,11 @@ def test_who_begins_late_or_was_idle_waits_for_one_bundle_and_has_nothing_saved_
 
 def test_several_searches_get_short_bundles_and_no_second_one() -> None:
     queue = PoolQueue()
-    queue.open(1, "s1", 0)
+    queue.open(1, 0)
     queue.add(task(1, i, work_s=0.06) for i in range(20))
     assert len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) == 5
     assert queue.early([task(1, 0, work_s=0.25)])
-    queue.open(2, "s2", 0)
+    queue.open(2, 0)
     queue.add(task(2, i, work_s=0.15) for i in range(20))
     assert [len(queue.take(0, 1, 20, 0.25 / WORK_UNIT_S)) for _ in range(3)] == [1, 1, 2]
     assert not queue.early([task(1, 0, work_s=0.06)])
@@ -290,7 +290,7 @@ def test_several_searches_get_short_bundles_and_no_second_one() -> None:
 def test_higher_priorities_go_first_and_what_is_closed_is_gone() -> None:
     queue = PoolQueue()
     for run, priority in ((1, 0), (2, 5), (3, 0)):
-        queue.open(run, f"s{run}", priority)
+        queue.open(run, priority)
         queue.add(task(run, i) for i in range(2))
     assert runs_taken(queue, 3) == [2, 2, 1]
     queue.close(1)
@@ -302,34 +302,39 @@ def test_higher_priorities_go_first_and_what_is_closed_is_gone() -> None:
 def test_lanes_of_a_slot_that_has_gone_find_another() -> None:
     queue = PoolQueue()
     queue.settle((0, 1), (0, 1))
-    queue.open(1, "one", 0)
-    jobs = [GrowJob(i, i, (10,)) for i in range(4)]
-    queue.add(PoolTask(1, job, None, 1) for job in jobs)  # type: ignore[arg-type]
-    assert [t.job.lane for _ in range(2) for t in queue.take(0, 2, 9, 0)] == [0, 2]  # type: ignore[attr-defined]
+    queue.open(1, 0)
+    queue.add(task_of(GrowJob(i, i, (10,)), 1, 1) for i in range(4))
+    assert [task.lane for _ in range(2) for task in queue.take(0, 2, 9, 0)] == [0, 2]
     queue.settle((0,), (0,))
-    assert [t.job.lane for _ in range(2) for t in queue.take(0, 1, 9, 0)] == [1, 3]  # type: ignore[attr-defined]
+    assert [task.lane for _ in range(2) for task in queue.take(0, 1, 9, 0)] == [1, 3]
 
 
-def test_tasks_say_which_searches_run() -> None:
-    queue = PoolQueue()
-    queue.open(1, "one", 0)
-    queue.add([task(1, 0)])
-    queue.open(2, "two", 0)
-    (taken,) = queue.take(0, 1, 1, 0)
-    assert taken.running == ("one", "two")  # type: ignore[attr-defined]
+def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
+    """A lone search of a service gets bundles of the sizes that `TaskQueue` finds best."""
+    statistics = lone_root()
+    jobs = [RoundJob(i, i, 7, 100, Snapshot(7, statistics)) for i in range(16)]
+    pool, alone = PoolQueue(), TaskQueue()
+    pool.open(1, 0)
+    sizes = []
+    for queue in (pool, alone):
+        queue.add(task_of(job, 1) for job in jobs)
+        found: list[int] = []
+        while len(queue):
+            share = queue.share(4, running=sum(found))
+            found += [len(queue.take(slot, 2, share, 1e9)) for slot in range(2)]
+        sizes.append(found)
+    assert sizes == [[6, 6, 2, 2]] * 2
 
 
-def test_workers_forget_searches_that_no_longer_run(tmp_path: Path) -> None:
-    opened = [fresh(REQUESTS["root"]) for _ in range(2)]
-    worker = PoolWorker()
-    ids = [each.coordinator.search.context.search_id for each in opened]
-    for number, running in ((0, (ids[0],)), (1, tuple(ids)), (1, (ids[1],))):
-        coordinator = opened[number].coordinator
-        jobs = coordinator.start() or list(coordinator.search.strategy.jobs.values())
-        context = coordinator.search.context
-        outcome = worker.run("pool", PoolTask(number, jobs[0], context, 1, running))
-        assert outcome.error is None
-        assert set(worker._workers) == set(running)
+def test_workers_forget_searches_that_no_longer_run() -> None:
+    workers = ContextWorkers(Worker)
+    workers.open(None)
+    for key in (1, 2):
+        coordinator = fresh(REQUESTS["root"]).coordinator
+        workers.add(key, coordinator.search.context)
+        assert workers.run(key, coordinator.start()[0]).simulations > 0
+    workers.keep_only((2,))
+    assert set(workers._workers) == set(workers._contexts) == {2}
 
 
 class Idle:
@@ -347,7 +352,7 @@ class Idle:
 
     def open(self, context: Any) -> None: ...
 
-    def submit(self, jobs: Iterable[Task]) -> None: ...
+    def submit(self, tasks: Iterable[Task]) -> None: ...
 
     def wait(self, timeout_s: float) -> list[Event]:
         Idle.looks += 1
@@ -371,33 +376,30 @@ def test_a_pool_without_searches_lets_its_executor_look_after_workers() -> None:
 @pytest.mark.parametrize("name", ["root", "tree", "leaf", "hidden"])
 def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
     """As it travels to a worker process: the part beside the task, and the task without it."""
-    import pickle
-
-    from cluster.shared_parts import part_key, part_of, without_part
-    from cluster.worker_process import WorkerProcess, pack
-
     coordinator = fresh(REQUESTS[name]).coordinator
     context = coordinator.search.context
-    jobs = coordinator.start()
-    tasks = [PoolTask(4, job, context, 1, (context.search_id,)) for job in jobs]
-    assert len({part_key(task) for task in tasks}) == 1
-    process, plain = WorkerProcess(PoolWorker), PoolWorker()
-    process.prepare("pool")
-    part = pickle.loads(pickle.dumps(part_of(tasks[0])))
-    light = [without_part(task) for task in tasks]
-    assert all(task.context is None for task in light)  # type: ignore[attr-defined]
-    done = pickle.loads(process.run(part, pack(light)))
-    for there, here in zip(done, tasks, strict=True):
-        expected = plain.run("pool", here)
-        assert (there.index, there.error) == (here.index, None)
-        assert there.result.simulations == expected.result.simulations  # type: ignore[union-attr]
-        new = coordinator.job_done(there.result)
-        assert isinstance(new, list)
+    tasks = [task_of(job, 4) for job in coordinator.start()]
+    assert len({task.shared_key for task in tasks}) == 1
+    process, plain = WorkerProcess(Worker), Worker()
+    process.prepare(pickle.dumps(None))
+    values = [pickle.dumps(context)]
+    shared = tasks[0].shared
+    if shared is not None:
+        values.append(pickle.dumps(shared.value))
+    call = Call(brings=(4,), brings_shared=shared is not None, live=(4,))
+    found = pickle.loads(process.run(pack_call(call, tasks[:1]), *values))
+    # What a process has got is not sent again.
+    found += pickle.loads(process.run(pack_call(Call(live=(4,)), tasks[1:])))
+    for (there, error), here in zip(found, tasks, strict=True):
+        expected = plain.run(context, here.job)
+        assert (there.index, error) == (here.index, None)
+        assert there.simulations == expected.simulations
+        assert isinstance(coordinator.job_done(there), list)
 
 
 def test_an_executor_takes_from_the_queue_that_it_is_given() -> None:
     queue = PoolQueue()
-    executor = InlineExecutor(PoolWorker, queue)
-    queue.open(1, "s1", 0)
+    executor = InlineExecutor(queue=queue)
+    queue.open(1, 0)
     executor.submit([task(1, 0)])
     assert len(queue) == 1

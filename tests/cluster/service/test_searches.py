@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from cluster.client import AsyncClient, Client, ServiceError
-from cluster.remote import OF_EVALUATORS
+from cluster.client.client import AsyncClient, Client, ServiceError
+from cluster.client.remote import OF_EVALUATORS
 from cluster.service.limits import Limits
 from cluster.service.request_models import SearchBody
 from games import load
+from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.findings import deal
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of, unchanged
 from tests.cluster.service_process import Server
@@ -201,7 +201,7 @@ def test_a_full_queue_says_when_to_come_again(client: Client, server: Server) ->
     assert answer.status_code == 429
     assert answer.headers["content-type"] == "application/problem+json"
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
-    assert "3 searches wait" in answer.json()["detail"]
+    assert "3 searches are waiting" in answer.json()["detail"]
 
 
 def test_a_repeated_request_with_its_key_is_harmless(client: Client, server: Server) -> None:
@@ -231,6 +231,35 @@ def test_searches_are_listed_page_by_page(client: Client) -> None:
     assert client.searches("failed")["searches"] == []
 
 
+def test_searches_are_found_by_a_text_in_their_game(server: Server, client: Client) -> None:
+    for game in ("tictactoe", "gomoku:size=5"):
+        client.wait(client.submit(SMALL | {"game": game})["id"])
+    url = f"{server.url}/api/v1/searches"
+    for texts, games in (
+        (["TACTOE"], {"tictactoe"}),
+        (["=5", "tac"], {"gomoku:size=5", "tictactoe"}),
+        (["%"], set()),
+    ):
+        found = httpx.get(url, params={"game": texts, "limit": 200}).json()["searches"]
+        assert {search["request"]["game"] for search in found} == games
+    refused = httpx.get(url, params={"game": ["x" * 201]})
+    assert (refused.status_code, refused.json()["field"]) == (422, "game.0")
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({}, "game: None is not accepted; expected a value: this field is required"),
+        (SMALL | {"gam": "chess"}, "gam: 'chess' is not accepted; expected no field of this name"),
+        (SMALL | {"priority": "high"}, "priority: 'high' is not accepted; expected a valid integer"),
+    ],
+)
+def test_a_malformed_body_is_refused_in_a_sentence(server: Server, body: Any, detail: str) -> None:
+    refused = httpx.post(f"{server.url}/api/v1/searches", json=body)
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith(detail)
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -256,7 +285,10 @@ def test_searches_are_listed_page_by_page(client: Client) -> None:
         ({"seed": -1}, "seed"),
         ({"priority": 11}, "priority"),
         ({"paired": 2}, "paired"),
-        ({"bias": 0.5}, "strategy"),
+        ({"implicit_minimax": 0.5}, "strategy"),
+        ({"bias": 0.5}, "bias"),
+        ({"exploration": -1.0}, "exploration"),
+        ({"playout_policy": "clever"}, "playout_policy"),
         ({"workers": 4}, "workers"),
         ({"game": "battleship", "solver": True}, "solver"),
     ],

@@ -14,6 +14,7 @@ export default {
     const shown = cell.text.trim() === "." ? "" : cell.text;
     return [...last, text(cell.x, cell.y, shown, `sign${cell.owner === 1 ? " second" : ""}`)];
   },
+  side: (owner, name) => (name === "x" || name === "o" ? { text: name } : null),
 };
 
 /** A cross. */

@@ -1,6 +1,7 @@
 // Points joined by lines: the mill games.
 
 import { keyOf } from "../moves.js";
+import { cross } from "./marks.js";
 import { UNIT, disc, line, square, stone } from "./shapes.js";
 
 export default {
@@ -18,5 +19,10 @@ export default {
     });
     return [wood, ...joined, ...panel.cells.map((cell) => disc(cell.x, cell.y, 5, "point"))];
   },
-  piece: (cell) => (cell.owner === null ? [] : stone(cell, 1, 0.36)),
+  piece(cell) {
+    if (cell.owner !== null) return stone(cell, 1, 0.36);
+    return cell.last ? [disc(cell.x, cell.y, 0.36 * UNIT, "taken"), ...cross(cell.x, cell.y, 0.15 * UNIT, "mark hit")] : [];
+  },
+  taken: "a piece was taken here",
+  side: (owner) => ({ owner }),
 };

@@ -1,4 +1,4 @@
-// Thud: the octagon, dwarfs as small stones, trolls as large ones, and the Thudstone in the middle.
+// Thud: the octagon, dwarfs as small discs, trolls as large squares, and the Thudstone in the middle.
 
 import { UNIT, disc, path, square } from "./shapes.js";
 
@@ -8,13 +8,14 @@ export default {
   piece(cell) {
     if (cell.text === "*") return [path(star(cell), "thudstone")];
     const last = cell.last ? [square(cell.x, cell.y, UNIT - 4, "lately", 4)] : [];
-    if (cell.text === "d") return [...last, disc(cell.x, cell.y, 0.29 * UNIT, "stone dark")];
+    if (cell.text === "d") return [...last, disc(cell.x, cell.y, 0.29 * UNIT, "stone dwarf")];
     if (cell.text === "T") {
       const inner = square(cell.x, cell.y, 0.3 * UNIT, "troll-mark", 2);
       return [...last, square(cell.x, cell.y, 0.72 * UNIT, "stone light", 7), inner];
     }
     return last;
   },
+  side: (owner, name) => ({ text: name === "dwarfs" ? "d" : "T" }),
 };
 
 const shade = (cell) => ((cell.row + cell.column) % 2 ? "square" : "square shaded");

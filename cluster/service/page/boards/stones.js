@@ -14,6 +14,7 @@ export default {
     return [wood, ...across, ...down, ...stars(rows.length, first)];
   },
   piece: (cell) => (cell.owner === null ? [] : stone(cell, 0)),
+  side: (owner) => ({ owner }),
 };
 
 /** The dots by which the eye finds its way on a board of odd size. */

@@ -1,0 +1,158 @@
+"""Distributed, parallel Monte Carlo tree search: one position, many workers, the same answer.
+
+    import banyan
+
+    result = banyan.search("gomoku", moves="f6 g7", simulations=2_000_000, workers=8)
+    print(result.move, result.value, result.pv)
+
+- `search` searches a position and returns a `SearchResult`.
+- `start` searches in the background and returns a `RunningSearch`, which can be watched, stopped and saved.
+  `resume` continues a saved search.
+- `play` plays a game against the strongest player known for it, in a terminal or a notebook.
+- `games` lists the names of games, `load_game` loads one.
+- `Client` and `AsyncClient` send requests to a server (``banyan serve``).
+- `InvalidInput` is raised for a wrong argument, `SearchFailed` if a search cannot continue.
+
+Importing this package takes a few milliseconds; the modules of a name are imported when it is first used. The
+names `cluster`, `search` and `games` are common, so this package also makes sure that they are Banyan's own
+packages: a program that imports `banyan` first gets the three packages installed beside it, even if others of
+the same name are in the current folder, on PYTHONPATH or in the environment. The command, `python -m banyan`
+and every worker process import it first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cluster.client.client import AsyncClient, Client
+    from cluster.front_door.calls import resume, search, start
+    from cluster.front_door.progress import SearchProgress
+    from cluster.front_door.running import RunningSearch
+    from cluster.play.call import play
+    from cluster.runtime.coordinator import SearchFailed
+    from games.catalogue import load as load_game
+    from games.catalogue import names as games
+    from games.errors import InvalidInput
+    from search.result import SearchResult
+
+    __version__: str
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "InvalidInput",
+    "RunningSearch",
+    "SearchFailed",
+    "SearchProgress",
+    "SearchResult",
+    "__version__",
+    "games",
+    "load_game",
+    "play",
+    "resume",
+    "search",
+    "start",
+]
+
+_OFFERED = {
+    "AsyncClient": ("cluster.client.client", "AsyncClient"),
+    "Client": ("cluster.client.client", "Client"),
+    "InvalidInput": ("games.errors", "InvalidInput"),
+    "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
+    "SearchFailed": ("cluster.runtime.coordinator", "SearchFailed"),
+    "SearchProgress": ("cluster.front_door.progress", "SearchProgress"),
+    "SearchResult": ("search.result", "SearchResult"),
+    "games": ("games.catalogue", "names"),
+    "load_game": ("games.catalogue", "load"),
+    "play": ("cluster.play.call", "play"),
+    "resume": ("cluster.front_door.calls", "resume"),
+    "search": ("cluster.front_door.calls", "search"),
+    "start": ("cluster.front_door.calls", "start"),
+}
+"""By offered name: its module, and its name there."""
+
+PACKAGES = ("games", "search", "cluster")
+_MARK = "Banyan"
+"""A text in the docstring of each of the packages."""
+
+
+def _root() -> Path:
+    """The folder that contains the packages: a checkout, or the place where a wheel was installed."""
+    here = Path(__file__).resolve().parent
+    return here.parents[1] if (here.parent / "cli.py").exists() else here.parent
+
+
+ROOT = _root()
+
+
+class _OwnPackages(MetaPathFinder):
+    """Finds PACKAGES in ROOT, before other finders look for them elsewhere."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in PACKAGES:
+            return None
+        check(name)
+        folder = ROOT / name
+        return spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+
+
+def check(name: str) -> None:
+    """Raises ImportError, in one line, if a package is not Banyan's."""
+    file = ROOT / name / "__init__.py"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    if _MARK not in text.partition("\n")[0]:
+        raise ImportError(
+            f"the package {name!r} in {ROOT} is not Banyan's{_installed_by(name)}: "
+            "install Banyan into an environment of its own"
+        )
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) != str(file):
+        raise ImportError(
+            f"this process has imported another package {name!r} ({getattr(known, '__file__', None)}): "
+            "import banyan before it, or run Banyan in a process of its own"
+        )
+
+
+def _installed_by(name: str) -> str:
+    """Names of other distributions that installed a package of this name."""
+    from importlib.metadata import packages_distributions
+
+    others = sorted(set(packages_distributions().get(name, ())) - {"banyan-mcts"})
+    return f" (it was installed by {', '.join(others)})" if others else ""
+
+
+for _name in PACKAGES:
+    if _name in sys.modules:
+        check(_name)
+sys.meta_path.insert(0, _OwnPackages())
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value = version("banyan-mcts")
+        elif name in _OFFERED:
+            module, there = _OFFERED[name]
+            value = getattr(import_module(module), there)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

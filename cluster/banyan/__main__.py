@@ -1,0 +1,23 @@
+"""The entry point of `python -m banyan` and of the command `banyan`."""
+
+from __future__ import annotations
+
+import sys
+
+from . import PACKAGES, check
+
+
+def main() -> None:
+    """Run the command line; ends the process."""
+    try:
+        for name in PACKAGES:
+            check(name)
+    except ImportError as error:
+        sys.exit(f"banyan: error: {error}")
+    from cluster.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""Checkpoints: files from which a search can be resumed after its process has ended.
+
+A search is a fold over jobs. So a checkpoint contains the merged tree, the descriptions of the jobs in
+flight, and results that wait for earlier ones; it contains nothing about where the search ran. When the
+search is resumed, jobs that were in flight run again, like lost jobs. Therefore a resumed search with a
+budget in simulations ends with statistics that are bit for bit those of an uninterrupted search, on any
+machines. A search with a budget in seconds runs for its remaining time.
+
+A checkpoint contains the text of game and evaluator files that the search uses, and resuming runs that code:
+resume only checkpoints from a trusted source. Accidental damage of the file is always detected.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import types
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from cluster.checkpoint.archive import read_arrays, read_description, write_archive
+from cluster.runtime.code_version import code_of_searches
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from games.errors import InvalidInput
+from search.asked import current
+from search.packing.arrays import CorruptState
+from search.packing.npz import BadArchive
+from search.prepare import open_search
+from search.request import SearchRequest
+from search.result import STOPPED_BY
+
+EVERY_S = 60.0
+SHARE = 0.05
+"""Largest share of the time that writing may take; a search with large checkpoints writes fewer of them."""
+NODE_S = 3e-7
+"""Seconds that a worker needs to pack and compress one node of a lane's tree."""
+OVER = tuple(reason for reason in STOPPED_BY if reason != "cancelled")
+"""Reasons that end a search finally; a cancelled search can be resumed."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A search that is ready to run, from its beginning or from a checkpoint."""
+
+    coordinator: Coordinator
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The description of a search in a checkpoint."""
+
+    path: Path
+    request: SearchRequest
+    game_source: str | None
+    evaluator_source: str | None
+    elapsed_s: float
+    stopped_by: str | None
+    """Why the search ended finally (one of OVER); None if it can be resumed."""
+    code: str
+    """Fingerprint of the code that the search ran with, see `code_of_searches`."""
+    banyan: str
+    """The version of Banyan that wrote the checkpoint."""
+
+    def open(self, *, files: bool = True) -> Opened:
+        """Restore the search. ``files``: whether its game and evaluator may be files, see `open_search`.
+
+        Raises InvalidInput (``file``, or a field of the request).
+        """
+        opened = open_search(
+            self.request, files=files, source=self.game_source, evaluator=self.evaluator_source
+        )
+        coordinator = Coordinator(opened, 1)
+        try:
+            coordinator.restore(read_arrays(self.path), self.stopped_by)
+        except (BadArchive, OSError) as error:
+            raise InvalidInput("file", str(self.path), _reason(error)) from None
+        except CorruptState as error:
+            raise InvalidInput("file", str(self.path), f"a sound checkpoint ({error})") from None
+        return Opened(coordinator, self.elapsed_s)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings for a user who resumes the search."""
+        if self.code == code_of_searches():
+            return []
+        line = f"{self.path} was written by other code (Banyan {self.banyan}): the answer may differ from "
+        return [line + "that of an uninterrupted search"]
+
+
+def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
+    """Read the description of a checkpoint without the search's state. Raises InvalidInput (``field``)."""
+    if path.exists() and not path.is_file():
+        raise InvalidInput(field, str(path), "a checkpoint in an ordinary file")
+    try:
+        description = read_description(path)
+        return Checkpoint(
+            path=path,
+            request=_request_of(_take(description, "request", dict)),
+            game_source=_take(description, "game_source", str, types.NoneType),
+            evaluator_source=_take(
+                {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
+            ),
+            elapsed_s=_seconds(_take(description, "elapsed_s", float, int)),
+            stopped_by=_one_of_over(_take(description, "stopped_by", str, types.NoneType)),
+            code=_take(description, "code", str),
+            banyan=_take(description, "banyan", str),
+        )
+    except (BadArchive, OSError) as error:
+        raise InvalidInput(field, str(path), _reason(error)) from None
+
+
+class Keeper:
+    """An observer that writes checkpoints of a session, at intervals and when it ends."""
+
+    def __init__(
+        self,
+        path: Path,
+        every_s: float | None = None,
+        *,
+        warn: Callable[[str], None],
+        clock: Callable[[], float] = time.perf_counter,
+        begun_s: float | None = None,
+    ) -> None:
+        """Raises InvalidInput (``checkpoint``, ``checkpoint_every``).
+
+        ``every_s``: interval in seconds. ``warn`` is called with a message if a checkpoint cannot be written;
+        the search continues. ``begun_s``: elapsed time of a search whose present state can be restored
+        without a checkpoint; the first one is written an interval later. None: it is written at the first
+        call.
+        """
+        every_s = EVERY_S if every_s is None else every_s
+        if not 0 < every_s < math.inf:
+            raise InvalidInput("checkpoint_every", every_s, "seconds, more than 0")
+        if path.is_dir() or not path.parent.is_dir():
+            raise InvalidInput("checkpoint", str(path), "a file in a folder that is there")
+        # The target of a link is replaced, not the link.
+        self.path = path.resolve()
+        self.written = 0
+        """Number of checkpoints written."""
+        self._every_s = every_s
+        self._warn = warn
+        self._clock = clock
+        self._due_s = 0.0
+        self._ask_s = math.inf
+        """When to request the lanes' trees: halfway through an interval, so that they arrive in time."""
+        if begun_s is not None:
+            self._due_s, self._ask_s = begun_s + every_s, begun_s + every_s / 2
+
+    def begin(self, opened: Opened) -> None:
+        """Write a checkpoint before the search runs. Raises InvalidInput (``checkpoint``) if that fails."""
+        try:
+            self._write(opened.coordinator, opened.elapsed_s)
+        except OSError as error:
+            accepted = f"a file that can be written ({error.strerror})"
+            raise InvalidInput("checkpoint", str(self.path), accepted) from None
+
+    def __call__(self, session: Session) -> None:
+        """Write a checkpoint if one is due."""
+        if session.finished_s is not None or session.elapsed_s >= self._due_s:
+            self.keep(session)
+        elif session.elapsed_s >= self._ask_s:
+            session.search.strategy.hand_in()
+            self._ask_s = math.inf
+
+    def discard(self, coordinator: Coordinator) -> bool:
+        """Remove the file of a search that has merged nothing; returns whether it was removed.
+
+        The file would prevent another try of the search. The file of a resumed search is kept.
+        """
+        if coordinator.counters.simulations or coordinator.counters.resumed:
+            return False
+        self.path.unlink(missing_ok=True)
+        return True
+
+    def keep(self, session: Session) -> None:
+        """Write a checkpoint of the session; warn if that fails."""
+        try:
+            self._write(session.coordinator, session.elapsed_s)
+        except OSError as error:
+            self._warn(f"{self.path}: the checkpoint could not be written: {error.strerror}")
+
+    def _write(self, coordinator: Coordinator, elapsed_s: float) -> None:
+        started = self._clock()
+        try:
+            write_archive(self.path, _described(coordinator, elapsed_s), coordinator.state())
+            self.written += 1
+        finally:
+            self._due_s = elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
+        handing_in_s = NODE_S * coordinator.tree_nodes / coordinator.workers
+        self._ask_s = elapsed_s + max((self._due_s - elapsed_s) / 2, handing_in_s / SHARE)
+
+
+def refuse_unfinished(path: Path) -> None:
+    """Raise InvalidInput (``checkpoint``) if the file exists and must not be overwritten by a new search.
+
+    Only a checkpoint of a search that is over may be overwritten.
+    """
+    if path.exists() and read_checkpoint(path, "checkpoint").stopped_by is None:
+        accepted = "a file without an unfinished search (continue it with banyan resume, or remove the file)"
+        raise InvalidInput("checkpoint", str(path), accepted)
+
+
+def _described(coordinator: Coordinator, elapsed_s: float) -> dict[str, Any]:
+    search, stopped_by = coordinator.search, coordinator.stopped_by
+    try:
+        banyan = version("banyan-mcts")
+    except PackageNotFoundError:
+        banyan = "of unknown version"
+    return {
+        "banyan": banyan,
+        "code": code_of_searches(),
+        "request": asdict(search.request),
+        "game_source": search.context.game_source,
+        "evaluator_source": search.context.evaluator_source,
+        "elapsed_s": elapsed_s,
+        "stopped_by": stopped_by if stopped_by in OVER else None,
+    }
+
+
+def _request_of(values: dict[str, Any]) -> SearchRequest:
+    """The request with these values; missing fields get their defaults. Raises BadArchive."""
+    hints = get_type_hints(SearchRequest)
+    read: dict[str, Any] = {}
+    for name, value in _current(values).items():
+        if name not in hints:
+            raise BadArchive(f"a checkpoint of a search without {name!r}, which is not known here")
+        kinds = get_args(hints[name]) or (hints[name],)
+        if value is None and type(None) not in kinds:
+            # A field that may no longer be None: it gets its default.
+            continue
+        if name == "moves":
+            fits = isinstance(value, list) and all(isinstance(move, str) for move in value)
+        else:
+            fits = type(value) in kinds or (float in kinds and type(value) is int)
+        if not fits:
+            raise BadArchive(f"a checkpoint of a search whose {name} is not {value!r}")
+        read[name] = tuple(value) if name == "moves" else value
+    if "game" not in read:
+        raise BadArchive("a checkpoint of a search of a game")
+    try:
+        return SearchRequest(**read)
+    except InvalidInput as error:
+        raise BadArchive(f"a checkpoint of a valid search ({error})") from None
+
+
+def _current(values: dict[str, Any]) -> dict[str, Any]:
+    """The values by the names that fields have today. Raises BadArchive for an option that was removed."""
+    try:
+        return current(values)
+    except InvalidInput as error:
+        raise BadArchive(f"a checkpoint of a search that can be ({error})") from None
+
+
+def _take(description: dict[str, Any], name: str, *kinds: type) -> Any:
+    value = description.get(name)
+    if type(value) not in kinds:
+        raise BadArchive(f"a checkpoint that says {name} (this one: {value!r:.40})")
+    return value
+
+
+def _seconds(value: float) -> float:
+    if not 0 <= value < 1e9:
+        raise BadArchive("a checkpoint whose elapsed time is 0 or more")
+    return float(value)
+
+
+def _one_of_over(value: str | None) -> str | None:
+    if value is not None and value not in OVER:
+        raise BadArchive("a checkpoint of a search that was stopped by " + ", ".join(OVER) + ", or not yet")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"a checkpoint that can be read ({error.strerror})"
+    text = str(error)
+    return text if "checkpoint" in text else f"a checkpoint with {text}"

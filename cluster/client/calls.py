@@ -1,0 +1,182 @@
+"""The common part of both clients of the service: requests, and reading of answers and events."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from games.errors import InvalidInput
+
+TIMEOUT_S = 30.0
+"""Time limit of one answer; the server may have to compile a game's rules first."""
+STREAM_S = 60.0
+"""Time limit without any data on an event stream; the server sends pings, so a longer pause is a failure."""
+TRIES = 3
+"""Retries of a request if the server is unreachable or temporarily unable to take it."""
+FOLLOWS = 9
+"""Retries of a broken event stream; together they are long enough for a restart of the server."""
+LONGEST_PAUSE_S = 5.0
+LATER = frozenset({429, 502, 503, 504})
+
+
+class ServiceError(ConnectionError):
+    """The service cannot be reached, or refuses a request."""
+
+    def __init__(self, detail: str, status: int | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        """The HTTP status; None without an answer."""
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True)
+class ServiceEvent:
+    """An event of a search."""
+
+    id: int | None
+    name: str
+    """The kind of event: state, progress or final."""
+    data: dict[str, Any]
+
+    @property
+    def final(self) -> bool:
+        return self.name == "final"
+
+
+@dataclass(frozen=True)
+class Call:
+    """An HTTP request."""
+
+    method: str
+    path: str
+    json: dict[str, Any] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Calls:
+    """The requests of the API as values, which both clients send."""
+
+    @staticmethod
+    def submit(body: dict[str, Any], key: str | None) -> Call:
+        return Call("POST", "/searches", body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
+
+    @staticmethod
+    def search(search_id: str) -> Call:
+        return Call("GET", f"/searches/{quote(search_id, safe='')}")
+
+    @staticmethod
+    def searches(state: str | None, after: str | None, limit: int) -> Call:
+        params = {"state": state, "after": after, "limit": limit}
+        return Call("GET", "/searches", params={k: v for k, v in params.items() if v is not None})
+
+    @staticmethod
+    def cancel(search_id: str) -> Call:
+        return Call("DELETE", f"/searches/{quote(search_id, safe='')}")
+
+    @staticmethod
+    def resume(search_id: str) -> Call:
+        return Call("POST", f"/searches/{quote(search_id, safe='')}/resume")
+
+    @staticmethod
+    def games() -> Call:
+        return Call("GET", "/games")
+
+    @staticmethod
+    def game(spec: str) -> Call:
+        return Call("GET", f"/games/{quote(spec, safe='')}")
+
+    @staticmethod
+    def position(spec: str, moves: list[str], position: str | None) -> Call:
+        return Call(
+            "POST", f"/games/{quote(spec, safe='')}/positions", {"moves": moves, "position": position}
+        )
+
+
+def http_settings(url: str, token: str | None) -> dict[str, Any]:
+    """Keyword arguments of the HTTP client. Raises InvalidInput (field ``server``) for a bad address."""
+    parts = httpx.URL(url) if "://" in url else httpx.URL(f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise InvalidInput("server", url, "an address such as http://localhost:8000")
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    base = str(parts).rstrip("/") + "/api/v1"
+    return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S}
+
+
+def stream_headers(last: int | None) -> dict[str, str]:
+    """Headers of a request for the events after event ``last``."""
+    headers = {"Accept": "text/event-stream"}
+    return headers if last is None else headers | {"Last-Event-ID": str(last)}
+
+
+def read_answer(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer. Raises InvalidInput or ServiceError if the request was refused."""
+    try:
+        values = response.json()
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise ServiceError(
+            f"an answer that is not from Banyan (status {response.status_code})", response.status_code
+        )
+    if response.is_success:
+        return values
+    if response.status_code == 422 and "accepted" in values:
+        raise InvalidInput(str(values.get("field")), values.get("value"), str(values["accepted"]))
+    after = response.headers.get("Retry-After", "")
+    raise ServiceError(
+        str(values.get("detail")), response.status_code, float(after) if after.isdigit() else None
+    )
+
+
+def check_stream(response: httpx.Response) -> bool:
+    """Whether the response is an event stream; otherwise its body is an error. Raises NothingMore."""
+    if response.status_code == 204:
+        raise NothingMore
+    return response.status_code == 200
+
+
+def again_in_s(error: Exception, tries: int, most: int = TRIES) -> float | None:
+    """Seconds to wait before a failed request is sent again; None if it should not be sent again."""
+    if tries >= most:
+        return None
+    if isinstance(error, ServiceError):
+        return (error.retry_after_s or 1.0) if error.status in LATER else None
+    return min(LONGEST_PAUSE_S, 0.2 * 2.0**tries) if isinstance(error, httpx.TransportError) else None
+
+
+def unreachable(error: Exception, url: str) -> Exception:
+    """The error to raise when there are no more retries."""
+    if isinstance(error, httpx.TransportError):
+        return ServiceError(f"{url}: {error or type(error).__name__}")
+    return error
+
+
+class NothingMore(Exception):
+    """All events of the stream have been received."""
+
+
+class EventLines:
+    """Parser of events from the lines of a stream."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, str] = {}
+
+    def take(self, line: str) -> ServiceEvent | None:
+        """Take one line; returns the event that it completes, if any."""
+        if line:
+            name, _, value = line.partition(":")
+            if name:
+                self._fields[name] = value.removeprefix(" ")
+            return None
+        fields, self._fields = self._fields, {}
+        if "data" not in fields:
+            return None
+        number = fields.get("id", "")
+        data = json.loads(fields["data"])
+        return ServiceEvent(int(number) if number.isdigit() else None, fields.get("event", "message"), data)

@@ -1,0 +1,96 @@
+"""Live progress of a search on a server, drawn like that of a local search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cluster.observe.progress import LINE_S, LiveArea, line_of
+from cluster.observe.search_view import SearchView, WorkerSight, budget_text
+from cluster.runtime.worker_state import WorkerState
+from games.game import Game, State
+from search.request import SearchRequest
+from search.result import Answer, ChildResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The data of a search that are needed to draw its progress and its answer."""
+
+    request: SearchRequest
+    game: Game
+    root_state: State
+
+
+class RemoteProgress(LiveArea):
+    """Context manager around the events of one search, which draws them."""
+
+    def __init__(self, console: Console, searched: Searched | None, *, enabled: bool) -> None:
+        """``searched`` None: without the game, only lines of text are shown."""
+        super().__init__(console, enabled=enabled, drawable=searched is not None)
+        self._searched = searched
+        self._due_s = LINE_S
+
+    def __call__(self, data: Mapping[str, Any]) -> None:
+        """Draw the data of a progress event; the server determines how often they arrive."""
+        if self._live is not None and self._searched is not None:
+            from cluster.observe.progress_view import view
+
+            self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
+        elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
+            answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), ())
+            line = line_of(
+                data["elapsed_s"],
+                data["simulations"],
+                data["simulations_per_s"],
+                data["jobs"],
+                data["jobs_retried"],
+                answer,
+            )
+            print(line, file=self._console.file, flush=True)
+            self._due_s = data["elapsed_s"] + LINE_S
+
+
+def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> Answer:
+    """The Answer with the fields of `--json` or of a progress event."""
+    children = tuple(
+        ChildResult(
+            child["move"],
+            child["visits"],
+            child["value"],
+            game.cells_of(game.parse_move(root_state, child["move"])),
+        )
+        for child in values["children"]
+    )
+    return Answer(values["best_move"], values["value"], tuple(values["pv"]), children)
+
+
+def sight_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:
+    """The view of a search on a server, made from the data of a progress event."""
+    request, game, root_state = searched.request, searched.game, searched.root_state
+    return SearchView(
+        game=game,
+        root_state=root_state,
+        strategy=request.strategy,
+        lanes=request.lanes,
+        place="on the server",
+        answer=answer_there(data, game, root_state),
+        budget=budget_text(request),
+        budget_used=data["budget_used"],
+        simulations=data["simulations"],
+        rate=data["simulations_per_s"],
+        jobs=data["jobs"],
+        jobs_in_flight=data["jobs_in_flight"],
+        jobs_retried=data["jobs_retried"],
+        results_waiting=data["results_waiting"],
+        merges=data["merges"],
+        merge_s=data["merge_s"],
+        workers=[
+            WorkerSight(each["slot"], WorkerState(each["state"]), each["busy"], each["restarts"])
+            for each in data["workers"]
+        ],
+    )

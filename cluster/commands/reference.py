@@ -1,0 +1,271 @@
+"""`banyan reference`: generates REFERENCE.md from the code: commands, players, metrics, answers of the API.
+
+banyan reference > cluster/commands/REFERENCE.md
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from search.asked import RETIRED
+from search.options import BASIC, knobs_of
+from search.request import SearchRequest
+
+if TYPE_CHECKING:
+    pass
+
+HEAD = """# Reference
+
+Options of commands and players, metrics, and answers of the HTTP API. This page is made from the code by
+`banyan reference`; edit the code, not the page.
+"""
+GAMES = ("tictactoe", "morris", "battleship")
+"""Games of which each player plays one."""
+LIKE_SEARCH = ("tree",)
+"""Commands with the options of `banyan search`, except those for checkpoints and servers."""
+MEANINGS = {
+    200: "Done.",
+    202: "Accepted; the search goes on.",
+    204: "No event is left to send.",
+    401: "The token is missing or wrong.",
+    403: "The host name or the origin of the page is not allowed.",
+    404: "There is no such search, game or file.",
+    405: "The path does not take this method.",
+    408: "The body took too long to arrive.",
+    409: "The state of the search does not allow it, or the Idempotency-Key was used with another body.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    421: "The host name is not one of the server.",
+    422: "The request is wrong: `field`, `value` and `accepted` say what.",
+    429: "Too many searches or streams; Retry-After says when to try again.",
+    503: "The server cannot take it now; Retry-After says when to try again.",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("reference", hidden=True)(reference)
+
+
+def reference(context: typer.Context) -> None:
+    """Print the reference of options, players, metrics and answers of the API as Markdown."""
+    print(reference_text(context.find_root().command), end="")
+
+
+def reference_text(root: Any) -> str:
+    """The text of the page; ``root`` is the parser of the command `banyan`."""
+    from search.players import names
+
+    lines = [HEAD, "## Commands", ""]
+    for name, command in sorted(root.commands.items()):
+        if not command.hidden:
+            like = ("search", root.commands["search"]) if name in LIKE_SEARCH else None
+            lines += _command_lines(name, command, like)
+    lines += ["### Earlier options", "", *_earlier_lines(SearchRequest), ""]
+    lines += [
+        "## Players",
+        "",
+        "`name:key=value,key=value`, as `banyan match` and `banyan play` take them.",
+        "",
+    ]
+    lines += [line for name in names() for line in _player_lines(name)]
+    lines += _service_lines()
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def option_rows(parameters: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+    """Heading and row of each option of a command: name, value, default, meaning."""
+    for each in parameters:
+        if getattr(each, "hidden", False) or each.name == "help":
+            continue
+        is_argument = each.param_type_name == "argument"
+        names = [each.metavar or each.name] if is_argument else [*each.opts, *each.secondary_opts]
+        value = "" if is_argument or each.is_flag else each.metavar or ""
+        heading = "Arguments" if is_argument else getattr(each, "rich_help_panel", None) or BASIC
+        name = " / ".join(f"`{name}`" for name in names)
+        yield heading, [name, f"`{value}`" if value else "", _default(each), each.help.replace("\\[", "[")]
+
+
+def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[list[str]]:
+    """A row for each option of a player: name, what is accepted, default, meaning."""
+    from games.catalogue import load
+    from games.errors import InvalidInput
+    from games.spec import Spec
+    from search.players.catalogue import OPTION_TEXTS, make_player
+
+    searched = {knob.key: knob for knob in knobs_of(kind)}
+    for game in map(load, GAMES):
+        options = _recorder(name)
+        try:
+            player = make_player(Spec(name), options, game)
+        except InvalidInput:
+            continue
+        break
+    else:
+        player = None
+    request = getattr(player, "request", None)
+    rows = []
+    for key, accepted, default in options.taken:
+        text = OPTION_TEXTS.get(key, "")
+        if request is not None and key in searched:
+            knob = searched[key]
+            text, unit = knob.option.help, knob.option.unit
+            if knob.kind is not bool:
+                accepted = f"{knob.accepted} ({unit})" if unit else knob.accepted
+            own = getattr(request, knob.name)
+            default = knob.option.unset if own is None else _text(own)
+        rows.append([f"`{key}`", accepted, default, text])
+    return rows
+
+
+def _recorder(name: str) -> Any:
+    """The options of an empty spec, which record in ``taken`` each option that is read."""
+    from games.spec import Options, Spec
+
+    class Recorder(Options):
+        def __init__(self) -> None:
+            super().__init__(Spec(name), "player")
+            self.taken: list[tuple[str, str, str]] = []
+
+        def whole(self, key: str, default: int, low: int, high: int) -> int:
+            self.taken.append((key, f"a whole number from {low} to {high}", str(default)))
+            return default
+
+        def integer(self, key: str) -> int | None:
+            self.taken.append((key, "a whole number", ""))
+            return None
+
+        def number(self, key: str) -> float | None:
+            self.taken.append((key, "a number", ""))
+            return None
+
+        def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
+            self.taken.append((key, " or ".join(accepted), default))
+            return default
+
+        def text(
+            self, key: str, default: str, pattern: re.Pattern[str] | None = None, accepted: str = ""
+        ) -> str:
+            self.taken.append((key, accepted or "text", default))
+            return default
+
+    return Recorder()
+
+
+def _player_lines(name: str) -> list[str]:
+    from search.players import describe
+
+    rows = player_rows(name)
+    lines = [f"### {name}", "", describe(name)[0].upper() + describe(name)[1:] + ".", ""]
+    return lines + (_table(("option", "accepted", "default", "meaning"), rows) if rows else [])
+
+
+def _command_lines(name: str, command: Any, like: tuple[str, Any] | None) -> list[str]:
+    """The lines about a command; options that it shares with another command are left out."""
+    lines = [f"### banyan {name}", "", " ".join(command.help.split()), ""]
+    lines += (
+        [f"It has the options of `banyan {like[0]}` as well, but for checkpoints and servers.", ""]
+        if like
+        else []
+    )
+    known = list(option_rows(like[1].params)) if like else []
+    rows: dict[str, list[list[str]]] = {}
+    for heading, row in option_rows(command.params):
+        if (heading, row) not in known:
+            rows.setdefault(heading, []).append(row)
+    for heading in sorted(rows, key=lambda each: (each != "Arguments", each != BASIC)):
+        lines += [f"**{heading}**", ""]
+        lines += _table(("option", "value", "default", "meaning"), rows[heading])
+    return lines
+
+
+def _earlier_lines(kind: type[SearchRequest]) -> list[str]:
+    renamed = [
+        [f"`--{old.replace('_', '-')}`", f"is called `--{knob.cli}`; accepted for one version"]
+        for knob in knobs_of(kind)
+        for old in knob.option.old
+    ]
+    gone = [[f"`--{name.replace('_', '-')}`", f"gone: {each.why}"] for name, each in RETIRED.items()]
+    return _table(("option", "today"), renamed + gone)[:-1]
+
+
+def _default(parameter: Any) -> str:
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
+    if parameter.default in (None, (), "") or parameter.required:
+        return ""
+    if isinstance(parameter.default, bool):
+        return "on" if parameter.default else "off"
+    return f"`{parameter.default}`"
+
+
+def _text(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
+
+
+def _service_lines() -> list[str]:
+    """Metrics and answers of a server that is created only for this and runs no search."""
+    from contextlib import ExitStack
+    from functools import partial
+
+    from cluster.commands.serve import PoolOptions
+    from cluster.observe.metrics import Metrics
+    from cluster.service.api.app import create_app
+    from cluster.service.limits import Limits
+    from cluster.service.pool import Pool
+    from cluster.service.searches import Searches
+    from cluster.service.service_metrics import families
+    from cluster.service.store import Store
+
+    with ExitStack() as stack:
+        store = Store(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        stack.callback(store.close)
+        pool = Pool(PoolOptions(workers="1", executor="inline").starter())
+        stack.callback(pool.close)
+        searches = Searches(store, pool, Limits())
+        metrics = Metrics(sources=(partial(families, searches),))
+        measured = [
+            [f"`{each.name}{'_total' if each.type == 'counter' else ''}`", each.type, each.documentation]
+            for each in metrics.registry.collect()
+        ]
+        document = create_app(searches, metrics).openapi()
+    return [
+        *("## Metrics", "", "Labels and queries: cluster/observe/METRICS.md.", ""),
+        *_table(("metric", "type", "meaning"), sorted(measured)),
+        *("## HTTP API", "", "The document is `/api/v1/openapi.json`.", ""),
+        *_answer_lines(document),
+    ]
+
+
+def _answer_lines(document: dict[str, Any]) -> list[str]:
+    routes, statuses = [], set()
+    for path, methods in document["paths"].items():
+        for method, route in methods.items():
+            found = sorted(int(status) for status in route["responses"] if status.isdigit())
+            statuses |= set(found)
+            routes.append([f"`{method.upper()} {path}`", route["summary"], " ".join(map(str, found))])
+    rows = [[str(status), MEANINGS[status]] for status in sorted(statuses)]
+    return [
+        *_table(("route", "what it does", "answers"), routes),
+        "Errors are problem details (RFC 9457): `title`, `status`, `detail`, and often `field`, `value` and",
+        "`accepted`.",
+        "",
+        *_table(("status", "meaning"), rows),
+    ]
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table and an empty line."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return [
+        f"| {' | '.join(headings)} |",
+        f"|{' --- |' * len(headings)}",
+        *(f"| {' | '.join(row)} |" for row in cells),
+        "",
+    ]

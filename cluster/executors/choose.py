@@ -1,0 +1,94 @@
+"""Creates executors by name."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable
+
+from cluster.executors.handover import HandoverExecutor
+from cluster.executors.inline import InlineExecutor
+from cluster.ray_backend.executor import RayExecutor
+from cluster.runtime.pace import Pace
+from cluster.runtime.queue import Queue
+from cluster.runtime.resources import ONE_CPU, Resources
+from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
+from cluster.runtime.workers import AUTO, Workers, exactly
+from cluster.system.processes import num_cores
+from games.errors import InvalidInput
+from search.worker import Worker
+
+NAMES = ("auto", "ray", "inline")
+
+
+def make_executor(
+    name: str,
+    workers: Workers | int | None,
+    address: str | None = None,
+    job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
+    *,
+    make_worker: Callable[[], TaskWorker] = Worker,
+    in_flight: int = 2,
+    resources: Resources = ONE_CPU,
+    queue: Queue | None = None,
+    standing: bool = False,
+    notify: Callable[[str], None] | None = None,
+    explain: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+) -> Executor:
+    """Create and start an executor. ``workers`` None: one per CPU; ``address`` None: an embedded local Ray.
+
+    ``name`` is ``ray``, ``inline`` (this process alone), or ``auto``: without an address, a search begins in
+    this process and continues on workers if it takes long (`HandoverExecutor`); everything else uses ``ray``.
+
+    On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
+    ``make_worker`` creates, in each process, the object that runs jobs. ``in_flight``: bundles per worker; 1
+    for long jobs, so that no job waits for a busy worker while another is idle. ``resources``: what each
+    worker reserves. ``queue`` decides which job is next. ``standing``: the executor is opened once for many
+    searches (a service): opening succeeds without workers, jobs wait for them, and idle workers are given
+    back. ``notify`` is called with a line when Ray has ended and when it is back (None: lines go to standard
+    error). ``explain`` is called with the executor that ``auto`` chose, and why. ``cancelled``, when set,
+    ends the wait for a starting local Ray.
+
+    Raises InvalidInput (executor, workers, address, job_timeout, gpus_per_worker, cpus_per_worker,
+    worker_resources).
+    """
+    if name not in NAMES:
+        raise InvalidInput("executor", name, " or ".join(NAMES))
+    wanted = AUTO if workers is None else exactly(workers) if isinstance(workers, int) else workers
+    if not 0 < job_timeout_s < float("inf"):
+        raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
+    if name == "inline":
+        if wanted.least > 1:
+            raise InvalidInput("workers", wanted.said, "1: the inline executor is one process")
+        if address is not None:
+            raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
+        if resources.gpus or resources.others:
+            raise InvalidInput("executor", "inline", "ray: only it reserves GPUs and other resources")
+        return InlineExecutor(make_worker, queue)
+    notify = notify or _say
+    if name == "auto" and address is None and resources == ONE_CPU and make_worker is Worker:
+        return _handover(wanted, job_timeout_s, notify, explain or (lambda line: None))
+    return RayExecutor(
+        wanted, address, job_timeout_s, make_worker, in_flight, resources, queue, standing, notify, cancelled
+    )
+
+
+def _handover(
+    wanted: Workers, job_timeout_s: float, notify: Callable[[str], None], explain: Callable[[str], None]
+) -> HandoverExecutor:
+    """An executor that begins in this process and first starts as many workers as there are cores."""
+    cores = num_cores()
+
+    def start() -> Executor:
+        executor = RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=made.closing)
+        executor.pace = Pace(cores, lambda: math.inf if made.left_s is None else made.left_s())
+        return executor
+
+    made = HandoverExecutor(start, max(wanted.least, wanted.within(cores)), explain)
+    return made
+
+
+def _say(line: str) -> None:
+    print(f"banyan: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,175 @@
+"""The default executor of a search on one machine: starts in this process, may hand over to workers.
+
+Workers take over as soon as they are ready; they are started only if enough work is left to repay that.
+
+A search is a fold over jobs, so its answer is the same wherever they run. Jobs that have not run yet are
+handed over. With strategy `root` the trees of the lanes are not: workers grow them again in parallel, for the
+total work that this process has spent on them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.tasks import Event, Executor, JobDone, Task
+from cluster.runtime.worker_state import WorkerStatus
+
+STARTS_S = 5.0
+"""Expected start time of a local Ray and its workers on an idle machine, in seconds."""
+PAYS_S = 8.0
+"""Shortest remaining time of a search, in seconds, for which workers are started; starting them takes CPU
+time from the search."""
+CLOSE_S = 1.0
+"""Longest wait, in seconds, for the end of workers that are still starting."""
+LOOK_S = 0.3
+"""Seconds that a search runs before its remaining time is estimated."""
+
+
+class HandoverExecutor:
+    """Runs tasks in this process first, then on the executor that ``start`` returns."""
+
+    def __init__(
+        self,
+        start: Callable[[], Executor],
+        workers: int,
+        notify: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``start`` creates an executor with ``workers`` workers; it is called in a thread. ``notify`` is
+        called with a line that says which executor runs the search and why."""
+        self.left_s: Callable[[], float] | None = None
+        """Estimates the remaining seconds of the search at the present speed. None: the search stays in this
+        process."""
+        self._start = start
+        self._wanted = workers
+        self._notify = notify
+        self._clock = clock
+        self._inline = InlineExecutor()
+        self._executor: Executor = self._inline
+        self._context: Any = None
+        self._others: dict[int, Any] = {}
+        """Further contexts by key."""
+        self._out: dict[tuple[int, int], Task] = {}
+        """Submitted tasks without a result, by context and index; only while this process runs them."""
+        self._opened_s = 0.0
+        self._starting: threading.Thread | None = None
+        self._started: Executor | None = None
+        self._error: Exception | None = None
+        self._told = False
+        """Whether ``notify`` was told that the search stays in this process."""
+        self.closing = threading.Event()
+        """Set when workers are no longer wanted; ``start`` must give up then."""
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The name of the executor that runs jobs now."""
+        return self._executor.name
+
+    @property
+    def num_workers(self) -> int:
+        return self._executor.num_workers
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return self._executor.workers
+
+    def use(self, workers: int) -> None:
+        self._executor.use(workers)
+
+    def open(self, context: Any) -> None:
+        self._context = context
+        self._executor.open(context)
+        self._opened_s = self._clock()
+
+    def add_context(self, key: int, context: Any) -> None:
+        self._others[key] = context
+        self._executor.add_context(key, context)
+
+    def forget_context(self, key: int) -> None:
+        self._others.pop(key, None)
+        self._executor.forget_context(key)
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        if self._executor is self._inline:
+            self._out.update(((task.context, task.index), task) for task in tasks)
+        self._executor.submit(tasks)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        if self._executor is not self._inline:
+            return self._executor.wait(timeout_s)
+        if self._starting is None:
+            self._start_if_it_pays()
+        elif not self._starting.is_alive():
+            self._hand_over()
+        events = self._executor.wait(timeout_s)
+        for event in events:
+            if isinstance(event, JobDone):
+                self._out.pop((event.context, event.result.index), None)
+        return events
+
+    def drop(self) -> None:
+        self._out.clear()
+        self._executor.drop()
+
+    def close(self) -> None:
+        with self._lock:
+            self.closing.set()
+            started = self._started
+        self._inline.close()
+        if self._starting is not None:
+            self._starting.join(CLOSE_S)
+        if started is not None:
+            started.close()
+
+    def _start_if_it_pays(self) -> None:
+        if self.left_s is None or self._clock() < self._opened_s + LOOK_S:
+            return
+        left_s = self.left_s()
+        about = f"about {left_s:.0f} s of work" if left_s < 1e6 else "endless work"
+        if self._wanted < 2 or left_s < PAYS_S:
+            if not self._told:
+                self._told = True
+                short = (
+                    f"{about}, and workers take {STARTS_S:.0f} s to start (--executor ray uses them anyway)"
+                )
+                why = "one worker is enough" if self._wanted < 2 else short
+                self._notify(f"searching in this process: {why}")
+            return
+        self._notify(f"{about}: starting {self._wanted} workers; this process searches meanwhile")
+        self._starting = threading.Thread(target=self._run_start, name="start", daemon=True)
+        self._starting.start()
+
+    def _run_start(self) -> None:
+        started = None
+        try:
+            started = self._start()
+            started.open(self._context)
+        except Exception as error:
+            self._error = error
+        with self._lock:
+            if not self.closing.is_set() and self._error is None:
+                self._started = started
+                return
+        if started is not None:
+            started.close()
+
+    def _hand_over(self) -> None:
+        self._starting = None
+        if self._started is None:
+            self._wanted, self._told = 1, True
+            self._notify(f"no workers could be started ({self._error}): the search continues in this process")
+            return
+        self._inline.drop()
+        self._inline.close()
+        self._executor = self._started
+        for key, context in self._others.items():
+            self._executor.add_context(key, context)
+        self._executor.submit(self._out[key] for key in sorted(self._out))
+        self._out.clear()
+        self._notify(f"{self._executor.num_workers} workers have taken over")

@@ -1,1 +1,0 @@
-"""The tables of five theses and articles about programs that play, measured again; see cluster/README.md."""

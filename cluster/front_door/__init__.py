@@ -1,0 +1,1 @@
+"""The front door in Python: what `import banyan` offers, and `cluster.run`."""

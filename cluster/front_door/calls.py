@@ -1,0 +1,166 @@
+"""The functions that `import banyan` offers: `search`, `start` and `resume`; and `run`, for a request."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from cluster.checkpoint.checkpoint import Opened, read_checkpoint
+from cluster.front_door.options import Placement, placement_of, request_of, split
+from cluster.front_door.running import RunningSearch
+from cluster.runtime.coordinator import Coordinator
+from games.game import Game
+from search.prepare import open_search
+from search.request import DEFAULT_SECONDS, SearchRequest
+from search.result import SearchResult
+from search.run_inline import refuse_endless
+
+
+def search(
+    game: str | Game | type[Game],
+    *,
+    moves: str | Iterable[str] = (),
+    position: str | None = None,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    workers: int | str | None = None,
+    address: str | None = None,
+    executor: str = "auto",
+    **options: Any,
+) -> SearchResult:
+    """Search a position for the best move and return the result.
+
+    >>> import banyan
+    >>> result = banyan.search("tictactoe", moves="a1 b1 a2 b2", simulations=2000)
+    >>> result.move
+    'a3'
+    >>> result.value > 0.9
+    True
+    >>> [child.move for child in result.children][:1]
+    ['a3']
+
+    A search begins in this process, and continues on workers of a local Ray if it takes long enough to repay
+    their start. With ``simulations`` the statistics do not depend on where it runs, bit for bit;
+    ``result.digest`` identifies them. Ctrl-C ends the search and its workers and raises KeyboardInterrupt; to
+    keep partial results, use `start`.
+
+    Args:
+        game: A spec such as ``"gomoku:size=15"`` or ``"./mygame.py"`` (`banyan.games` has the names), a game
+            object, or the class of a game that is written in a file.
+        moves: Moves from the start, or from ``position``, in the game's notation: a text divided by blanks,
+            or a sequence of texts.
+        position: A position as ``banyan show`` prints it; None is the game's start.
+        simulations: The budget: the exact number of simulations.
+        seconds: The budget in seconds; 5 if no budget is given.
+        workers: Number of workers: a number, ``"auto"`` (one per CPU), or a range such as ``"2..8"``; None is
+            ``"auto"``.
+        address: The address of a Ray cluster; None is this machine.
+        executor: ``"auto"``, ``"inline"`` (this process alone), or ``"ray"`` (workers from the beginning).
+        **options: Any other field of `search.SearchRequest`, such as ``strategy``, ``lanes``, ``seed``,
+            ``memory_mb``, ``solver`` or ``evaluator``; and worker options:
+            ``job_timeout``, ``gpus_per_worker``, ``cpus_per_worker`` and ``worker_resources``.
+
+    Raises:
+        InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
+            accepted.
+        SearchFailed: The search cannot continue.
+        ConnectionError: Ray could not be started or reached.
+    """
+    if simulations is None and seconds is None and options.get("memory_mb") is None:
+        seconds = DEFAULT_SECONDS
+    budget = {"position": position, "simulations": simulations, "seconds": seconds}
+    of_search, of_workers = split(options)
+    request = request_of(game, moves, budget | of_search)
+    return _run(request, placement_of(workers, executor, address, of_workers))
+
+
+def start(
+    game: str | Game | type[Game],
+    *,
+    moves: str | Iterable[str] = (),
+    position: str | None = None,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    workers: int | str | None = None,
+    address: str | None = None,
+    executor: str = "auto",
+    **options: Any,
+) -> RunningSearch:
+    """Start a search in the background and return it as soon as it runs.
+
+    The arguments are those of `search`. Without a budget the search runs until it is stopped or the program
+    ends.
+
+    >>> import banyan
+    >>> with banyan.start("tictactoe", simulations=20_000) as search:
+    ...     last = [progress.simulations for progress in search][-1]
+    >>> last == search.result().simulations == 20_000
+    True
+    """
+    budget = {"position": position, "simulations": simulations, "seconds": seconds}
+    of_search, of_workers = split(options)
+    request = request_of(game, moves, budget | of_search)
+    return _start(request, placement_of(workers, executor, address, of_workers))
+
+
+def resume(
+    path: str | PathLike[str],
+    *,
+    workers: int | str | None = None,
+    address: str | None = None,
+    executor: str = "auto",
+    **options: Any,
+) -> RunningSearch:
+    """Resume a search from its checkpoint in the background; returns as soon as it runs.
+
+    ``path`` is a file written by `RunningSearch.save` or ``banyan search --checkpoint``; it changes only if
+    the search is saved there again. The checkpoint contains the game file that the search uses, and that code
+    is run: resume only checkpoints from a trusted source. The other arguments are described in `search`.
+
+    >>> import banyan, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "search.banyan")
+    >>> with banyan.start("tictactoe", simulations=20_000) as search:
+    ...     search.save(path)
+    >>> whole = banyan.search("tictactoe", simulations=20_000)
+    >>> banyan.resume(path).result().digest == whole.digest
+    True
+    """
+    placement = placement_of(workers, executor, address, options)
+    checkpoint = read_checkpoint(Path(path))
+    for line in checkpoint.warnings:
+        warnings.warn(line, RuntimeWarning, stacklevel=2)
+    return RunningSearch(checkpoint.open(), placement.start)
+
+
+def run(
+    request: SearchRequest,
+    *,
+    workers: int | str | None = None,
+    address: str | None = None,
+    executor: str = "auto",
+    **options: Any,
+) -> SearchResult:
+    """Run a request to its end, on workers if that is faster, and return the result.
+
+    The arguments after the request are described in `search`. Raises InvalidInput for a request without a
+    budget, because it would never end.
+
+    >>> import cluster
+    >>> from search import SearchRequest
+    >>> cluster.run(SearchRequest("tictactoe", simulations=2000)).simulations
+    2000
+    """
+    refuse_endless(request)
+    return _run(request, placement_of(workers, executor, address, options))
+
+
+def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
+    return RunningSearch(Opened(Coordinator(open_search(request), 1)), placement.start)
+
+
+def _run(request: SearchRequest, placement: Placement) -> SearchResult:
+    with _start(request, placement) as running:
+        return running.result()

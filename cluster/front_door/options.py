@@ -1,0 +1,118 @@
+"""Converts the keywords of a call to a search request and a placement."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from cluster.executors.choose import NAMES, make_executor
+from cluster.front_door.game_argument import spec_of
+from cluster.ray_backend.executor import RayExecutor
+from cluster.runtime.resources import Resources
+from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
+from cluster.runtime.workers import ACCEPTED, AUTO, Workers, exactly, parse_workers
+from games.errors import InvalidInput
+from games.game import Game
+from search.request import SearchRequest
+
+LOG = logging.getLogger("banyan")
+"""Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
+WORKER_OPTIONS = ("job_timeout", "gpus_per_worker", "cpus_per_worker", "worker_resources")
+"""Keywords for the time limit of jobs and the resources of workers, named as on the command line."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a search runs. Nothing here changes its statistics."""
+
+    executor: str
+    workers: Workers
+    address: str | None
+    job_timeout_s: float
+    resources: Resources
+
+    def start(self, cancelled: threading.Event) -> Executor:
+        """Create and start the executor.
+
+        Raises InvalidInput, or ConnectionError if Ray cannot be started or reached, or if ``cancelled`` is
+        set before the workers are ready.
+        """
+        executor = make_executor(
+            self.executor,
+            self.workers,
+            self.address,
+            self.job_timeout_s,
+            resources=self.resources,
+            notify=LOG.warning,
+            explain=LOG.info,
+            cancelled=cancelled,
+        )
+
+        def waiting(_: str) -> None:
+            if cancelled.is_set():
+                raise ConnectionError("the search was stopped before its workers were ready")
+
+        if isinstance(executor, RayExecutor):
+            executor.waiting = waiting
+        return executor
+
+
+def placement_of(
+    workers: int | str | None, executor: str, address: str | None, options: Mapping[str, Any]
+) -> Placement:
+    """The placement of a search; the keys of ``options`` are in WORKER_OPTIONS. Raises InvalidInput."""
+    _refuse_unknown(options, WORKER_OPTIONS)
+    if executor not in NAMES:
+        raise InvalidInput("executor", executor, " or ".join(NAMES))
+    gpus, cpus, others = (options.get(name) for name in WORKER_OPTIONS[1:])
+    timeout_s = options.get("job_timeout")
+    return Placement(
+        executor,
+        _range_of(workers),
+        address,
+        DEFAULT_JOB_TIMEOUT_S if timeout_s is None else timeout_s,
+        Resources.of(gpus, cpus, others),
+    )
+
+
+def request_of(
+    game: str | Game | type[Game], moves: str | Iterable[str], options: Mapping[str, Any]
+) -> SearchRequest:
+    """The request of a search; ``options`` are fields of SearchRequest, where None means the default.
+
+    If a memory limit is the only budget, reaching it ends the search. Raises InvalidInput.
+    """
+    _refuse_unknown(options, [field.name for field in fields(SearchRequest)] + [*WORKER_OPTIONS])
+    asked = {name: value for name, value in options.items() if value is not None}
+    if "memory_mb" in asked and not asked.keys() & {"simulations", "seconds"}:
+        asked.setdefault("stop_when_full", True)
+    texts = tuple(moves.split()) if isinstance(moves, str) else tuple(moves)
+    return SearchRequest(game=spec_of(game), moves=texts, **asked)
+
+
+def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split keywords into those of a search and those of its workers."""
+    of_workers = {name: value for name, value in options.items() if name in WORKER_OPTIONS}
+    return {name: value for name, value in options.items() if name not in of_workers}, of_workers
+
+
+def _range_of(workers: object) -> Workers:
+    if workers is None:
+        return AUTO
+    if isinstance(workers, str):
+        return parse_workers(workers)
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise InvalidInput("workers", workers, ACCEPTED)
+    return exactly(workers)
+
+
+def _refuse_unknown(options: Mapping[str, Any], known: Iterable[str]) -> None:
+    names = sorted(known)
+    for name, value in options.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1) or names
+            raise InvalidInput(name, value, f"a keyword that there is: {', '.join(near)}")

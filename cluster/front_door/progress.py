@@ -1,0 +1,72 @@
+"""Progress of a running search, sampled several times a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cluster.observe.progress_stats import ProgressStats
+from cluster.observe.search_view import search_view_of
+from cluster.runtime.session import Session
+from search.result import Answer, AnswerView, answer
+
+
+@dataclass(frozen=True, repr=False)
+class SearchProgress(AnswerView):
+    """The state of a search at one moment: its answer so far and its progress.
+
+    Besides its fields it has ``move``, ``value``, ``pv`` and ``children``, like a result. A notebook shows it
+    as a board with visits.
+    """
+
+    game: str
+    moves: tuple[str, ...]
+    position: str | None
+    to_move: str
+    answer: Answer
+    simulations: int
+    simulations_per_s: float
+    """Simulations per second over the last two seconds."""
+    elapsed_s: float
+    share: float
+    """Used share of the budget, in [0, 1]; without a budget, of the memory."""
+    tree_nodes: int
+    workers: int
+    executor: str
+    """Where jobs run now: ``inline`` is this process, ``ray`` are workers."""
+
+    def __repr__(self) -> str:
+        return f"<SearchProgress {self}>"
+
+    def __str__(self) -> str:
+        rate = f"{self.simulations:,} simulations, {self.simulations_per_s:,.0f}/s"
+        best = f", best {self.move} {self.value:+.3f}, line {' '.join(self.pv)}" if self.move else ""
+        return f"{self.elapsed_s:.1f} s, {rate}{best}"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Facts about answer and search as pairs of name and text."""
+        done = f"{self.simulations:,} in {self.elapsed_s:.1f} s ({100 * self.share:.0f} % of the budget)"
+        return [
+            *super().facts(),
+            ("simulations", done),
+            ("rate", f"{self.simulations_per_s:,.0f} simulations/s"),
+            ("runs on", f"{self.workers} worker{'s' * (self.workers != 1)}, {self.executor}"),
+        ]
+
+
+def progress_of(session: Session, stats: ProgressStats) -> SearchProgress:
+    """The progress of a session, which ``stats`` has just sampled."""
+    view, search = search_view_of(session, stats), session.search
+    return SearchProgress(
+        game=search.game.spec,
+        moves=search.request.moves,
+        position=search.request.position,
+        to_move=search.game.player_names[int(search.game.calls.current_player(search.root_state))],
+        answer=answer(search),
+        simulations=view.simulations,
+        simulations_per_s=view.rate,
+        elapsed_s=session.elapsed_s,
+        share=view.budget_used,
+        tree_nodes=session.coordinator.tree_nodes,
+        workers=session.executor.num_workers,
+        executor=session.executor.name,
+    )

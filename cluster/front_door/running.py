@@ -1,0 +1,237 @@
+"""A search in the background of a program, with progress, stop, save and result.
+
+One thread runs the search, from the start of its executor to its close. Callers wait in their own threads,
+which signals and notebooks can interrupt.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.executors.handover import HandoverExecutor
+from cluster.front_door.options import LOG
+from cluster.front_door.progress import SearchProgress, progress_of
+from cluster.observe.progress_stats import ProgressStats
+from cluster.runtime.session import Session, left_s
+from cluster.runtime.tasks import Executor
+from search.result import SearchResult
+
+PROGRESS_S = 0.25
+"""Interval of progress in seconds."""
+LEAVE_S = 10.0
+"""Longest wait, in seconds, at the end of the program for a search and its workers to end."""
+
+
+class RunningSearch:
+    """A search that runs in the background, made by `banyan.start` or `banyan.resume`.
+
+    - ``for progress in search:`` gives a `SearchProgress` about four times a second, until the search is
+      over.
+    - ``search.stop()`` ends it early, with the result found so far.
+    - ``search.result()`` waits for its end. In a program with an event loop: ``await
+      asyncio.to_thread(search.result)``.
+    - ``search.save(path)`` writes a checkpoint for ``banyan.resume(path)`` or the command ``banyan resume``.
+    - ``with banyan.start(...) as search:`` stops the search and ends its workers when the block is left.
+
+    >>> import banyan
+    >>> with banyan.start("tictactoe", moves="b2 a1") as search:
+    ...     for progress in search:
+    ...         if progress.simulations >= 5000:
+    ...             search.stop()
+    >>> search.result().stopped_by
+    'cancelled'
+    """
+
+    def __init__(self, opened: Opened, start_executor: Callable[[threading.Event], Executor]) -> None:
+        """Start the search; returns when jobs can run. Raises what ``start_executor`` raises.
+
+        ``start_executor`` gets an event that is set when its executor is no longer wanted.
+        """
+        self._opened = opened
+        self._start_executor = start_executor
+        self._changed = threading.Condition()
+        self._session: Session | None = None
+        self._stopped = threading.Event()
+        self._over = False
+        self._progress: SearchProgress | None = None
+        self._saves: list[tuple[Keeper, Future[None]]] = []
+        """Requested checkpoints, and the futures that their callers wait for."""
+        self._result: SearchResult | None = None
+        self._error: BaseException | None = None
+        self._stats = ProgressStats()
+        self._due_s = opened.elapsed_s + PROGRESS_S
+        # A daemon thread, so that a program with a forgotten endless search can end; `_leave` ends its
+        # workers.
+        self._thread = threading.Thread(target=self._run, name="banyan search", daemon=True)
+        atexit.register(self._leave)
+        self._thread.start()
+        try:
+            self._wait(lambda: self._session is not None)
+        except BaseException:
+            self.close()
+            raise
+        if self._error is not None:
+            raise self._error
+
+    def __repr__(self) -> str:
+        if self._result is not None:
+            return f"<RunningSearch, over: {self._result!r}>"
+        state = "failed" if self._error is not None else "running"
+        return f"<RunningSearch of {self._opened.coordinator.search.game.spec}, {state}: {self._progress}>"
+
+    def _repr_html_(self) -> str | None:
+        shown = self._result or self._progress
+        return None if shown is None else shown._repr_html_()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[SearchProgress]:
+        """Iterate over progress until the search is over; a slow reader misses some.
+
+        Raises what the search raises.
+        """
+        seen = None
+        while (progress := self._next(seen)) is not seen:
+            if progress is not None:
+                yield progress
+            seen = progress
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def progress(self) -> SearchProgress | None:
+        """The latest progress; None before the first."""
+        return self._progress
+
+    def done(self) -> bool:
+        """Whether the search is over and its workers have ended."""
+        return self._over
+
+    def stop(self) -> None:
+        """End the search with what it has found; returns at once. Does nothing if the search is over."""
+        self._stopped.set()
+        if self._session is not None:
+            self._session.cancel()
+
+    def close(self) -> None:
+        """End the search, and wait until it is over and its workers have ended."""
+        self.stop()
+        self._wait(lambda: False)
+
+    def result(self, timeout: float | None = None) -> SearchResult:
+        """Wait for the end of the search and return its result.
+
+        Raises TimeoutError after ``timeout`` seconds (the search continues), SearchFailed, and
+        ConnectionError if Ray cannot be reached.
+        """
+        if not self._wait(lambda: False, timeout):
+            raise TimeoutError(f"the search is not over after {timeout} s")
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a checkpoint of the search now; an existing file is replaced.
+
+        Raises InvalidInput (checkpoint) if the file cannot be written.
+        """
+        keeper = Keeper(Path(path), warn=LOG.warning)
+        with self._changed:
+            if not self._over:
+                saved: Future[None] = Future()
+                self._saves.append((keeper, saved))
+        if self._over:
+            self._write(keeper)
+        else:
+            saved.result()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._search()
+        except BaseException as error:
+            self._error = error
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+        self._save_what_is_asked_for()
+        atexit.unregister(self._leave)
+
+    def _search(self) -> SearchResult:
+        coordinator, before_s = self._opened.coordinator, self._opened.elapsed_s
+        if coordinator.finished:
+            return coordinator.result(before_s, "inline")
+        executor = self._start_executor(self._stopped)
+        try:
+            executor.open(coordinator.search.context)
+            coordinator.workers = executor.num_workers
+            session = Session(coordinator, executor, elapsed_before_s=before_s)
+            if isinstance(executor, HandoverExecutor):
+                executor.left_s = partial(left_s, session)
+            with self._changed:
+                self._session = session
+                self._changed.notify_all()
+            if self._stopped.is_set():
+                session.cancel()
+            return session.run((self._observe,))
+        finally:
+            executor.close()
+
+    def _observe(self, session: Session) -> None:
+        """Update progress and write requested checkpoints; runs in the search's thread, at every event."""
+        if self._saves:
+            self._save_what_is_asked_for()
+        if session.elapsed_s < self._due_s and session.finished_s is None:
+            return
+        self._stats.update(session)
+        progress = progress_of(session, self._stats)
+        self._due_s = session.elapsed_s + PROGRESS_S
+        with self._changed:
+            self._progress = progress
+            self._changed.notify_all()
+
+    def _save_what_is_asked_for(self) -> None:
+        with self._changed:
+            saves, self._saves = self._saves, []
+        for keeper, saved in saves:
+            try:
+                self._write(keeper)
+            except BaseException as error:
+                saved.set_exception(error)
+            else:
+                saved.set_result(None)
+
+    def _write(self, keeper: Keeper) -> None:
+        session = self._session
+        elapsed_s = self._opened.elapsed_s if session is None else session.elapsed_s
+        keeper.begin(Opened(self._opened.coordinator, elapsed_s))
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float | None = None) -> bool:
+        """Wait until ``condition`` holds or the search is over; returns False after ``timeout_s``."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._over or condition(), timeout_s)
+
+    def _next(self, seen: SearchProgress | None) -> SearchProgress | None:
+        """Wait for progress newer than ``seen``; returns ``seen`` itself when the search is over."""
+        self._wait(lambda: self._progress is not seen)
+        return self._progress
+
+    def _leave(self) -> None:
+        """End the search and its workers at the end of the program."""
+        self.stop()
+        self._thread.join(LEAVE_S)

@@ -1,0 +1,1 @@
+"""Everything that measures; only commands import it."""

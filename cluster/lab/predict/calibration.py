@@ -1,0 +1,219 @@
+"""Measures the costs of a search on this machine, first without Ray, then with one Ray worker.
+
+Without Ray the search runs in this thread, and each step is timed (steps.py). With Ray a search with strategy
+root runs on one worker: the time of the coordinator's thread beyond making and merging jobs is the cost of
+calls, and the time of the worker beyond its jobs is the worker's part of that cost (calls.py). In a search
+with strategy tree, the remaining time is the cost of snapshots.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import games
+from cluster.lab.predict.calls import CALL_GAME, CallCosts, time_calls
+from cluster.lab.predict.costs import Costs
+from cluster.lab.predict.steps import time_steps
+from cluster.lab.predict.timed_run import Rows, timed_run
+from cluster.lab.predict.waiting import STREAM, crowd_request, together, waiting_costs, waits
+from cluster.lab.throughput.ceiling import Ceiling
+from search.plan import JOB_S, plan_search
+from search.request import MAX_LANES, SearchRequest
+
+if TYPE_CHECKING:
+    from cluster.ray_backend.executor import RayExecutor
+
+CALIBRATION_S = 4.0
+"""Approximate duration in seconds of each search that measures costs."""
+REPEATS = 5
+"""Repeats of measurements with several processes. The best counts: other programs can only slow them down."""
+LANES = 2
+"""Lanes of searches that measure costs; with so few, jobs can have their full size."""
+LITTLE = Rows(4_096, 2_048)
+"""Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
+APART = 2.0
+"""Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
+
+
+def calibration_request(request: SearchRequest) -> SearchRequest:
+    """A smaller search with jobs of the request's size, but at most JOB_S long."""
+    game = games.load(request.game)
+    plan = plan_search(request, game)
+    size = min(plan.size(0), max(1, round(game.nominal_simulations_per_s * JOB_S)))
+    rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
+    small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
+    if request.strategy == "tree":
+        return replace(small, rounds=rounds)
+    if request.strategy == "leaf":
+        return replace(small, batch=max(1, size // plan.playouts_per_leaf))
+    return small
+
+
+def measure_costs(
+    request: SearchRequest,
+    strategies: Sequence[str],
+    executor: RayExecutor,
+    report: Callable[[str], None] = print,
+) -> dict[str, Costs]:
+    """Measure the costs of this search on this machine, by strategy; ``executor`` has at least one worker.
+
+    The request must have a budget in simulations, the one of the search to be predicted. ``report`` is called
+    with lines of progress.
+    """
+    report("calls: what one costs, whatever it carries")
+    asked = calibration_request(SearchRequest(game=CALL_GAME, strategy="root", simulations=2**30))
+    calls = time_calls(asked, executor)
+    return {
+        strategy: _Calibration(replace(request, strategy=strategy), executor, report).measure(calls)
+        for strategy in strategies
+    }
+
+
+@dataclass(frozen=True)
+class _Calibration:
+    """The measurements of one strategy."""
+
+    request: SearchRequest
+    executor: RayExecutor
+    report: Callable[[str], None]
+
+    def say(self, what: str) -> None:
+        self.report(f"{self.request.strategy}: {what}")
+
+    def measure(self, calls: CallCosts) -> Costs:
+        """Measure all costs; ``calls``: costs of calls, which do not depend on the strategy."""
+        cores = len(os.sched_getaffinity(0))
+        small = calibration_request(self.request)
+        self.say("each step of a search")
+        costs = replace(time_steps(small), cores=cores, **asdict(calls))
+        if not waits(costs):
+            self.say(f"one process, then {cores} at a time")
+            costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
+        if self.request.strategy == "tree":
+            self.say("the cost of a snapshot, and its part that depends on the size")
+            return _by_size(small, self.executor, _time_snapshots(small, self.executor, costs))
+        if self.request.strategy == "leaf":
+            return self._leaf(small, costs)
+        return costs
+
+    def _leaf(self, small: SearchRequest, costs: Costs) -> Costs:
+        """Complete the costs for strategy leaf: batches, and many workers if simulations wait."""
+        self.say("what a batch costs")
+        ran = timed_run(small, self.executor)
+        per_call_s = (ran.thread_s - ran.jobs * (costs.make_s + costs.absorb_s)) / ran.calls
+        longer = _size(self.request) / _size(small)
+        costs = replace(
+            costs,
+            turn_s=max(costs.turn_s, per_call_s - costs.send_s - costs.receive_s),
+            make_s=costs.make_s * longer,
+            absorb_s=costs.absorb_s * longer,
+        )
+        if not waits(costs):
+            return costs
+        self.say("calls of many that wait")
+        run = partial(timed_run, executor=self.executor)
+        costs = waiting_costs(costs, ran, run, time_steps(STREAM))
+        self.executor.use(MAX_LANES)
+        workers = self.executor.num_workers
+        if workers <= 2 * costs.cores:
+            return costs
+        self.say(f"{workers} workers on {costs.cores} cores")
+        asked = crowd_request(small, costs, workers)
+        # The first run is for warming up: its processes have just been started.
+        factors = [together(costs, run(asked, workers=workers)) for _ in range(1 + REPEATS)]
+        return replace(costs, together=min(factors[1:]))
+
+
+def steps_of(request: SearchRequest, costs: Costs) -> Costs:
+    """The costs with all steps except calls measured again, in one run of the request without Ray.
+
+    The cost of a simulation depends on the tree that it descends: on lanes, budget, and job size.
+    """
+    if waits(costs):
+        # A part of the search: with one worker, a search that waits takes the time of all its workers
+        # together.
+        part = round(CALIBRATION_S / costs.simulation_s)
+        request = replace(request, simulations=min(request.simulations or part, max(part, 2 * request.lanes)))
+    found = time_steps(request)
+    costs = costs.with_messages(found.increment_rows, found.snapshot_bytes)
+    crowding = costs.crowded_simulation_s / costs.simulation_s
+    return replace(
+        costs,
+        simulation_s=found.simulation_s,
+        crowded_simulation_s=found.simulation_s * crowding,
+        job_spread=found.job_spread,
+        make_s=found.make_s,
+        absorb_s=found.absorb_s,
+        round_s=found.round_s,
+    )
+
+
+def _by_size(request: SearchRequest, executor: RayExecutor, costs: Costs) -> Costs:
+    """The costs (of this request), completed by the costs of a row and of a byte of its messages."""
+    rows = time_steps(request, Rows(increments=LITTLE.increments))
+    bytes_ = Rows(snapshot=LITTLE.snapshot)
+    less = _time_snapshots(request, executor, _with_calls(time_steps(request, bytes_), costs), bytes_)
+    return replace(
+        costs,
+        row_s=slope(costs, rows, "absorb_s", "increment_rows"),
+        round_byte_s=slope(costs, less, "round_s", "snapshot_bytes"),
+        publish_byte_s=slope(costs, less, "publish_s", "snapshot_bytes"),
+        fetch_byte_s=slope(costs, less, "fetch_s", "snapshot_bytes"),
+    )
+
+
+def slope(more: Costs, less: Costs, cost: str, size: str) -> float:
+    """The increase of field ``cost`` per unit of field ``size``, from two measurements.
+
+    It is 0 if the sizes differ by less than the factor APART.
+    """
+    sizes = getattr(more, size), getattr(less, size)
+    if sizes[0] < APART * sizes[1] or not sizes[0]:
+        return 0.0
+    return max(0.0, float(getattr(more, cost) - getattr(less, cost))) / float(sizes[0] - sizes[1])
+
+
+def _size(request: SearchRequest) -> int:
+    """Simulations of a job."""
+    return plan_search(request, games.load(request.game)).size(0)
+
+
+def _with_calls(steps: Costs, costs: Costs) -> Costs:
+    """The costs of steps, with the costs of calls from ``costs``."""
+    return replace(steps, **{each.name: getattr(costs, each.name) for each in fields(CallCosts)})
+
+
+def _crowding(request: SearchRequest, cores: int) -> float:
+    """Factor by which a simulation takes longer while all cores are busy."""
+    ceiling = Ceiling(request, cores)
+    try:
+        rates = [(ceiling.measure(1), ceiling.measure(cores)) for _ in range(REPEATS)]
+    finally:
+        ceiling.close()
+    alone, together = max(one for one, _ in rates), max(all_at_once for _, all_at_once in rates)
+    return max(1.0, cores * alone / together)
+
+
+def _time_snapshots(
+    request: SearchRequest, executor: RayExecutor, costs: Costs, rows: Rows | None = None
+) -> Costs:
+    """The costs of a round beyond its calls: publishing and fetching a snapshot.
+
+    Snapshots go through the object store, as they do with many workers.
+    """
+    few, executor.dispatcher.few = executor.dispatcher.few, 0
+    try:
+        ran = timed_run(request, executor, rows=rows)
+    finally:
+        executor.dispatcher.few = few
+    call_s = costs.turn_s + costs.send_s + costs.receive_s
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
+    idle_s = ran.elapsed_s - ran.busy_s
+    # At the end of a round the worker waits for the last result to arrive and be merged, and for a call.
+    publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
+    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + call_s
+    return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))

@@ -1,0 +1,118 @@
+"""The costs of a search on a machine, in seconds; the simulated executor adds them to its clock."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from games.errors import InvalidInput
+
+LINK_BYTES_PER_S = 1.25e9
+"""10 Gbit/s."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of one search, for its game, strategy and job size. Measured by calibration.py."""
+
+    simulation_s: float
+    """One simulation, while the other cores of the machine are idle."""
+    crowded_simulation_s: float
+    """One simulation, while all cores of the machine are busy."""
+    job_cpu_share: float
+    """CPU time / time of a job: 1 for compiled games, near 0 for a simulator that waits."""
+    job_s: float
+    """Overhead of a job in addition to its simulations: arrays and report."""
+    job_spread: float
+    """Standard deviation of a job's time / its mean."""
+    make_s: float
+    """Coordinator: making one job."""
+    absorb_s: float
+    """Coordinator: merging one result of ``increment_rows`` rows."""
+    increment_rows: float = 0.0
+    """Mean rows of a result (tree)."""
+    row_s: float = 0.0
+    """Coordinator: merging one more row."""
+    round_s: float = 0.0
+    """Coordinator: taking one snapshot of ``snapshot_bytes`` at the end of a round (tree)."""
+    snapshot_bytes: float = 0.0
+    """Mean size of a snapshot over all rounds."""
+    round_byte_s: float = 0.0
+    """Coordinator: taking one more byte of a snapshot."""
+    turn_s: float = 0.0
+    """Coordinator's thread: waking up for one or several answers."""
+    send_s: float = 0.0
+    """Coordinator's thread: sending one bundle of jobs."""
+    receive_s: float = 0.0
+    """Coordinator's thread: receiving the answer of one bundle."""
+    beside_call_s: float = 0.0
+    """CPU time of one call in other threads of the coordinator's process."""
+    call_job_s: float = 0.0
+    """Coordinator's thread: each further job in a bundle."""
+    worker_call_s: float = 0.0
+    """Worker: overhead of a call in addition to its jobs."""
+    worker_call_cpu_s: float = 0.0
+    """CPU time of one call in the worker's process, without its jobs; only for jobs that wait."""
+    together: float = 1.0
+    """Ratio of the CPU time of calls and jobs with many waiting workers on shared cores to that with one such
+    worker; 1 if not measured."""
+    latency_s: float = 0.0
+    """Round trip of a call between idle processes."""
+    publish_s: float = 0.0
+    """Coordinator's thread: putting one snapshot into the object store."""
+    publish_byte_s: float = 0.0
+    """Coordinator's thread: putting one more byte of a snapshot."""
+    fetch_s: float = 0.0
+    """Worker: getting one snapshot from the object store of its own machine."""
+    fetch_byte_s: float = 0.0
+    """Worker: getting one more byte of a snapshot."""
+    link_bytes_per_s: float = LINK_BYTES_PER_S
+    """Bandwidth between two machines in bytes/s; not measured. Snapshots are forwarded from machine to
+    machine."""
+    cores: int = 1
+    """Cores of the machine that was measured."""
+
+    def with_messages(self, increment_rows: float, snapshot_bytes: float) -> Costs:
+        """The costs for messages of other sizes, linear in rows and bytes."""
+        more_rows = increment_rows - self.increment_rows
+        more_bytes = snapshot_bytes - self.snapshot_bytes
+        return replace(
+            self,
+            increment_rows=increment_rows,
+            absorb_s=max(0.0, self.absorb_s + more_rows * self.row_s),
+            snapshot_bytes=snapshot_bytes,
+            round_s=max(0.0, self.round_s + more_bytes * self.round_byte_s),
+            publish_s=max(0.0, self.publish_s + more_bytes * self.publish_byte_s),
+            fetch_s=max(0.0, self.fetch_s + more_bytes * self.fetch_byte_s),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The costs as an object of plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: object) -> Costs:
+        """The costs from the output of `to_json`. Raises InvalidInput (costs) for any other value."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise InvalidInput("costs", data, "an object with " + ", ".join(sorted(names)))
+        for name, value in data.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+                raise InvalidInput(f"costs.{name}", value, "a number of at least 0")
+        if not data["link_bytes_per_s"]:
+            raise InvalidInput("costs.link_bytes_per_s", 0, "a number of more than 0")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class FaultModel:
+    """Faults, and how often they occur."""
+
+    straggler_share: float = 0.0
+    """Share of jobs that take longer than usual."""
+    straggler_factor: float = 10.0
+    """Factor by which these jobs take longer."""
+    failures_per_hour: float = 0.0
+    """Deaths of a worker's process per hour; each loses all pending jobs of that worker."""
+    restart_s: float = 3.0
+    """Seconds until another process has replaced a dead one."""

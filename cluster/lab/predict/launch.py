@@ -1,0 +1,185 @@
+"""Runs a prediction: measures or reads costs, simulates searches, and runs some here for comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import games
+from cluster.lab.predict.calibration import measure_costs, steps_of
+from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.prediction import Change, Check, Predicted, check, predict, try_changes
+from cluster.lab.throughput.losses import Losses
+from cluster.lab.throughput.speedup import default_lanes, default_simulations
+from cluster.report.machine import provenance
+from cluster.report.trust import warn_of_others
+from games.errors import InvalidInput
+from search.plan import MIN_ROUNDS, job_seconds, plan_search
+from search.prepare import open_search
+from search.request import MAX_SIMULATIONS, SearchRequest
+
+if TYPE_CHECKING:
+    from cluster.ray_backend.executor import RayExecutor
+
+
+COSTS_READ = "simulated with costs from a file"
+
+
+@dataclass(frozen=True)
+class PredictionPlan:
+    """The request of a prediction."""
+
+    request: SearchRequest
+    """The search; its strategy is ignored. Without a budget it gets the work of MIN_ROUNDS jobs per lane."""
+    strategies: Sequence[str]
+    workers: Sequence[int]
+    measured: Sequence[int]
+    """Numbers of workers for which the search is also run on this machine."""
+    repeats: int
+    faults: FaultModel
+    costs_file: Path | None
+    save_costs: Path | None
+    link_bytes_per_s: float | None = None
+    """Replaces `Costs.link_bytes_per_s`; None: keep it."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The result of a prediction."""
+
+    costs: dict[str, Costs]
+    rows: list[Predicted]
+    changes: list[Change]
+    """Changes at the largest number of workers; for each strategy, the best first."""
+    checks: list[Check]
+    others: float | None = None
+    """Share of other programs in the time of all cores during measurements; None if nothing was measured, or
+    if it is unknown."""
+    costs_read: bool = False
+    """Whether the costs are from a file, possibly of another machine."""
+
+    @property
+    def warning(self) -> str | None:
+        """A reason to doubt the measured figures, in one line; None if there is none."""
+        return warn_of_others([self.others], "measurements")
+
+    def to_json(self) -> dict[str, Any]:
+        """The prediction as an object of plain values."""
+        return {
+            "costs": {strategy: costs.to_json() for strategy, costs in self.costs.items()},
+            "predicted": [asdict(row) for row in self.rows],
+            "changes": [asdict(change) for change in self.changes],
+            "measured": [asdict(row) for row in self.checks],
+            "others": self.others,
+            "trusted": self.warning is None,
+            "measured_on": COSTS_READ if self.costs_read else provenance(),
+        }
+
+
+def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Prediction:
+    """Run a whole prediction; ``report`` is called with lines of progress. Raises InvalidInput."""
+    game = games.load(plan.request.game)
+    per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.lanes))
+    simulations = plan.request.simulations or min(
+        MAX_SIMULATIONS, round(plan.request.lanes * MIN_ROUNDS * per_job)
+    )
+    request = replace(plan.request, game=game.spec, simulations=simulations)
+    measured = max(plan.measured, default=1)
+    small = replace(
+        request,
+        lanes=default_lanes(measured),
+        simulations=default_simulations(game.nominal_simulations_per_s, measured),
+    )
+    # Raises InvalidInput before anything is measured.
+    open_search(replace(small, strategy=plan.strategies[0]))
+    requests = {strategy: _of_strategy(request, strategy) for strategy in plan.strategies}
+    if plan.request.simulations is None:
+        requests = {strategy: _cut(each) for strategy, each in requests.items()}
+    costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
+    checks: list[Check] = []
+    others = None
+    with ExitStack() as stack:
+        executor: RayExecutor | None = None
+        if costs is None or plan.measured:
+            executor = _start(max([1, *plan.measured]), stack, report)
+            watch = Losses()
+        if costs is None:
+            assert executor is not None
+            costs = measure_costs(request, plan.strategies, executor, report)
+            if plan.save_costs is not None:
+                _write_costs(costs, plan.save_costs)
+        if (link := plan.link_bytes_per_s) is not None:
+            costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
+        for strategy in plan.strategies if plan.measured else ():
+            assert executor is not None
+            asked = _of_strategy(small, strategy)
+            report(f"{strategy}: each step of the search that is run here")
+            checks += check(
+                asked, steps_of(asked, costs[strategy]), plan.measured, executor, plan.repeats, report
+            )
+        if executor is not None:
+            others = watch.others()
+    rows: list[Predicted] = []
+    changes: list[Change] = []
+    for strategy in plan.strategies:
+        found = predict(requests[strategy], costs[strategy], plan.workers, plan.faults, report)
+        rows += found
+        most = max(found, key=lambda row: row.workers)
+        changes += try_changes(requests[strategy], costs[strategy], most, plan.faults)
+    return Prediction(costs, rows, changes, checks, others, plan.costs_file is not None)
+
+
+def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
+    """The request for one strategy, without the options of the others."""
+    return replace(
+        request,
+        strategy=strategy,
+        rounds=request.rounds if strategy == "tree" else None,
+        staleness=request.staleness if strategy == "tree" else None,
+        batch=request.batch if strategy == "leaf" else None,
+        playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
+    )
+
+
+def _cut(request: SearchRequest) -> SearchRequest:
+    """The request, reduced to the jobs per lane of a whole search: slow games have many more, tiny jobs."""
+    assert request.simulations is not None
+    jobs = plan_search(request, games.load(request.game))
+    rounds = jobs.rounds if request.strategy == "tree" else MIN_ROUNDS
+    return replace(request, simulations=min(request.simulations, rounds * jobs.lanes * jobs.size(0)))
+
+
+def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> RayExecutor:
+    from cluster.executors.choose import make_executor
+
+    report("starting a local Ray")
+    executor: Any = make_executor("ray", workers)
+    stack.callback(executor.close)
+    return executor  # type: ignore[no-any-return]
+
+
+def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
+    """Read a file that `_write_costs` wrote. Raises InvalidInput (costs)."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        accepted = f"a file that --save-costs wrote ({type(error).__name__})"
+        raise InvalidInput("costs", str(path), accepted) from None
+    if not isinstance(data, dict) or not set(strategies) <= set(data):
+        raise InvalidInput("costs", str(path), "a file with the costs of " + ", ".join(strategies))
+    return {strategy: Costs.from_json(data[strategy]) for strategy in strategies}
+
+
+def _write_costs(costs: dict[str, Costs], path: Path) -> None:
+    try:
+        path.write_text(
+            json.dumps({strategy: each.to_json() for strategy, each in costs.items()}, indent=2) + "\n"
+        )
+    except OSError as error:
+        raise InvalidInput(
+            "save_costs", str(path), f"a file that can be written ({error.strerror})"
+        ) from None

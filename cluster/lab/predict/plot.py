@@ -1,0 +1,95 @@
+"""The plot of a prediction: throughput by workers, measured points, and the load of the coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+from cluster.lab.predict.prediction import Check, Predicted
+from cluster.report.plot_frame import COLOURS, game_name, save, span
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+
+def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: str | None = None) -> None:
+    """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is.
+
+    ``where``: the origin of the costs; None: measured on this machine.
+    """
+    figure, (rates, load) = plt.subplots(
+        2, 1, figsize=(8.0, 8.5), sharex=True, height_ratios=(3, 1), layout="constrained"
+    )
+    for strategy in dict.fromkeys(row.strategy for row in rows):
+        mine = [row for row in rows if row.strategy == strategy]
+        colour = COLOURS.get(strategy, "#555555")
+        workers = [row.workers for row in mine]
+        one = mine[0].simulations_per_s / mine[0].speedup
+        rates.plot(workers, [one * n for n in workers], ":", color=colour, linewidth=1)
+        rates.plot(
+            workers,
+            [row.simulations_per_s for row in mine],
+            "--o",
+            color=colour,
+            markersize=4,
+            label=f"{strategy}, simulated",
+        )
+        load.plot(workers, [100 * row.coordinator_busy for row in mine], "--o", color=colour, markersize=4)
+        _runs(rates, [each for each in checks if each.strategy == strategy], colour)
+    first = rows[0]
+    rates.set_xscale("log", base=2)
+    rates.set_yscale("log")
+    rates.set_ylabel("simulations per second")
+    load.set_ylabel("coordinator busy, %")
+    load.set_ylim(0, 105)
+    load.set_xlabel("workers")
+    ticks = sorted({row.workers for row in rows})
+    load.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    load.minorticks_off()
+    for panel in (rates, load):
+        panel.grid(color="#eeeeee")
+        panel.spines[["top", "right"]].set_visible(False)
+    rates.plot([], [], ":", color="#777777", label="linear in workers")
+    numbers = span([row.workers for row in rows], "worker")
+    save(
+        figure,
+        path,
+        f"Simulations per second of a {game_name(first.game)} search on {numbers}, predicted",
+        f"{first.game}: {first.simulations:,} simulations on {first.lanes:,} lanes, "
+        "simulated with measured costs",
+        where,
+        columns=3,
+    )
+
+
+def _runs(panel: Any, checks: Sequence[Check], colour: str) -> None:
+    """Plot measured and predicted rates of searches of one strategy that were run here."""
+    if not checks:
+        return
+    workers = [each.workers for each in checks]
+    panel.errorbar(
+        workers,
+        [each.measured_per_s for each in checks],
+        yerr=[
+            [each.measured_per_s - each.spread[0] for each in checks],
+            [each.spread[1] - each.measured_per_s for each in checks],
+        ],
+        fmt="D",
+        color=colour,
+        markerfacecolor="white",
+        markersize=8,
+        capsize=4,
+        label=f"{checks[0].strategy}, run here",
+    )
+    panel.plot(
+        workers,
+        [each.predicted_per_s for each in checks],
+        "x",
+        color=colour,
+        markersize=5,
+        zorder=3,
+        label=f"{checks[0].strategy}, the run here simulated",
+    )

@@ -1,0 +1,292 @@
+"""Predicts throughput with any number of workers: the real coordinator and strategies on a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import games
+from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.null_worker import NullWorker, open_null
+from cluster.lab.predict.simulated_executor import SimulatedExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
+from search.plan import plan_search
+from search.prepare import open_search
+from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
+from search.result import SearchResult
+from search.tree.layout import TreeLayout
+from search.tree.snapshot import lone_root
+
+SATURATED = 0.9
+"""Busy share of the coordinator from which it counts as the bottleneck of a search."""
+WEAKER = "plays worse"
+"""Remark on changes that make simulations worth less; see search/LANES.md."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Simulated results of one strategy on one number of workers."""
+
+    game: str
+    strategy: str
+    lanes: int
+    workers: int
+    simulations: int
+    simulations_per_s: float
+    speedup: float
+    """Speedup over one worker with this strategy, simulated on the measured machine."""
+    efficiency: float
+    """speedup / workers."""
+    of_ceiling: float
+    """Rate relative to workers that never wait, with equally many workers and busy cores."""
+    coordinator_busy: float
+    """Share of the time in which the coordinator's thread is busy."""
+    job_s: float
+    """Mean time of a job on a worker, in seconds."""
+    jobs_retried: int
+    spent: dict[str, float]
+    """Share of each part (worker_time.py) in the workers' time."""
+
+
+def predict(
+    request: SearchRequest,
+    costs: Costs,
+    workers: Sequence[int],
+    faults: FaultModel | None = None,
+    report: Callable[[str], None] = print,
+) -> list[Predicted]:
+    """Predict the request (with a budget in simulations) for each number of workers.
+
+    Numbers of workers that fit on the measured machine are predicted for that machine. For larger numbers,
+    every worker and the coordinator have one core each, as fast as those of the measured machine.
+    """
+    rows = []
+    costs = for_request(costs, request)
+    alone = _simulate(request, costs, 1, faults, costs.cores)
+    for n in workers:
+        cores = costs.cores if _is_local(costs, n) else None
+        found = alone if n == 1 else _simulate(request, costs, n, faults, cores)
+        rows.append(_row(request, found, alone))
+        report(
+            f"{request.strategy} on {n} workers: {rows[-1].simulations_per_s:,.0f} simulations/s, "
+            f"the coordinator {rows[-1].coordinator_busy:.0%} busy"
+        )
+    return rows
+
+
+def for_request(costs: Costs, request: SearchRequest) -> Costs:
+    """The costs adapted to the message sizes of this request; only strategy tree has sized messages.
+
+    Messages are assumed to have their largest size, except results of jobs with few simulations, where each
+    simulation changes about 1.6 nodes.
+    """
+    if not costs.snapshot_bytes:
+        return costs
+    game = games.load(request.game)
+    plan = plan_search(request, game)
+    increment_rows = min(plan.increment_rows, 2 * plan.size(plan.jobs - 1))
+    # In the mean of all rounds there is room for what half of them have brought.
+    snapshot_rows = min(plan.snapshot_rows, 1 + plan.jobs * increment_rows // 2)
+    row = lone_root(TreeLayout(hidden=game.hidden_information, wide=request.wide))
+    return costs.with_messages(increment_rows, snapshot_rows * row.nbytes)
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """A search on ``workers`` workers with a virtual clock."""
+
+    workers: int
+    result: SearchResult
+    simulations_per_s: float
+    one_per_s: float
+    """Simulations/s of a worker that never waits, with equally many busy cores."""
+    job_size: int
+    """Simulations of a job."""
+    coordinator_busy: float
+    spent: dict[str, float]
+
+
+def _simulate(
+    request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None, cores: int | None
+) -> _Simulated:
+    search = open_null(request)
+    executor = SimulatedExecutor(
+        workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
+    )
+    executor.open(search.context)
+    coordinator = Coordinator(search, workers, executor.clock)
+    result = Session(coordinator, executor, executor.clock).run()
+    return _Simulated(
+        workers=workers,
+        result=result,
+        simulations_per_s=result.simulations / result.elapsed_s,
+        one_per_s=1.0 / executor.simulation_s,
+        job_size=search.plan.size(0),
+        coordinator_busy=executor.coordinator_s / result.elapsed_s,
+        spent=executor.time.shares(workers * result.elapsed_s),
+    )
+
+
+def _row(request: SearchRequest, found: _Simulated, alone: _Simulated) -> Predicted:
+    speedup = found.simulations_per_s / alone.simulations_per_s
+    return Predicted(
+        game=found.result.game,
+        strategy=request.strategy,
+        lanes=request.lanes,
+        workers=found.workers,
+        simulations=found.result.simulations,
+        simulations_per_s=round(found.simulations_per_s, 1),
+        speedup=round(speedup, 3),
+        efficiency=round(speedup / found.workers, 4),
+        of_ceiling=round(found.simulations_per_s / found.one_per_s / found.workers, 4),
+        coordinator_busy=round(found.coordinator_busy, 4),
+        job_s=round(found.job_size / found.one_per_s, 5),
+        jobs_retried=found.result.jobs_retried,
+        spent=found.spent,
+    )
+
+
+def saturation(rows: Sequence[Predicted]) -> int | None:
+    """The first number of workers at which the coordinator is the bottleneck; None if there is none."""
+    return next((row.workers for row in rows if row.coordinator_busy >= SATURATED), None)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A search that was run here, and its prediction."""
+
+    strategy: str
+    lanes: int
+    workers: int
+    simulations: int
+    measured_per_s: float
+    """Median rate of the repeats, simulations/s."""
+    spread: tuple[float, float]
+    predicted_per_s: float
+    error: float
+    """predicted / measured - 1."""
+
+
+def check(
+    request: SearchRequest,
+    costs: Costs,
+    workers: Sequence[int],
+    executor: Executor,
+    repeats: int,
+    report: Callable[[str], None] = print,
+) -> list[Check]:
+    """Run the request on each number of workers, and compare it to its prediction."""
+    rows = []
+    for n in workers:
+        rates = sorted(_measure(request, executor, n) for _ in range(repeats))
+        measured = median(rates)
+        simulated = _simulate(request, costs, n, None, costs.cores)
+        predicted = round(simulated.simulations_per_s, 1)
+        error = predicted / measured - 1
+        rows.append(
+            Check(
+                strategy=request.strategy,
+                lanes=request.lanes,
+                workers=n,
+                simulations=simulated.result.simulations,
+                measured_per_s=round(measured, 1),
+                spread=(round(rates[0], 1), round(rates[-1], 1)),
+                predicted_per_s=predicted,
+                error=round(error, 4),
+            )
+        )
+        report(
+            f"{request.strategy} on {n} workers here: {measured:,.0f} simulations/s, "
+            f"{predicted:,.0f} predicted ({error:+.1%})"
+        )
+    return rows
+
+
+def _measure(request: SearchRequest, executor: Executor, workers: int) -> float:
+    search = open_search(request)
+    executor.use(workers)
+    executor.open(search.context)
+    result = Session(Coordinator(search, workers), executor).run()
+    return result.simulations / result.elapsed_s
+
+
+def _is_local(costs: Costs, workers: int) -> bool:
+    """Whether this number of workers fits on the measured machine."""
+    return workers * costs.job_cpu_share <= costs.cores
+
+
+@dataclass(frozen=True)
+class Change:
+    """The effect of one change of the request at the largest number of workers."""
+
+    strategy: str
+    what: str
+    """The options of the change, as on the command line."""
+    workers: int
+    simulations_per_s: float
+    factor: float
+    """Rate relative to the unchanged request."""
+
+
+def try_changes(
+    request: SearchRequest, costs: Costs, row: Predicted, faults: FaultModel | None = None
+) -> list[Change]:
+    """Simulate changes on the row's number of workers: lanes, longer jobs, overlapping rounds; best first."""
+    found = []
+    for what, changed in _changes(request):
+        cores = costs.cores if _is_local(costs, row.workers) else None
+        changed_costs = for_request(_scaled(costs, _leaves(changed) / _leaves(request)), changed)
+        simulated = _simulate(changed, changed_costs, row.workers, faults, cores)
+        rate = round(simulated.simulations_per_s, 1)
+        found.append(
+            Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
+        )
+    return sorted(found, key=lambda change: -change.factor)
+
+
+def _leaves(request: SearchRequest) -> float:
+    """Leaves per job with strategy leaf; 1 for other strategies."""
+    if request.strategy != "leaf":
+        return 1.0
+    plan = plan_search(request, games.load(request.game))
+    return max(1.0, plan.size(0) / plan.playouts_per_leaf)
+
+
+def _scaled(costs: Costs, leaves: float) -> Costs:
+    """The costs for jobs with ``leaves`` times as many leaves, which the coordinator selects and merges."""
+    return replace(costs, make_s=costs.make_s * leaves, absorb_s=costs.absorb_s * leaves)
+
+
+def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
+    plan = plan_search(request, games.load(request.game))
+    lanes = min(2 * request.lanes, MAX_LANES)
+    # The length of jobs is kept, so that only the lanes change.
+    more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
+    changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
+    if request.strategy == "tree":
+        rounds, lag = max(2, plan.rounds // 4), plan.staleness
+        asked = f"--rounds {rounds}" + (f" --staleness {lag}" if lag else "")
+        fewer = replace(request, rounds=rounds, staleness=lag)
+        changes.append((f"{asked} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})", fewer))
+        # Twice the rounds with twice the staleness: lanes lack as much work of the others as before.
+        rounds, lag = (plan.rounds, lag + 1) if lag else (2 * plan.rounds, 1)
+        overlapping = replace(request, rounds=rounds, staleness=lag)
+        weaker = f" ({WEAKER})" if lag > 1 else ""
+        changes.append((f"--rounds {rounds} --staleness {lag}{weaker}", overlapping))
+    if request.strategy == "leaf":
+        playouts = plan.playouts_per_leaf
+        batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
+        longer = min(MAX_BATCH, 4 * batch)
+        if longer > batch:
+            what = f"--batch {longer} (jobs {longer / batch:.1f} times as long)"
+            changes.append((what, replace(request, batch=longer)))
+        for more in (4 * playouts, 32 * playouts):
+            if more <= MAX_PLAYOUTS_PER_LEAF:
+                # The size of a job is kept: it gets fewer leaves.
+                leaves = max(1, batch * playouts // more)
+                changed = replace(request, playouts_per_leaf=more, batch=leaves)
+                changes.append((f"--playouts-per-leaf {more} ({WEAKER})", changed))
+    return changes

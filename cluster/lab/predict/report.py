@@ -1,0 +1,134 @@
+"""Reports of a prediction: tables, sentences, and files (JSON, CSV, plot)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from cluster.lab.predict.launch import COSTS_READ, Prediction
+from cluster.lab.predict.prediction import Check, Predicted, saturation
+from cluster.lab.predict.worker_time import PARTS
+from cluster.report.files import write_files
+from cluster.report.table import Table, count, left, number, percent, rate, right, text
+from cluster.system import terminal as words
+
+WORTH_SAYING = 1.02
+"""Smallest factor of a change that the sentences mention."""
+BASE = (
+    "speedup: against one worker of the same strategy, alone on this machine (simulated as well). "
+    "efficiency: speedup / workers. of ceiling: against the same number of workers that never wait. "
+    "busy: the coordinator's share of the time. A job takes longer while all cores are busy."
+)
+"""Explanation of the columns of a prediction."""
+
+
+def tables(found: Prediction) -> list[Table]:
+    """Tables of predicted rates, of the use of the workers' time, and of searches that were run here."""
+    measured = [_measured(found.checks)] if found.checks else []
+    return [_predicted(found.rows), _spent(found.rows), *measured]
+
+
+def _predicted(rows: Sequence[Predicted]) -> Table:
+    first = rows[0]
+    same = len({row.simulations for row in rows}) == 1
+    work = f"{first.simulations:,} simulations, " if same else ""
+    columns = ["workers", *([] if same else ["simulations"]), "rate", "speedup", "efficiency"]
+    table = Table(
+        [*left("strategy"), *right(*columns, "of\nceiling", "busy", "job")],
+        title=f"{first.game}: {work}{first.lanes:,} lanes; simulated, not run",
+        caption=BASE,
+    )
+    for row in rows:
+        table.add(
+            row.strategy,
+            count(row.workers),
+            *([] if same else [count(row.simulations)]),
+            rate(row.simulations_per_s),
+            number(row.speedup, ",.1f"),
+            percent(row.efficiency),
+            percent(row.of_ceiling),
+            percent(row.coordinator_busy),
+            text(f"{row.job_s:.3g} s"),
+        )
+    return table
+
+
+def _measured(checks: Sequence[Check]) -> Table:
+    ran = checks[0]
+    headings = ("workers", "measured", "lowest to highest", "predicted", "error")
+    table = Table(
+        [*left("strategy"), *right(*headings)],
+        title=f"Run on this machine, and predicted: {ran.simulations:,} simulations, {ran.lanes:,} lanes",
+    )
+    for each in checks:
+        table.add(
+            each.strategy,
+            count(each.workers),
+            rate(each.measured_per_s),
+            text(f"{words.rate(each.spread[0])} to {words.rate(each.spread[1])}"),
+            rate(each.predicted_per_s),
+            percent(each.error, 1, signed=True),
+        )
+    return table
+
+
+def _spent(rows: Sequence[Predicted]) -> Table:
+    """A table of the use of the workers' time at the largest number of workers."""
+    most = max(row.workers for row in rows)
+    shown = [row for row in rows if row.workers == most]
+    table = Table(
+        [*left(""), *right(*(row.strategy for row in shown))],
+        title=f"{most:,} workers' time, in per cent",
+    )
+    for part in PARTS:
+        table.add(part, *(number(100 * row.spent[part], ".1f") for row in shown))
+    return table
+
+
+def sentences(found: Prediction) -> list[str]:
+    """Sentences about the saturation of each strategy, and about helpful changes."""
+    lines = []
+    for strategy in dict.fromkeys(row.strategy for row in found.rows):
+        rows = [row for row in found.rows if row.strategy == strategy]
+        lines.append(f"{strategy}: {_limit(rows)}")
+        helps = [c for c in found.changes if c.strategy == strategy and c.factor >= WORTH_SAYING]
+        lines += [
+            f"  with {change.what}: {words.rate(change.simulations_per_s)} on {change.workers:,} workers, "
+            f"{change.factor:.2f} times as much"
+            for change in helps
+        ]
+    return lines
+
+
+def _limit(rows: Sequence[Predicted]) -> str:
+    most = max(rows, key=lambda row: row.workers)
+    best = max(rows, key=lambda row: row.simulations_per_s)
+    at = saturation(rows)
+    if at is not None:
+        return (
+            f"from {at:,} workers on the coordinator is the bottleneck "
+            f"({words.rate(best.simulations_per_s)} at best)"
+        )
+    if most.lanes < most.workers:
+        return f"{most.lanes:,} lanes keep no more than {most.lanes:,} workers busy"
+    return (
+        f"the coordinator is {most.coordinator_busy:.0%} busy with {most.workers:,} workers; "
+        f"their efficiency is {most.efficiency:.0%}"
+    )
+
+
+def write_prediction(found: Prediction, folder: Path) -> list[Path]:
+    """Write predict.json, predict.csv and predict.png into the folder, which is created if missing."""
+    # Imported here because it takes a second.
+    from cluster.lab.predict.plot import plot
+
+    records = []
+    for row in found.rows:
+        values = asdict(row)
+        spent = values.pop("spent")
+        records.append(values | spent)
+    where = COSTS_READ if found.costs_read else None
+    return write_files(
+        folder, "predict", found.to_json(), records, lambda path: plot(found.rows, found.checks, path, where)
+    )

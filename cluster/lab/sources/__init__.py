@@ -1,0 +1,1 @@
+"""`banyan experiment`: repeats the measurements of five theses and articles; see README.md."""

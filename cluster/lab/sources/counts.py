@@ -1,0 +1,230 @@
+"""Counts and samples: sizes of games and trees, calls of a search, all lines of play, thinking times.
+
+A count takes the details of a row (including the seed) and returns numbers by figure name. A sample also
+takes its number, and returns lists of observations; a row says how many samples are run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import games
+from cluster.lab.sources.counts_battleship import sampling_accuracy
+from cluster.matches.game import GameJob, MatchContext, ask, play_game, seed_of
+from games.analysis.solving import solve
+from games.contract.findings import deal
+from games.game import FIRST, Game, State
+from search.minimax.lookahead import lookahead_of
+from search.players import Choice, Player, Seen, player_of
+
+Arguments = Mapping[str, Any]
+Found = Mapping[str, float]
+Samples = Mapping[str, list[float]]
+
+
+def arrangements(arguments: Arguments) -> Found:
+    """Number of ways to place up to all pieces of two colours on a board; pieces of one colour are equal."""
+    cells, dwarfs, trolls = (int(arguments[key]) for key in ("cells", "dwarfs", "trolls"))
+    pairs = [(d, t) for d in range(dwarfs + 1) for t in range(trolls + 1)]
+    alike = sum(math.comb(cells, d) * math.comb(cells - d, t) for d, t in pairs)
+    return {"positions": float(alike), "log10": math.log10(alike)}
+
+
+def power(arguments: Arguments) -> Found:
+    """The decimal logarithm of a power, such as the size of a tree from branching factor and length."""
+    return {"log10": float(arguments["exponent"]) * math.log10(float(arguments["base"]))}
+
+
+def game_tree(arguments: Arguments) -> Found:
+    """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them."""
+    game = games.load(arguments["game"])
+    levels: Counter[int] = Counter()
+    leaves, stack = 0, [(game.initial_state(), 0)]
+    edges: dict[bytes, set[bytes]] = {}
+    while stack:
+        state, level = stack.pop()
+        levels[level] += 1
+        children = list(_after(game, state))
+        leaves += not children
+        edges[state.tobytes()] = {child.tobytes() for child in children}
+        stack += [(child, level + 1) for child in children]
+    solution = solve(game, game.initial_state())
+    first = list(_after(game, game.initial_state()))
+    return {
+        "nodes": sum(levels.values()),
+        "leaves": leaves,
+        **{f"level {level}": levels[level] for level in sorted(levels)},
+        "positions": len(edges),
+        "moves between positions": sum(map(len, edges.values())),
+        "value": solution.value_of(game.initial_state()),
+        "first moves that lose": sum(solution.value_of(child) == -1 for child in first),
+    }
+
+
+def search_tree(arguments: Arguments) -> Found:
+    """The nodes that minimax or alpha-beta visits, from left to right; the value in the tree's own unit."""
+    game = games.load(arguments["game"])
+    lookahead = lookahead_of(game, (*game.evaluators, "default")[0])
+    start = game.initial_state()
+    changes = {
+        "prunes": bool(arguments["prunes"]),
+        "cuts_equals": bool(arguments.get("cuts_equals", True)),
+        "ordered": False,
+        "finds_ties": False,
+    }
+    depth = min(int(arguments["depth"]), game.max_plies)
+    found = lookahead.search(start, lookahead.limits(depth, **changes))
+    whole = lookahead.search(start, lookahead.limits(depth, **{**changes, "prunes": False}))
+    return {
+        "visited": found.positions,
+        "all": whole.positions,
+        "share cut": 100 * (1 - found.positions / whole.positions),
+        # Searches subtract a tiny amount per ply, so that quick wins are preferred; rounding removes it.
+        "value": round(found.value * float(arguments["unit"]), 3),
+    }
+
+
+def window_patterns(arguments: Arguments) -> Found:
+    """Numbers of windows of five cells with stones of one player only, by number of stones."""
+    stones = Counter(mask.bit_count() for mask in range(1 << 5))
+    return {f"{count} stones": stones[count] for count in range(1, 6)} | {
+        "all": sum(stones.values()) - stones[0]
+    }
+
+
+def first_move_calls(arguments: Arguments) -> Found:
+    """Number of positions that a player examines for the first move of a game."""
+    game = games.load(arguments["game"])
+    player = player_of(arguments["a"], game)
+    choice, _ = ask(player, game, deal(game, seed_of(arguments["seed"], 0)), seed_of(arguments["seed"], 1))
+    return {"calls": choice.nodes}
+
+
+def every_line(arguments: Arguments) -> Found:
+    """Results of a player against all moves of its opponent, on both sides, in a game without chance.
+
+    Each seed is a separate player, which always makes one and the same move in a position.
+
+    """
+    game = games.load(arguments["game"])
+    player = player_of(arguments["a"], game)
+    total: Counter[int] = Counter()
+    asked = 0
+    for n in range(int(arguments.get("seeds", 1))):
+        tree = Opponents(game, player, seed_of(arguments["seed"], 2, n))
+        for side in (0, 1):
+            total += tree.lines(game.initial_state(), side)
+        asked += len(tree.answers)
+    return {
+        "lines": sum(total.values()),
+        "wins": total[1],
+        "draws": total[0],
+        "losses": total[-1],
+        "searches": asked,
+    }
+
+
+@dataclass
+class Opponents:
+    """All lines of play against one player."""
+
+    game: Game
+    player: Player
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.answers: dict[bytes, int] = {}
+
+    def lines(self, state: State, side: int) -> Counter[int]:
+        """Counts of the results of all lines from ``state``: 1, 0 or -1 from the player's viewpoint."""
+        if self.game.calls.is_terminal(state):
+            value = float(self.game.calls.returns(state)) * (1 if side == FIRST else -1)
+            return Counter({(value > 0) - (value < 0): 1})
+        if int(self.game.calls.current_player(state)) != side:
+            return sum((self.lines(child, side) for child in _after(self.game, state)), Counter[int]())
+        after = state.copy()
+        self.game.calls.play(after, self._answer(state))
+        return self.lines(after, side)
+
+    def _answer(self, state: State) -> int:
+        key = state.tobytes()
+        if key not in self.answers:
+            legal = self.game.legal_moves(state)
+            self.answers[key] = (
+                legal[0] if len(legal) == 1 else ask(self.player, self.game, state, self.seed)[0].move
+            )
+        return self.answers[key]
+
+
+def _after(game: Game, state: State) -> list[State]:
+    """The positions after each legal move."""
+    children = []
+    for move in game.legal_moves(state):
+        child = state.copy()
+        game.calls.play(child, move)
+        children.append(child)
+    return children
+
+
+def thinking(arguments: Arguments, number: int) -> Samples:
+    """Play a game against itself or player ``b``; returns the effort of each move, except those of ``b``."""
+    context = MatchContext(
+        arguments["game"],
+        None,
+        (arguments["a"], arguments.get("b", arguments["a"])),
+        int(arguments["seed"]),
+        0,
+    )
+    game = context.load_game()
+    watched: dict[str, list[float]] = {"simulations": [], "calls": [], "ms": [], "simulations a second": []}
+    a, b = (player_of(spec, game) for spec in context.players)
+    players = _Watched(a, watched), b if "b" in arguments else _Watched(b, watched)
+    # Otherwise the time of the first move would include loading kernels.
+    ask(players[0], game, deal(game, seed_of(context.seed, 0, number)), 0)
+    for observations in watched.values():
+        observations.clear()
+    play_game(context, game, players, GameJob(2 * number))
+    return watched
+
+
+class _Watched(Player):
+    """A player that records the effort of its moves."""
+
+    def __init__(self, player: Player, watched: dict[str, list[float]]) -> None:
+        super().__init__(player.spec)
+        self.omniscient = player.omniscient
+        self._player, self._watched = player, watched
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        started = time.thread_time()
+        choice = self._player.choose(seen, seed)
+        spent_s = time.thread_time() - started
+        for name, value in (
+            ("simulations", choice.simulations),
+            ("calls", choice.nodes),
+            ("ms", 1000 * spent_s),
+            ("simulations a second", choice.simulations / max(spent_s, 1e-9)),
+        ):
+            self._watched[name].append(value)
+        return choice
+
+
+COUNTS: dict[str, Callable[[Arguments], Found]] = {
+    "arrangements": arrangements,
+    "power": power,
+    "game tree": game_tree,
+    "search tree": search_tree,
+    "window patterns": window_patterns,
+    "first move's calls": first_move_calls,
+    "every line": every_line,
+    "sampling accuracy": sampling_accuracy,
+}
+"""Counts by the name of a row's measure; each is one unit."""
+
+SAMPLES: dict[str, Callable[[Arguments, int], Samples]] = {"thinking": thinking}
+"""Samples by the name of a row's measure; each of a row's ``games`` is one unit."""

@@ -1,0 +1,138 @@
+"""Measured figures, figures of a source, and a test of their agreement.
+
+Two figures agree if the 95 % interval of their difference contains zero and stays within a margin on both
+sides: a test of equivalence (Schuirmann 1987). They do not agree if the interval does not contain zero.
+Otherwise the result is open: the interval is too wide. Errors are combined as root of the sum of squares, as
+for independent samples (for shares this is Newcombe's interval of a difference, 1998, method 10). The error
+of the source follows from its number of games and from rounding to its last digit. If the source does not
+state its number of games, only rounding counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from cluster.matches.statistics import Z95, Interval, wilson
+from games.errors import InvalidInput
+
+PERCENT = "%"
+YES, NO, OPEN = "yes", "no", "open"
+MARGIN_POINTS = 20.0
+"""Percentage points by which figures in percent may differ and still agree."""
+MARGIN = 0.2
+"""Share of the source's figure by which other figures may differ and still agree."""
+ROUNDING = 1e-9
+"""Tolerance for floating-point errors where figures differ by exactly the source's rounding."""
+STUDENT_95 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+"""The 97.5 % points of Student's t for 1 to 30 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure of ours with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    unit: str = ""
+    number: int = 1
+    """Number of observations; 1 for an exact figure."""
+    spread: float = 0.0
+    """Standard deviation of the observations; 0 for shares, where the value determines it."""
+
+    @classmethod
+    def share(cls, successes: int, trials: int) -> Estimate:
+        """A share in percent, with Wilson's interval."""
+        low, high = wilson(successes, trials)
+        return cls(100 * successes / max(1, trials), 100 * low, 100 * high, PERCENT, trials)
+
+    @classmethod
+    def mean(cls, values: Sequence[float], unit: str) -> Estimate:
+        """The mean of independent observations; the interval of a single one is infinite."""
+        number = len(values)
+        if number < 2:
+            value = values[0] if values else math.nan
+            return cls(value, -math.inf, math.inf, unit, number)
+        centre = math.fsum(values) / number
+        spread = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (number - 1))
+        factor = STUDENT_95[number - 2] if number - 2 < len(STUDENT_95) else Z95
+        half = factor * spread / math.sqrt(number)
+        return cls(centre, centre - half, centre + half, unit, number, spread)
+
+    @classmethod
+    def exact(cls, value: float, unit: str = "") -> Estimate:
+        """An exact figure, from counting."""
+        return cls(value, value, value, unit)
+
+    @classmethod
+    def alone(cls, value: float, unit: str, number: int) -> Estimate:
+        """A figure without an interval, such as an extreme or a median of ``number`` observations."""
+        return cls(value, math.nan, math.nan, unit, number)
+
+    @property
+    def has_interval(self) -> bool:
+        return not math.isnan(self.low)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+
+@dataclass(frozen=True)
+class SourceFigure:
+    """A figure as a source prints it."""
+
+    value: Decimal
+    number: int | None = None
+    """Number of games that the figure is based on; None if the source does not state it."""
+    spread: float | None = None
+    """Standard deviation of the observations; None if the source does not state it."""
+
+    @classmethod
+    def read(cls, written: Any, number: int | None) -> SourceFigure:
+        """Read a number, or a table with value, sd and n. Raises InvalidInput (``figures``)."""
+        if isinstance(written, dict):
+            if "value" not in written or not written.keys() <= {"value", "sd", "n"}:
+                raise InvalidInput("figures", written, "value, and perhaps sd and n")
+            spread = float(written["sd"]) if "sd" in written else None
+            return cls(Decimal(written["value"]), written.get("n", number), spread)
+        if isinstance(written, bool) or not isinstance(written, int | Decimal):
+            raise InvalidInput("figures", written, "a number")
+        return cls(Decimal(written), number)
+
+    @property
+    def rounding(self) -> float:
+        """Half a unit of the last printed digit."""
+        exponent = self.value.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return 0.5 * 10.0**exponent * (1 + ROUNDING)
+
+    def interval(self, ours: Estimate) -> Interval:
+        """The 95 % interval from the source's number of games, without rounding."""
+        value, number = float(self.value), self.number
+        if ours.unit == PERCENT and number:
+            low, high = wilson(value / 100 * number, number)
+            return min(value, 100 * low), max(value, 100 * high)
+        spread = self.spread if self.spread is not None else ours.spread
+        half = Z95 * spread / math.sqrt(number) if number else 0.0
+        return value - half, value + half
+
+    def agreement(self, ours: Estimate) -> str:
+        """Whether our figure, which must have an interval, agrees: YES, NO or OPEN."""
+        value, rounding = float(self.value), self.rounding
+        low, high = self.interval(ours)
+        difference = ours.value - value
+        least = difference - math.hypot(ours.value - ours.low, high - value)
+        most = difference + math.hypot(ours.high - ours.value, value - low)
+        if least > rounding or most < -rounding:
+            return NO
+        margin = MARGIN_POINTS if ours.unit.startswith(PERCENT) else MARGIN * abs(value)
+        return YES if -margin - rounding <= least and most <= margin + rounding else OPEN

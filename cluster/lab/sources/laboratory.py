@@ -1,0 +1,86 @@
+"""Converts tables to needs (units to run), and results of units to verdicts. Runs nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cluster.lab.sources.measures import measure
+from cluster.lab.sources.measures import names as measures
+from cluster.lab.sources.need import Need, need_of
+from cluster.lab.sources.store import Kept, Store
+from cluster.lab.sources.table import Row, Table
+from cluster.lab.sources.verdict import TableResult, Verdict
+from games.errors import InvalidInput
+
+
+class Laboratory:
+    """Tables at one scale. Rows that need equal games share them."""
+
+    def __init__(self, tables: Iterable[Table], scale: str, seed: int = 0) -> None:
+        """Raises InvalidInput (measure). If a row's game or player cannot be created, only that row fails."""
+        self.scale = scale
+        self.tables = list(tables)
+        self.needs: list[Need] = []
+        """The needs of all tables, without duplicates."""
+        self._places: dict[str, int] = {}
+        self._failures: dict[tuple[str, int], str] = {}
+        self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
+        """By table name and row index: the index in `needs`, and the row's own need, which may have fewer
+        units."""
+        for table in self.tables:
+            for number, row in enumerate(table.rows_at[scale]):
+                self._add(table.name, number, row, seed)
+
+    def _add(self, table: str, number: int, row: Row, seed: int) -> None:
+        if "not_run" in row.details:
+            self._failures[table, number] = str(row.details["not_run"])
+            return
+        if row.measure not in measures():
+            raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
+        try:
+            need = need_of(row, seed)
+        except InvalidInput as error:
+            text = f"{error.field} {error.value} is not accepted: expected {error.accepted}"
+            self._failures[table, number] = text
+            return
+        place = self._places.setdefault(need.key, len(self.needs))
+        if place == len(self.needs):
+            self.needs.append(need)
+        elif self.needs[place].units < need.units:
+            self.needs[place] = need
+        self._of_rows[table, number] = place, need
+
+    def keep_from(self, store: Store) -> dict[int, Kept]:
+        """The stored units of all needs, by index in `needs`."""
+        return {place: store.read(need) for place, need in enumerate(self.needs)}
+
+    def units(self, name: str, kept: Mapping[int, Kept]) -> tuple[int, int]:
+        """The number of stored units of one table, and the number of all its units."""
+        own: dict[int, Need] = {}
+        for (table, _), (place, need) in self._of_rows.items():
+            if table == name and (place not in own or own[place].units < need.units):
+                own[place] = need
+        done = sum(need.units - len(kept[place].missing(need)) for place, need in own.items())
+        return done, sum(need.units for need in own.values())
+
+    def places(self, name: str) -> set[int]:
+        """Indices of the needs of a table."""
+        return {place for (table, _), (place, _) in self._of_rows.items() if table == name}
+
+    def result(self, name: str, kept: Mapping[int, Kept], failures: Mapping[int, str]) -> TableResult:
+        """The verdicts of a table. Rows with missing units count as not run.
+
+        ``failures``: reasons by index of need.
+        """
+        table = next(table for table in self.tables if table.name == name)
+        verdicts = []
+        for number, row in enumerate(table.rows_at[self.scale]):
+            failure = self._failures.get((name, number), "")
+            if not failure:
+                place, need = self._of_rows[name, number]
+                missing = kept[place].missing(need)
+                failure = failures.get(place, f"{len(missing)} units are missing" if missing else "")
+            verdicts.append(
+                Verdict(row, failure=failure) if failure else Verdict(row, measure(row, need, kept[place]))
+            )
+        return TableResult(table, self.scale, tuple(verdicts))

@@ -1,0 +1,125 @@
+"""Runs `banyan experiment`: runs missing units, and prints completed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cluster.lab.sources import report_file, report_text
+from cluster.lab.sources.laboratory import Laboratory
+from cluster.lab.sources.progress import ExperimentProgress
+from cluster.lab.sources.run import Run
+from cluster.lab.sources.store import Store
+from cluster.lab.sources.table import SCALES, load, names
+from cluster.lab.sources.unit import UnitWorker
+from cluster.lab.sources.verdict import TableResult
+from cluster.launch import Output, Placement, launch
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.tasks import Executor
+from cluster.system import terminal
+from cluster.system.interruption import INTERRUPTED
+from games.errors import InvalidInput
+
+BEFORE_ANY = "banyan: interrupted before anything was run"
+UNIT_TIMEOUT_S = 4 * 3600.0
+"""Time limit of a unit in seconds: a game with a minute per move takes hours."""
+FAILED = 1
+
+
+@dataclass(frozen=True)
+class ExperimentRequest:
+    """The request of a run: tables, scale and seed."""
+
+    tables: tuple[str, ...]
+    scale: str = "quick"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput (scale, seed); table names are checked when tables are loaded."""
+        if self.scale not in SCALES:
+            raise InvalidInput("scale", self.scale, " or ".join(SCALES))
+        if not 0 <= self.seed < 2**63:
+            raise InvalidInput("seed", self.seed, "a whole number from 0 to 2**63 - 1")
+
+
+def chosen(asked: Sequence[str]) -> tuple[str, ...]:
+    """Names of tables, in order. ``asked``: table names, numbers of sources (all their tables), or ``all``.
+
+    Raises InvalidInput (table).
+    """
+    there = names()
+    found: list[str] = []
+    for name in asked:
+        matching = there if name == "all" else [n for n in there if n == name or n.partition("/")[0] == name]
+        if not matching:
+            raise InvalidInput("table", name, "one of " + ", ".join(there) + "; a source such as 002; or all")
+        found += matching
+    return tuple(sorted(set(found), key=there.index))
+
+
+def run_experiments(
+    request: ExperimentRequest,
+    place: Placement,
+    output: Output,
+    out: Path,
+    reports: Sequence[Path],
+) -> int:
+    """Run missing units, print tables and write reports; returns the exit status.
+
+    Raises InvalidInput, ConnectionError, OSError.
+    """
+    for path in reports:
+        report_file.check(path)
+    laboratory = Laboratory(map(load, request.tables), request.scale, request.seed)
+    with launch(output, BEFORE_ANY) as started:
+        store = started.stack.enter_context(Store(out))
+        run = Run(laboratory.needs, laboratory.keep_from(store), store)
+        jobset = Jobset(run)
+        start = partial(started.start_units, place, jobset, UnitWorker, UNIT_TIMEOUT_S)
+        results = _run_tables(request, laboratory, jobset, start, output)
+        if jobset.cancelled:
+            left = terminal.count(run.units - run.done)
+            started.say(
+                f"interrupted with {left} games and counts left; finished ones are kept in {out}, and the "
+                "same command continues from there"
+            )
+            started.status = INTERRUPTED
+    if started.status == INTERRUPTED:
+        return INTERRUPTED
+    if output.json:
+        terminal.print_json([result.to_json() for result in results])
+    for path in reports:
+        report_file.write(path, results, request.scale, set(request.tables) == set(names()))
+        started.say(f"wrote {path}")
+    return FAILED if run.failures else 0
+
+
+def _run_tables(
+    request: ExperimentRequest,
+    laboratory: Laboratory,
+    jobset: Jobset[Run],
+    start: Callable[[], Executor],
+    output: Output,
+) -> list[TableResult]:
+    """Run units and return the completed tables; each is printed once all tables before it are complete."""
+    run = jobset.units
+    console = terminal.stdout_console(output.colour)
+    waiting = list(request.tables)
+    results: list[TableResult] = []
+    with ExperimentProgress(terminal.stderr_console(output.colour), enabled=output.progress) as progress:
+
+        def take_whole(_: Jobset[Run]) -> None:
+            while waiting and not any(run.left(place) for place in laboratory.places(waiting[0])):
+                result = laboratory.result(waiting.pop(0), run.kept, run.failures)
+                results.append(result)
+                if not output.json:
+                    report_text.print_result(result, console)
+            progress.doing = waiting[0] if waiting else ""
+
+        take_whole(jobset)
+        if not run.finished:
+            drive(jobset, start(), (progress, take_whole))
+    return results

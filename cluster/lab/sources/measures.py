@@ -1,0 +1,220 @@
+"""Measures: functions from a row and its finished units to estimates by figure name."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from cluster.lab.sources import counts
+from cluster.lab.sources.estimate import Estimate
+from cluster.lab.sources.need import CountNeed, MatchNeed, Need
+from cluster.lab.sources.store import Kept
+from cluster.lab.sources.table import Row
+from cluster.matches.game import MatchContext
+from cluster.matches.record import Effort, GameRecord
+from cluster.matches.standing import Standing, Tally
+from cluster.matches.statistics import mean, score_interval
+from games.errors import InvalidInput
+from games.game import Game
+
+Estimates = dict[str, Estimate]
+RESULTS, PAIRS = "results", "pairs"
+
+
+@dataclass(frozen=True)
+class Played:
+    """A finished match."""
+
+    context: MatchContext
+    standing: Standing
+    records: Mapping[int, GameRecord]
+
+    @property
+    def game(self) -> Game:
+        return self.context.load_game()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured figures of one row."""
+
+    estimates: Estimates
+    cpu_s: float
+    """CPU seconds of all its units, including those of earlier runs."""
+    what: str
+    """The amount of play, in words."""
+    score: tuple[float, float, float] | None = None
+    """A's mean score in a match, with its 95 % interval; None for counts."""
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Further facts by name."""
+
+
+def measure(row: Row, need: Need, kept: Kept) -> Measured:
+    """Measure one row, whose units are all done. Raises InvalidInput (measure) for an unknown measure."""
+    if isinstance(need, MatchNeed) and row.measure in _OF_MATCHES:
+        return _of_match(row, need, kept)
+    if isinstance(need, CountNeed):
+        return _of_samples(need, kept) if row.measure in counts.SAMPLES else _of_count(kept)
+    raise InvalidInput("measure", row.measure, "one of " + ", ".join(names()))
+
+
+def names() -> list[str]:
+    """Names of all measures."""
+    return [*_OF_MATCHES, *counts.COUNTS, *counts.SAMPLES]
+
+
+def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
+    records = {number: kept.records[number] for number in range(need.units)}
+    unit = row.details.get("unit", PAIRS) if row.measure == RESULTS else "games"
+    standing = Standing(records, "margins" if unit == PAIRS else "wins")
+    played = Played(need.context, standing, records)
+    if unit in ("first", "second"):
+        number = standing.number // 2
+    else:
+        number = len(standing.pairs) if unit == PAIRS else standing.number
+    what = f"{number} {'pair' if unit == PAIRS else 'game'}{'s' * (number != 1)}"
+    efforts = standing.efforts
+    also = {
+        f"player {n}": f"{effort.simulations / max(1, effort.moves):.0f} simulations, "
+        f"{1000 * effort.cpu_s / max(1, effort.moves):.2f} ms a move"
+        for n, effort in enumerate(efforts, start=1)
+        if effort.moves
+    }
+    also["plies a game"] = f"{standing.mean_plies:.0f}"
+    cpu_s = sum(effort.cpu_s for effort in efforts)
+    estimates = _OF_MATCHES[row.measure](row, played)
+    score = _score(standing, unit) if row.measure == RESULTS else None
+    return Measured(estimates, cpu_s, what, score, also)
+
+
+def _score(standing: Standing, unit: str) -> tuple[float, float, float]:
+    """A's mean score with its interval; if ``unit`` is a side, only over A's games on that side."""
+    if unit in ("first", "second"):
+        tally = standing.as_first if unit == "first" else standing.as_second
+        values = [1.0] * tally.wins + [0.5] * tally.draws + [0.0] * tally.losses
+        return mean(values), *score_interval(values)
+    return standing.score, *standing.score_interval
+
+
+def _of_count(kept: Kept) -> Measured:
+    """Exact figures; a counted standard deviation gives the error of the source's sample."""
+    found = kept.found[0]
+    exact = {
+        name: replace(Estimate.exact(value), spread=found.get(f"{name}, deviation", 0.0))
+        for name, value in found.items()
+    }
+    return Measured(exact, kept.cpu_s, "counted")
+
+
+def _of_samples(need: CountNeed, kept: Kept) -> Measured:
+    """Means with intervals over the means of units, because observations of one game are not independent."""
+    estimates = {}
+    for name in kept.found[0]:
+        units = [list(map(float, kept.found[number][name])) for number in range(need.units)]
+        values = [value for unit in units for value in unit]
+        of_units = Estimate.mean([statistics.fmean(unit) for unit in units if unit], name)
+        centre = statistics.fmean(values)
+        half = (of_units.high - of_units.low) / 2
+        estimates[f"{name}, mean"] = replace(of_units, value=centre, low=centre - half, high=centre + half)
+        estimates[f"{name}, median"] = Estimate.alone(statistics.median(values), name, len(values))
+        estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
+        estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
+        estimates[f"{name}, most"] = Estimate.alone(max(values), name, len(values))
+    return Measured(estimates, kept.cpu_s, f"{need.units} game{'s' * (need.units != 1)}")
+
+
+def _results(row: Row, played: Played) -> Estimates:
+    """A's shares of wins, draws and losses.
+
+    The unit is a pair (by the sum of both results), a game, or a game of A on one side.
+    """
+    standing = played.standing
+    tallies: dict[str, Tally] = {
+        PAIRS: standing.pair_tally,
+        "games": standing.all,
+        "first": standing.as_first,
+        "second": standing.as_second,
+    }
+    unit = row.details.get("unit", PAIRS)
+    if unit not in tallies:
+        raise InvalidInput("table", f"{row.name}: unit={unit}", "one of " + ", ".join(tallies))
+    tally = tallies[unit]
+    return {
+        "wins": Estimate.share(tally.wins, tally.number),
+        "draws": Estimate.share(tally.draws, tally.number),
+        "losses": Estimate.share(tally.losses, tally.number),
+    }
+
+
+def _plies(row: Row, played: Played) -> Estimates:
+    """The mean length of games in plies, which is twice the number of moves of one player."""
+    lengths = [float(len(record.moves)) for record in played.records.values()]
+    return {"plies": Estimate.mean(lengths, "plies")}
+
+
+def _branching(row: Row, played: Played) -> Estimates:
+    """Numbers of legal moves: the mean over the means of games, and the maximum of each player."""
+    means, most, first, game = [], [0, 0], 0, played.game
+    for record in played.records.values():
+        numbers = []
+        state = record.start_state(game)
+        for text in record.moves:
+            number, mover = len(game.legal_moves(state)), int(game.calls.current_player(state))
+            numbers.append(number)
+            most[mover] = max(most[mover], number)
+            first = first or number
+            game.play_text(state, [text])
+        means.append(sum(numbers) / len(numbers))
+    return {
+        "mean": Estimate.mean(means, "moves"),
+        "first player's maximum": Estimate.alone(most[0], "moves", len(means)),
+        "second player's maximum": Estimate.alone(most[1], "moves", len(means)),
+        "at the start": Estimate.exact(first, "moves"),
+    }
+
+
+def _effort(row: Row, played: Played) -> Estimates:
+    """The effort of A's moves: the mean over games, and the longest move."""
+    efforts = [_effort_of_a(played, record) for record in played.records.values()]
+    efforts = [effort for effort in efforts if effort.moves]
+    return {
+        "simulations": Estimate.mean([effort.simulations / effort.moves for effort in efforts], "a move"),
+        "calls": Estimate.mean([effort.nodes / effort.moves for effort in efforts], "a move"),
+        "mean ms": Estimate.mean([1000 * effort.cpu_s / effort.moves for effort in efforts], "ms"),
+        "maximum ms": Estimate.alone(1000 * max(effort.longest_s for effort in efforts), "ms", len(efforts)),
+    }
+
+
+def _accuracy(row: Row, played: Played) -> Estimates:
+    """Battleship with one shooter: fleet cells / shots of each game, and the number of shots."""
+    shots = [_shots(record) for record in played.records.values()]
+    cells = sum(int(length) for length in str(played.game.options["fleet"]).split("-"))
+    shares = [100.0 * cells / number for number in shots]
+    return {
+        "mean": Estimate.mean(shares, "%, mean"),
+        "best": Estimate.alone(max(shares), "%, best", len(shares)),
+        "worst": Estimate.alone(min(shares), "%, worst", len(shares)),
+        "shots": Estimate.mean([float(number) for number in shots], "shots"),
+    }
+
+
+def _shots(record: GameRecord) -> int:
+    """Number of shots: moves without the fleet's answers."""
+    return sum(move not in ("hit", "miss") and not move.startswith("sunk") for move in record.moves)
+
+
+def _effort_of_a(played: Played, record: GameRecord) -> Effort:
+    """The effort of A in a game; of both players if they are equal."""
+    assert record.leg is not None
+    a, b = played.context.players
+    return record.efforts[0] + record.efforts[1] if a == b else record.efforts[record.leg - 1]
+
+
+_OF_MATCHES: dict[str, Callable[[Row, Played], Estimates]] = {
+    RESULTS: _results,
+    "plies": _plies,
+    "branching": _branching,
+    "effort": _effort,
+    "accuracy": _accuracy,
+}

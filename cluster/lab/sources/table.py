@@ -1,0 +1,148 @@
+"""A table of a source as data: one TOML file, read and checked.
+
+    title = "..."                       what the source's table shows
+    note = "..."                        how it was translated: what our figures mean, budgets
+    not_comparable = "..."              optional: why no figure can be compared
+    [defaults]                          default values of all rows
+    [scales.quick]                      values for {names} in the rows' texts; games: their number
+    [scales.paper]
+    [[rows]]
+    name = "..."                        as in the source
+    measure = "results"                 one of cluster/lab/sources/measures.py
+    n = 250                             games, or pairs, of the source
+    figures = { wins = 64.8, ... }      of the source, by name; with a deviation: value, sd and n
+    remark = "..."                      optional: such as an error in the source
+    not_comparable = "..."              optional: why
+    ...                                 further keys are arguments of the measure
+
+A row may have its own ``smoke``, ``quick`` and ``paper`` tables, whose values override the table's.
+``smoke``, for tests, is ``quick`` with two games and with the file's own values for ``smoke``. Tables have
+the names of their files: ``002/11`` for 002-11.toml. The number before the slash is that of a source in
+sources.toml.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from cluster.lab.sources.estimate import SourceFigure
+from games.errors import InvalidInput
+
+SCALES = ("smoke", "quick", "paper")
+SMOKE_GAMES = 2
+_OWN = ("name", "figures", "n", "remark", "not_comparable", "measure", *SCALES)
+_TABLE = ("title", "note", "not_comparable", "defaults", "scales", "rows")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table, at one scale."""
+
+    name: str
+    measure: str
+    figures: Mapping[str, SourceFigure]
+    details: Mapping[str, Any]
+    """Arguments of the measure: players, a game, ``games``, and others."""
+    remark: str
+    not_comparable: str
+    """Why the source's figures cannot be compared to ours; empty if they can."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a source."""
+
+    name: str
+    """Name of the table, such as 002/11."""
+    source: str
+    title: str
+    note: str
+    rows_at: Mapping[str, tuple[Row, ...]]
+    """Rows by scale."""
+
+
+def names() -> list[str]:
+    """Names of all tables, in the order of sources and numbers."""
+    files = (entry.name for entry in _folder().iterdir())
+    found = [name.removesuffix(".toml").replace("-", "/", 1) for name in files if name[:1].isdigit()]
+    return sorted((name for name in found if "/" in name), key=_order)
+
+
+@cache
+def load(name: str) -> Table:
+    """Load a table. Raises InvalidInput (table) for an unknown name or an invalid file."""
+    if name not in names():
+        raise InvalidInput("table", name, "one of " + ", ".join(names()) + ", or all")
+    text = (_folder() / f"{name.replace('/', '-', 1)}.toml").read_text(encoding="utf-8")
+    return read(name, text, sources()[name.partition("/")[0]])
+
+
+def sources() -> dict[str, str]:
+    """Titles of the sources by number."""
+    found = tomllib.loads((_folder() / "sources.toml").read_text(encoding="utf-8"))
+    return {name: str(text) for name, text in found.items()}
+
+
+def read(name: str, text: str, source: str) -> Table:
+    """A table from its text; raises InvalidInput."""
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput("table", name, f"TOML ({error})") from None
+    unknown = sorted(data.keys() - set(_TABLE))
+    if unknown or not data.get("rows") or "title" not in data:
+        raise InvalidInput("table", name, f"a title and rows, and of {', '.join(_TABLE)} only")
+    rows_at = {scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES}
+    return Table(name, source, data["title"], " ".join(data.get("note", "").split()), rows_at)
+
+
+def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
+    row = {**data.get("defaults", {}), **own}
+    missing = [key for key in ("name", "measure", "figures") if key not in row]
+    if missing:
+        raise InvalidInput("table", f"{table} {row.get('name', '')}", f"a row with {', '.join(missing)}")
+    scales = data.get("scales", {})
+    like = "quick" if scale == "smoke" else scale
+    values = {**scales.get(like, {}), **row.get(like, {})}
+    if scale == "smoke":
+        values["games"] = min(SMOKE_GAMES, values.get("games", SMOKE_GAMES))
+        values |= scales.get("smoke", {}) | row.get("smoke", {})
+    details = {key: value for key, value in row.items() if key not in _OWN} | values
+    try:
+        details = {key: _filled(value, values) for key, value in details.items()}
+    except KeyError as error:
+        raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
+    figures = {key: SourceFigure.read(value, row.get("n")) for key, value in row["figures"].items()}
+    return Row(
+        name=row["name"],
+        measure=row["measure"],
+        figures=figures,
+        details=details,
+        remark=" ".join(row.get("remark", "").split()),
+        not_comparable=" ".join(row.get("not_comparable", data.get("not_comparable", "")).split()),
+    )
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """Replace names in curly brackets, twice, because replaced values may contain names."""
+    if not isinstance(value, str):
+        return value
+    return value.format_map(values).format_map(values) if "{" in value else value
+
+
+def _order(name: str) -> tuple[str, float, str]:
+    source, _, number = name.partition("/")
+    try:
+        return source, float(number), ""
+    except ValueError:
+        return source, float("inf"), number
+
+
+def _folder() -> Any:
+    return resources.files("cluster.lab.sources") / "tables"

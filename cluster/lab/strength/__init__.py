@@ -1,0 +1,1 @@
+"""`banyan strength`: the playing strength of parallel searches."""

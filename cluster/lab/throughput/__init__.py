@@ -1,0 +1,1 @@
+"""Measurements of throughput: `banyan benchmark` and `banyan speedup`."""

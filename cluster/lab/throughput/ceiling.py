@@ -1,0 +1,142 @@
+"""The ceiling: the highest throughput that this machine can reach with the kernels of a search.
+
+The jobs of a real search are recorded once. Then n independent processes run these jobs, each its share. They
+start together, discard the results and do not communicate: no Ray, no coordinator, no merging. Their total
+rate is an upper limit for n workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import tempfile
+import time
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
+from search.job import Context, GrowJob, Job, LeafJob, RoundJob
+from search.prepare import Search, open_search
+from search.request import SearchRequest
+from search.worker import Worker
+
+RECORDED_BYTES = 128 * 2**20
+"""Largest size in bytes of recorded jobs; they are repeated to fill the measurement."""
+START_S = 120.0
+"""Time limit in seconds for the start of a process, with one process per worker starting at once."""
+
+
+class _Recorder(Coordinator):
+    """Runs a search and keeps its jobs."""
+
+    def __init__(self, search: Search, workers: int) -> None:
+        super().__init__(search, workers)
+        self.recorded: list[Job] = []
+        self._bytes = 0
+        self._snapshots: set[int] = set()
+
+    def _issue(self, elapsed_s: float) -> list[Job]:
+        jobs = super()._issue(elapsed_s)
+        for job in jobs:
+            if self._bytes < RECORDED_BYTES:
+                self.recorded.append(job)
+                self._bytes += self._cost(job)
+        return jobs
+
+    def _cost(self, job: Job) -> int:
+        if isinstance(job, LeafJob):
+            return int(job.moves.nbytes + job.depths.nbytes + job.visits.nbytes)
+        if isinstance(job, RoundJob) and job.snapshot.key not in self._snapshots:
+            self._snapshots.add(job.snapshot.key)
+            return job.snapshot.statistics.nbytes
+        return 0
+
+
+class Ceiling:
+    """Processes that run the recorded jobs of one request; must be closed."""
+
+    def __init__(self, request: SearchRequest, processes: int, executor: Executor | None = None) -> None:
+        """Record a search, on ``executor`` or (None) in this thread, and start the processes.
+
+        The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
+        """
+        self._simulations = request.simulations or 0
+        search = open_search(request)
+        executor = executor or InlineExecutor()
+        executor.open(search.context)
+        recorder = _Recorder(search, executor.num_workers)
+        Session(recorder, executor).run()
+        spawn = multiprocessing.get_context("spawn")
+        self._pipes: list[Connection] = []
+        self.processes: list[Any] = []
+        with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
+            pickle.dump((search.context, recorder.recorded), file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.flush()
+            for _ in range(processes):
+                ours, theirs = spawn.Pipe()
+                process = spawn.Process(target=_serve, args=(file.name, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                self._pipes.append(ours)
+                self.processes.append(process)
+            for pipe in self._pipes:
+                if not pipe.poll(START_S):
+                    raise ConnectionError("a process that measures the ceiling did not start")
+                pipe.recv()
+
+    def measure(self, workers: int) -> float:
+        """Simulations/s of ``workers`` processes together, each with an equal share of the work."""
+        for share, pipe in enumerate(self._pipes[:workers]):
+            pipe.send((share, workers, self._simulations // workers))
+        answers = [pipe.recv() for pipe in self._pipes[:workers]]
+        seconds = max(end for _, _, end in answers) - min(start for _, start, _ in answers)
+        return float(sum(simulations for simulations, _, _ in answers) / seconds)
+
+    def close(self) -> None:
+        """End the processes."""
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self.processes:
+            process.join(timeout=2.0)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _serve(path: str, pipe: Connection) -> None:
+    """Main function of a process: load the jobs, then run a share of them for each message."""
+    context, jobs = pickle.loads(Path(path).read_bytes())
+    worker = Worker()
+    worker.prepare(context)
+    pipe.send("ready")
+    while True:
+        try:
+            share, shares, simulations = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_run_share(worker, context, jobs, share, shares, simulations))
+
+
+def _run_share(
+    worker: Worker, context: Context, jobs: list[Job], share: int, shares: int, simulations: int
+) -> tuple[int, float, float]:
+    """Run a share of the jobs; returns simulations, start and end (by the machine's monotonic clock)."""
+    # The pieces of a lane go to one process; other jobs are dealt in turn.
+    mine = [job for job in jobs if (job.lane if isinstance(job, GrowJob) else job.index) % shares == share]
+    done = 0
+    turn = 0
+    start = time.monotonic()
+    while done < simulations:
+        # A new search id, so that the worker keeps no state of the previous turn.
+        fresh = replace(context, search_id=f"ceiling {start} {turn}")
+        for job in mine:
+            done += worker.run(fresh, job).simulations
+            if done >= simulations:
+                break
+        turn += 1
+    return done, start, time.monotonic()

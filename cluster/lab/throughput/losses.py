@@ -1,0 +1,87 @@
+"""How the time of all cores was used during a search on this machine; read from /proc, so on Linux only.
+
+Time that is idle or not used by workers is lost. How fast the workers compute is not visible here; the
+ceiling shows it. Rates of a search do not depend on these figures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from cluster.system.processes import descendants
+
+WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE = (
+    "workers",
+    "coordinator",
+    "raylet",
+    "GCS",
+    "Ray's agents",
+    "everything else",
+    "idle",
+)
+PARTS = (WORKERS, COORDINATOR, RAYLET, GCS, AGENTS, OTHERS, IDLE)
+"""The parts that time is divided into. OTHERS: kernel threads and all programs not listed."""
+_PROC = Path("/proc")
+_IDLE_COLUMNS = (3, 4)
+"""Columns of /proc/stat that count as idle: idle, and waiting for a disk."""
+
+
+class Losses:
+    """Measures the use of the cores from its creation on."""
+
+    def __init__(self) -> None:
+        self._ticks = _ticks_by_process()
+        self._machine = _machine()
+
+    def shares(self) -> dict[str, float]:
+        """The share of each of PARTS in the time of all cores so far; empty without /proc."""
+        total, idle = (now - then for now, then in zip(_machine(), self._machine, strict=True))
+        if total <= 0:
+            return {}
+        spent = dict.fromkeys(PARTS, 0)
+        for part, ticks in _ticks_by_process().values():
+            spent[part] += ticks
+        # The ticks of a process that has ended are included in those of its parent, also the earlier ones.
+        for part, ticks in self._ticks.values():
+            spent[part] -= ticks
+        spent[IDLE] = idle
+        spent[OTHERS] = max(0, total - sum(spent.values()))
+        return {part: round(max(0, ticks) / total, 4) for part, ticks in spent.items()}
+
+    def others(self) -> float | None:
+        """The share of other programs in the time of all cores so far; None without /proc."""
+        return self.shares().get(OTHERS)
+
+
+def _machine() -> tuple[int, int]:
+    """Clock ticks of all cores, and how many of them were idle."""
+    try:
+        times = [int(text) for text in (_PROC / "stat").read_text().partition("\n")[0].split()[1:9]]
+    except (OSError, ValueError):
+        return 0, 0
+    return sum(times), sum(times[column] for column in _IDLE_COLUMNS)
+
+
+def _ticks_by_process() -> dict[int, tuple[str, int]]:
+    """The part and the clock ticks of this process and each of its descendants, by process id.
+
+    Ticks include those of descendants that have ended.
+    """
+    own = os.getpid()
+    found: dict[int, tuple[str, int]] = {}
+    for pid in descendants() | {own}:
+        # A process that ends meanwhile is left out.
+        with contextlib.suppress(OSError, ValueError):
+            before, _, after = (_PROC / str(pid) / "stat").read_text().rpartition(")")
+            fields = after.split()
+            name = before.partition("(")[2]
+            found[pid] = (COORDINATOR if pid == own else _part(name), sum(map(int, fields[11:15])))
+    return found
+
+
+def _part(name: str) -> str:
+    if name.startswith("ray::Banyan"):
+        return WORKERS
+    return {"raylet": RAYLET, "gcs_server": GCS, "banyan-ray": COORDINATOR}.get(name, AGENTS)

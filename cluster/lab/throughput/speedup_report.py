@@ -1,0 +1,58 @@
+"""The tables of a speedup measurement, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cluster.lab.throughput.losses import PARTS
+from cluster.lab.throughput.speedup import Row
+from cluster.report.files import write_files
+from cluster.report.machine import provenance
+from cluster.report.table import Table, count, left, number, percent, rate, right
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    """Rates by strategy and workers, and the use of the cores, if it is known."""
+    first = rows[0]
+    headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
+    rates = Table(
+        [*left("strategy"), *right(*headings)],
+        title=f"{first.game}: {first.simulations:,} simulations, {first.lanes} lanes, "
+        f"median of {first.repeats} (lowest to highest)",
+    )
+    for row in rows:
+        rates.add(
+            row.strategy,
+            count(row.workers),
+            rate(row.simulations_per_s),
+            number(row.speedup, ".2f"),
+            percent(row.efficiency),
+            rate(row.ceiling_simulations_per_s),
+            percent(row.of_ceiling, 1, row.of_ceiling_spread),
+        )
+    if not all(row.spent for row in rows):
+        return [rates]
+    spent = Table(
+        [*left("strategy"), *right("on", *(part.replace(" ", "\n") for part in PARTS))],
+        title="Use of the time of this machine's cores, in per cent",
+    )
+    for row in rows:
+        spent.add(row.strategy, count(row.workers), *(number(100 * row.spent[part], ".1f") for part in PARTS))
+    return [rates, spent]
+
+
+def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Write speedup.json, speedup.csv and speedup.png into the folder, which is created if missing."""
+    # Imported here because it takes a second.
+    from cluster.lab.throughput.speedup_plot import plot
+
+    records = [asdict(row) for row in rows]
+    return write_files(folder, "speedup", rows_json(rows), records, lambda path: plot(rows, path))
+
+
+def rows_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as plain values, each with a description of its machine."""
+    return [asdict(row) | {"measured_on": provenance()} for row in rows]

@@ -1,1 +1,0 @@
-"""What the machine gives and what more workers buy: throughput, strength, predictions."""

@@ -1,0 +1,1 @@
+"""Display of running searches: progress, metrics, the answer."""

@@ -1,0 +1,371 @@
+"""Metrics for Prometheus. Only this module imports prometheus_client.
+
+Nothing is counted here: a scrape reads the counters of coordinators, executors and sessions, so metrics cost
+a search nothing. A scrape runs in its own thread while the search writes: single numbers need no lock,
+and lists are copied before they are iterated. Stored here are only the totals of searches that have ended,
+and a few samples for the rates.
+
+Workers are labelled by slot, not by process: a slot outlives its processes, so the number of time series is
+the number of workers. cluster/observe/METRICS.md describes each metric; tests/cluster/test_metrics.py
+compares both.
+"""
+
+from __future__ import annotations
+
+import copy
+import platform
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from itertools import accumulate
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cluster.runtime.coordinator import DURATION_BUCKETS_S, Durations
+from cluster.runtime.session import Session
+from cluster.runtime.tasks import Executor
+from games.errors import InvalidInput
+from search.result import STOPPED_BY
+
+OUTCOMES = (*STOPPED_BY, "failed")
+RATE_S = 3.0
+"""Shortest interval of rates, in seconds; the interval is longer if scrapes are less frequent."""
+_BOUNDS = (*map(str, DURATION_BUCKETS_S), "+Inf")
+SAMPLE_EVERY_S = 0.5
+"""Scrapes within this interval, in seconds, share a sample, which limits the number of samples."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric from a source that does not depend on prometheus_client."""
+
+    name: str
+    kind: str
+    """The type of metric: counter, gauge or histogram."""
+    text: str
+    samples: list[tuple[dict[str, str], float | Durations]]
+    """[(labels, value)]; all samples have equal label names. The values of a histogram are Durations."""
+
+
+class Metrics:
+    """The metrics of watched sessions and of other sources."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
+    ) -> None:
+        self._collector = _SessionCollector(clock, sources)
+        self.registry = CollectorRegistry()
+        self.registry.register(self._collector)
+
+    def watch(self, session: Session) -> None:
+        """Include a session from now on. The counts of ended sessions stay in the totals."""
+        self._collector.watch(session)
+
+    def watch_executor(self, executor: Executor) -> None:
+        """Include an executor's workers, also while no session runs on it."""
+        self._collector.watch_executor(executor)
+
+    def settle(self) -> None:
+        """Replace ended sessions by their totals, which releases the memory of their trees."""
+        self._collector.settle()
+
+    def exposition(self) -> tuple[bytes, str]:
+        """(all metrics in Prometheus' text format, its media type)."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
+
+
+class MetricsServer:
+    """An HTTP server on a port of this machine for the metrics of watched sessions."""
+
+    def __init__(
+        self, port: int, host: str = "127.0.0.1", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Starts to listen; port 0 selects a free port. Raises InvalidInput (field ``metrics_port``)."""
+        self._metrics = Metrics(clock)
+        try:
+            self._server, self._thread = start_http_server(port, host, self._metrics.registry)
+        except (OSError, OverflowError) as error:
+            accepted = f"a free port of {host} from 1 to 65535, or 0 for any ({error})"
+            raise InvalidInput("metrics_port", port, accepted) from None
+        self.host = host
+        self.port = int(self._server.server_port)
+
+    def watch(self, session: Session) -> None:
+        """Include a session from now on, see `Metrics.watch`."""
+        self._metrics.watch(session)
+
+    def close(self) -> None:
+        """Stop listening. Further calls have no effect."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@dataclass
+class _Totals:
+    """Sums of counters over sessions."""
+
+    simulations: int = 0
+    playouts: int = 0
+    jobs_done: int = 0
+    jobs_retried: int = 0
+    late_results: int = 0
+    created: int = 0
+    duplicates: int = 0
+    job_durations: Durations = field(default_factory=Durations)
+    merge_durations: Durations = field(default_factory=Durations)
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+
+    def add(self, session: Session) -> None:
+        """Add the present counters of a session to these totals."""
+        counters, strategy = session.coordinator.counters, session.search.strategy
+        self.simulations += counters.simulations
+        self.playouts += counters.playouts
+        self.jobs_done += counters.jobs_done
+        self.jobs_retried += counters.jobs_retried
+        self.late_results += counters.late_results
+        self.created += int(strategy.created)
+        self.duplicates += int(strategy.duplicates)
+        _add_durations(self.job_durations, counters.job_durations)
+        _add_durations(self.merge_durations, counters.merge_durations)
+        if session.outcome is not None:
+            self.outcomes[session.outcome] += 1
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Totals at one moment, from which rates are computed."""
+
+    time_s: float
+    simulations: int
+    playouts: int
+    busy_s: dict[int, float]
+    """Seconds spent in jobs by slot."""
+
+
+class _SessionCollector(Collector):
+    """Makes the metrics from the present state of the sessions at each scrape."""
+
+    def __init__(
+        self, clock: Callable[[], float], sources: tuple[Callable[[], Iterable[Family]], ...]
+    ) -> None:
+        self._clock = clock
+        self._sources = sources
+        self._lock = threading.Lock()
+        """Held while the lists below are changed or copied; the search loop never waits for it."""
+        self._sessions: list[Session] = []
+        """The running sessions, and the last session watched."""
+        self._executors: list[Executor] = []
+        """All executors ever watched, for their workers' totals; a process has few of them."""
+        self._ended = _Totals()
+        self._samples: deque[_Sample] = deque()
+
+    def watch(self, session: Session) -> None:
+        with self._lock:
+            if any(known is session for known in self._sessions):
+                return
+            self._let_go()
+            self._sessions.append(session)
+            self._note(session.executor)
+            self._keep(self._sample(self._totals()))
+
+    def watch_executor(self, executor: Executor) -> None:
+        with self._lock:
+            self._note(executor)
+
+    def settle(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    def _note(self, executor: Executor) -> None:
+        if not any(known is executor for known in self._executors):
+            self._executors.append(executor)
+
+    def _let_go(self) -> None:
+        for known in self._sessions:
+            if known.outcome is not None:
+                self._ended.add(known)
+        self._sessions = [known for known in self._sessions if known.outcome is None]
+
+    def collect(self) -> Iterator[Metric]:
+        with self._lock:
+            sessions = list(self._sessions)
+            for session in sessions:
+                # A session continues on a new executor after its executor has failed.
+                self._note(session.executor)
+            latest = self._executors[-1:]
+            totals = self._totals()
+            sample = self._sample(totals)
+            before = self._sample_before(sample)
+            self._keep(sample)
+            restarts = _by_slot(self._executors, lambda worker: worker.restarts)
+        yield from _search_metrics(sessions, totals)
+        yield from _job_metrics(sessions, totals)
+        yield from _tree_metrics(sessions, totals)
+        yield from _rates(sample, before)
+        yield from _worker_metrics([*(each.executor for each in sessions), *latest], sample, before, restarts)
+        yield _build_info()
+        for source in self._sources:
+            yield from map(_metric_of, source())
+
+    def _totals(self) -> _Totals:
+        totals = copy.deepcopy(self._ended)
+        for session in self._sessions:
+            totals.add(session)
+        return totals
+
+    def _sample(self, totals: _Totals) -> _Sample:
+        busy_s = _by_slot(self._executors, lambda worker: worker.busy_s)
+        return _Sample(self._clock(), totals.simulations, totals.playouts, busy_s)
+
+    def _sample_before(self, now: _Sample) -> _Sample:
+        """The latest sample at least RATE_S old, or the oldest one; deletes all samples before it."""
+        while len(self._samples) > 1 and self._samples[1].time_s <= now.time_s - RATE_S:
+            self._samples.popleft()
+        return self._samples[0] if self._samples else now
+
+    def _keep(self, sample: _Sample) -> None:
+        if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
+            self._samples.append(sample)
+
+
+def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    yield _counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
+    yield _counter("banyan_playouts_total", "Playouts of the merged simulations.", totals.playouts)
+    running = sum(session.outcome is None for session in sessions)
+    yield _gauge("banyan_running_searches", "Searches that have not ended.", running)
+    ended = CounterMetricFamily("banyan_searches", "Searches that ended, by outcome.", labels=["outcome"])
+    for outcome, count in totals.outcomes.items():
+        ended.add_metric([outcome], count)
+    yield ended
+
+
+def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    yield _counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
+    yield _counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", totals.jobs_retried)
+    yield _counter(
+        "banyan_late_results_total", "Discarded results of jobs no longer in flight.", totals.late_results
+    )
+    running = [session for session in sessions if session.outcome is None]
+    in_flight = sum(session.coordinator.jobs_in_flight for session in running)
+    yield _gauge("banyan_in_flight_jobs", "Assigned jobs without a result yet.", in_flight)
+    unobserved = sum(session.search.strategy.unobserved for session in running)
+    yield _gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
+    yield _histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
+    yield _histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
+
+
+def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+    coordinators = [session.coordinator for session in sessions]
+    nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
+    yield _gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
+    shared = sum(coordinator.tree_bytes for coordinator in coordinators)
+    yield _gauge("banyan_tree_bytes", "Bytes of the shared tree.", shared)
+    largest = max((coordinator.counters.lane_tree_bytes for coordinator in coordinators), default=0)
+    yield _gauge("banyan_lane_tree_bytes", "Bytes of the largest tree reported by a job.", largest)
+    full = sum(coordinator.counters.tree_full for coordinator in coordinators)
+    yield _gauge("banyan_full_searches", "Searches in which a tree has filled its memory.", full)
+    yield _counter("banyan_created_nodes_total", "Nodes created by jobs.", totals.created)
+    yield _counter("banyan_duplicate_nodes_total", "Nodes created by several lanes.", totals.duplicates)
+    ratio = GaugeMetricFamily(
+        "banyan_duplicate_expansions_ratio", "Share of new nodes created by several lanes."
+    )
+    created = sum(int(session.search.strategy.created) for session in sessions)
+    if created:
+        ratio.add_metric([], sum(int(session.search.strategy.duplicates) for session in sessions) / created)
+    yield ratio
+
+
+def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
+    simulations = _rate(sample.simulations - before.simulations, sample, before)
+    yield _gauge("banyan_simulations_per_second", "Recent simulations/s.", simulations)
+    playouts = _rate(sample.playouts - before.playouts, sample, before)
+    yield _gauge("banyan_playouts_per_second", "Recent playouts/s.", playouts)
+
+
+def _worker_metrics(
+    executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
+) -> Iterator[Metric]:
+    alive = GaugeMetricFamily("banyan_alive_workers", "1 while the slot has a worker.", labels=["slot"])
+    ratio = GaugeMetricFamily("banyan_worker_busy_ratio", "Recent share of time in jobs.", labels=["slot"])
+    busy = CounterMetricFamily("banyan_worker_busy_seconds", "Time in jobs.", labels=["slot"])
+    restarted = CounterMetricFamily("banyan_worker_restarts", "Workers replaced.", labels=["slot"])
+    for slot, is_alive in _by_slot(executors, lambda w: w.alive).items():
+        alive.add_metric([str(slot)], float(is_alive > 0))
+    for slot, busy_s in sample.busy_s.items():
+        busy.add_metric([str(slot)], busy_s)
+        # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
+        ratio.add_metric([str(slot)], min(1.0, _rate(busy_s - before.busy_s.get(slot, 0.0), sample, before)))
+    for slot, count in restarts.items():
+        restarted.add_metric([str(slot)], count)
+    yield from (alive, ratio, busy, restarted)
+
+
+def _build_info() -> Metric:
+    versions = {"version": "banyan-mcts", "ray": "ray", "numba": "numba"}
+    labels = {label: version_of(package) for label, package in versions.items()}
+    labels["python"] = platform.python_version()
+    info = GaugeMetricFamily("banyan_build_info", "Versions as labels; always 1.", labels=list(labels))
+    info.add_metric(list(labels.values()), 1)
+    return info
+
+
+def version_of(package: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _by_slot(executors: Iterable[Executor], value: Callable[..., float]) -> dict[int, float]:
+    """The sum of a value of workers by slot, over all executors."""
+    sums: dict[int, float] = {}
+    for executor in executors:
+        for worker in executor.workers:
+            sums[worker.slot] = sums.get(worker.slot, 0.0) + value(worker)
+    return sums
+
+
+def _rate(growth: float, sample: _Sample, before: _Sample) -> float:
+    elapsed_s = sample.time_s - before.time_s
+    return growth / elapsed_s if elapsed_s > 0 else 0.0
+
+
+def _add_durations(total: Durations, more: Durations) -> None:
+    total.counts = [a + b for a, b in zip(total.counts, list(more.counts), strict=True)]
+    total.sum_s += more.sum_s
+
+
+def _metric_of(family: Family) -> Metric:
+    metric = Metric(family.name.removesuffix("_total"), family.text, family.kind)
+    for labels, value in family.samples:
+        if not isinstance(value, Durations):
+            metric.add_sample(family.name, labels, value)
+            continue
+        counts = list(accumulate(value.counts))
+        for bound, count in zip(_BOUNDS, counts, strict=True):
+            metric.add_sample(f"{family.name}_bucket", {**labels, "le": bound}, count)
+        metric.add_sample(f"{family.name}_count", labels, counts[-1])
+        metric.add_sample(f"{family.name}_sum", labels, value.sum_s)
+    return metric
+
+
+def _counter(name: str, text: str, value: float) -> Metric:
+    return CounterMetricFamily(name.removesuffix("_total"), text, value=value)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def _histogram(name: str, text: str, durations: Durations) -> Metric:
+    buckets = list(zip(_BOUNDS, accumulate(durations.counts), strict=True))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.sum_s)

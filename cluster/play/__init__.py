@@ -1,0 +1,1 @@
+"""Games of people against a player, and positions given by users."""

@@ -1,0 +1,261 @@
+"""The text interface of `banyan play`: reads lines and writes lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from cluster.matches.game import MakePlayer
+from cluster.matches.record import write_file
+from cluster.play.play import HUMAN, Play, Thought
+from cluster.play.position import read_record
+from cluster.system import terminal
+from games.drawing import draw
+from games.errors import InvalidInput
+from games.game import FIRST, SECOND
+from search.players import Choice
+
+MOVES_A_LINE = 100
+"""Columns at which lists of moves are wrapped."""
+HELP = """\
+A move is made by typing it, such as {example}.
+  moves        the legal moves            board        draw the board again
+  hint         what the opponent would do here
+  think        the opponent's evaluation at its last move
+  undo         take back your last move   resign       give up
+  back, next   step through the game      go N         show the position after N moves
+  continue     continue playing from the earlier position that is shown
+  save FILE    save the game              load FILE    load a saved game (load FILE 3: the third one)
+  help         this                       quit         leave"""
+
+Read = Callable[[str], str | None]
+"""(prompt) -> the next line of input; None at the end of input."""
+Write = Callable[[str], None]
+
+
+class PlayLoop:
+    """The dialogue with the people who play one or more games."""
+
+    def __init__(
+        self, play: Play, make_player: MakePlayer, read: Read, write: Write, *, colour: bool
+    ) -> None:
+        self.play = play
+        self._make_player = make_player
+        self._read = read
+        self._write = write
+        self._colour = colour
+        self._told_end = False
+        self._moved = False
+        """Whether a person has moved since the board was last drawn."""
+        self._commands: dict[str, Callable[[list[str]], None]] = {
+            "help": self._help,
+            "moves": self._moves,
+            "board": lambda _: self._show(),
+            "hint": self._hint,
+            "think": self._think,
+            "undo": self._undo,
+            "resign": self._resign,
+            "back": lambda _: self._go(self.play.ply - 1),
+            "next": lambda _: self._go(self.play.ply + 1),
+            "go": self._go_to,
+            "continue": self._continue,
+            "save": self._save,
+            "load": self._load,
+        }
+
+    def run(self) -> None:
+        """Read and execute lines until `quit` or the end of input."""
+        self._write(
+            f"{self.play.game.spec}: {self._who(FIRST)} against {self._who(SECOND)}; help lists commands"
+        )
+        self._show()
+        while True:
+            self._advance()
+            line = self._read(self._prompt())
+            if line is None or line.strip() in ("quit", "exit"):
+                break
+            words = line.split()
+            if words:
+                try:
+                    self._obey(words)
+                except InvalidInput as error:
+                    what = f"{error.value!r} is not accepted; expected " if error.value != "" else ""
+                    self._write(f"{what}{error.accepted}")
+                except OSError as error:
+                    self._write(f"{error.filename}: {error.strerror}")
+        self.offer()
+
+    def offer(self) -> None:
+        """Write how to continue a game that would otherwise be lost: its record, or a command."""
+        play, record = self.play, self.play.record
+        if not play.changed:
+            return
+        if play.game.hidden_information and record.result is None:
+            # The record would show hidden information; with its seed the command deals it again.
+            moves = " ".join(record.moves)
+            command = ["banyan", "play", record.game, "--seed", str(record.seed), "--moves", moves]
+            self._write(f"To continue: {shlex.join(command)}")
+        else:
+            self._write(f"\n{str(record).rstrip()}")
+
+    def _obey(self, words: list[str]) -> None:
+        command = self._commands.get(words[0])
+        if command is not None:
+            command(words[1:])
+        elif len(words) > 1:
+            raise InvalidInput("moves", " ".join(words), "one move, or a command listed by help")
+        elif not self.play.over and not self.play.humans_turn:
+            raise InvalidInput("moves", words[0], "continue, then the opponent moves from here")
+        else:
+            self.play.make(words[0])
+            self._moved = True
+            self._changed()
+
+    def _advance(self) -> None:
+        """Make moves until a person has to choose one or the game is over."""
+        play, moved = self.play, self._moved
+        self._moved = False
+        while not play.over and not play.behind:
+            mover, only = play.mover, play.forced()
+            if only is not None:
+                play.give(only)
+                self._write(f"{self._name(mover)}: {only}")
+            elif not play.humans_turn:
+                self._tell(play.answer())
+            else:
+                break
+            moved = True
+        if moved:
+            self._show()
+        if play.over and not play.behind and not self._told_end:
+            self._told_end = True
+            self._write(self._outcome())
+
+    def _outcome(self) -> str:
+        play = self.play
+        if play.resigned is not None and not play.position.over:
+            return f"{self._name(1 - play.resigned)} wins: {self._name(play.resigned)} resigned"
+        return play.position.outcome_text
+
+    def _changed(self) -> None:
+        self._told_end = False
+
+    def _show(self) -> None:
+        play = self.play
+        shown = play.position
+        self._write(draw(play.game.board(shown.state, shown.last_move), colour=self._colour))
+        if not play.over and play.mover in play.humans:
+            secret = play.game.secret(shown.state, play.mover)
+            if secret is not None:
+                self._write(f"what only {self._name(play.mover)} sees:\n{draw(secret, colour=self._colour)}")
+        if play.behind:
+            self._write(f"after {play.ply} of {play.plies} moves")
+
+    def _prompt(self) -> str:
+        play = self.play
+        if play.over:
+            return "over> "
+        return f"{self._name(play.mover)}> "
+
+    def _name(self, side: int) -> str:
+        return self.play.game.player_names[side]
+
+    def _who(self, side: int) -> str:
+        return f"{HUMAN if side in self.play.humans else self.play.opponent.spec} ({self._name(side)})"
+
+    def _tell(self, thought: Thought) -> None:
+        self._write(f"{self._name(thought.mover)}: {thought.move}")
+
+    def _help(self, _: list[str]) -> None:
+        play = self.play
+        legal = play.game.legal_moves(play.state) or play.game.legal_moves(play.game.initial_state())
+        state = play.state if not play.position.over else play.game.initial_state()
+        texts = {play.game.format_move(state, move) for move in (legal[0], legal[len(legal) // 2], legal[-1])}
+        self._write(HELP.format(example=" or ".join(sorted(texts))))
+
+    def _moves(self, _: list[str]) -> None:
+        play = self.play
+        texts = [play.game.format_move(play.state, move) for move in play.game.legal_moves(play.state)]
+        lines, line = [], f"{len(texts)} legal move{'s' * (len(texts) != 1)}:"
+        for text in texts:
+            if len(line) + len(text) >= MOVES_A_LINE:
+                lines.append(line)
+                line = " "
+            line += f" {text}"
+        self._write("\n".join([*lines, line]))
+
+    def _hint(self, _: list[str]) -> None:
+        play = self.play
+        if play.over:
+            raise InvalidInput("hint", "hint", "a position in which the game is not over")
+        if play.opponent.omniscient and play.game.hidden_information:
+            raise InvalidInput("hint", "hint", "another opponent: this one sees what you must not know")
+        choice, cpu_s = play.hint()
+        self._write(f"{play.game.format_move(play.state, choice.move)}{self._thoughts(choice, cpu_s)}")
+
+    def _think(self, _: list[str]) -> None:
+        thought = self.play.thought
+        if thought is None:
+            raise InvalidInput("think", "think", "a move of the opponent before it")
+        text = self._thoughts(thought.choice, thought.cpu_s)
+        self._write(f"{self._name(thought.mover)}: {thought.move}{text}")
+
+    @staticmethod
+    def _thoughts(choice: Choice, cpu_s: float) -> str:
+        parts = [""]
+        if choice.value is not None:
+            parts.append(f"value {terminal.value(choice.value)}")
+        if choice.simulations:
+            parts.append(f"{terminal.count(choice.simulations)} simulations")
+        if choice.nodes:
+            parts.append(f"{terminal.count(choice.nodes)} nodes")
+        if choice.thought:
+            parts.append(choice.thought)
+        return ", ".join([*parts, f"{terminal.duration(cpu_s)} of CPU"])
+
+    def _undo(self, _: list[str]) -> None:
+        self.play.undo()
+        self._changed()
+        self._show()
+
+    def _resign(self, _: list[str]) -> None:
+        if self.play.over or not self.play.humans_turn:
+            raise InvalidInput("resign", "resign", "a turn of yours")
+        self.play.resign()
+        self._changed()
+
+    def _go(self, ply: int) -> None:
+        self.play.go_to(ply)
+        self._show()
+
+    def _go_to(self, words: list[str]) -> None:
+        text = " ".join(words)
+        if not text.isascii() or not text.isdigit():
+            raise InvalidInput("ply", text, f"go and a whole number from 0 to {self.play.plies}")
+        self._go(int(text))
+
+    def _continue(self, _: list[str]) -> None:
+        self.play.go_on()
+        self._changed()
+
+    def _save(self, words: list[str]) -> None:
+        path = _path(words)
+        write_file(path, [self.play.record])
+        secret = self.play.game.hidden_information and self.play.record.result is None
+        self._write(f"saved in {path}" + (", with all that is hidden" if secret else ""))
+
+    def _load(self, words: list[str]) -> None:
+        number = int(words.pop()) if len(words) == 2 and words[1].isdigit() else 1
+        play = self.play
+        game, record, _ = read_record(play.game.source or play.game.name, _path(words), number)
+        opponent = self._make_player(play.opponent.spec, game)
+        self.play = Play(game, opponent, play.humans, play.seed, record)
+        self._changed()
+        self._show()
+
+
+def _path(words: list[str]) -> Path:
+    if len(words) != 1:
+        raise InvalidInput("file", " ".join(words), "the name of a file after it")
+    return Path(words[0]).expanduser()

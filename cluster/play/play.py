@@ -1,0 +1,226 @@
+"""The state of a game between people and a player, independent of the user interface.
+
+It is the list of moves and the index of the position shown, which is the last one unless a user steps through
+the game. A move made in an earlier position replaces all later moves.
+
+With hidden information no move can be taken back before the game is over, because the player has already seen
+its result. A person is shown only what that side knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cluster.matches.game import ask, seed_of
+from cluster.matches.record import Effort, GameRecord
+from cluster.play.position import Position
+from games.contract.findings import deal
+from games.errors import InvalidInput
+from games.game import FIRST, SECOND, Game, State
+from search.players import Choice, Player
+
+HUMAN = "human"
+PLAY_STREAM = 9
+"""Purpose of the random seeds of moves in these games, different from those of matches."""
+SIDES = {"first": (FIRST,), "second": (SECOND,), "both": (FIRST, SECOND), "none": ()}
+"""The sides that people play, by their name on the command line."""
+SEEN = "no move taken back before the game is over, because moves reveal hidden information"
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A move of the opponent with its evaluation."""
+
+    mover: int
+    move: str
+    choice: Choice
+    cpu_s: float
+
+
+class Play:
+    """A game between people and a player."""
+
+    def __init__(
+        self,
+        game: Game,
+        opponent: Player,
+        humans: tuple[int, ...],
+        seed: int,
+        record: GameRecord | None = None,
+    ) -> None:
+        """A new game, or the game of ``record`` at its last position.
+
+        Raises InvalidInput (fields ``moves``, ``position``).
+        """
+        self.game = game
+        self.opponent = opponent
+        self.humans = humans
+        self.seed = seed
+        self.thought: Thought | None = None
+        """The opponent's last move; None before its first."""
+        self.resigned: int | None = None
+        self._efforts = [Effort(), Effort()] if record is None else list(record.efforts)
+        self._given = record
+        if record is None:
+            start = deal(game, seed_of(seed, PLAY_STREAM))
+            text = game.format_position(start) if game.hidden_information else None
+            names = [HUMAN if side in humans else opponent.spec for side in (FIRST, SECOND)]
+            record = GameRecord(game.spec, names[FIRST], names[SECOND], (), seed=seed, start=text)
+        self._record = replace(record, moves=(), result=None)
+        self._start = record.start_state(game)
+        self._moves: list[str] = []
+        self._codes: list[int] = []
+        self._ply = 0
+        self.state: State = self._start.copy()
+        for move in record.moves:
+            self._play(move)
+        if record.result is not None and not self.over:
+            self.resigned = FIRST if record.result < 0 else SECOND
+
+    @property
+    def position(self) -> Position:
+        last = self._codes[self._ply - 1] if self._ply else None
+        return Position(self.game, self.state, tuple(self._moves[: self._ply]), last)
+
+    @property
+    def ply(self) -> int:
+        return self._ply
+
+    @property
+    def plies(self) -> int:
+        """The number of plies of the whole game, including those after the position shown."""
+        return len(self._moves)
+
+    @property
+    def behind(self) -> bool:
+        """Whether the position shown is not the last one."""
+        return self._ply < len(self._moves)
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is over in the position shown."""
+        return (self.resigned is not None and not self.behind) or self.position.over
+
+    @property
+    def mover(self) -> int:
+        return self.position.player
+
+    @property
+    def humans_turn(self) -> bool:
+        return not self.over and self.mover in self.humans
+
+    @property
+    def result(self) -> float | None:
+        """The first player's return; None if the game is not over."""
+        if self.resigned is not None:
+            return -1.0 if self.resigned == FIRST else 1.0
+        state = self._start.copy()
+        self.game.play_text(state, self._moves)
+        return float(self.game.calls.returns(state)) if self.game.calls.is_terminal(state) else None
+
+    @property
+    def record(self) -> GameRecord:
+        """The record of the whole game."""
+        efforts = (self._efforts[FIRST], self._efforts[SECOND])
+        return replace(self._record, moves=tuple(self._moves), result=self.result, efforts=efforts)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there are moves that are not saved: moves beyond those of a loaded game."""
+        record = self.record
+        before = self._given
+        known = before is not None and (before.moves, before.result) == (record.moves, record.result)
+        return bool(record.moves) and not known
+
+    def warm_up(self) -> None:
+        """Ask the opponent for a move, so that kernels are compiled or loaded before the game begins."""
+        if not self.over:
+            self.hint()
+
+    def make(self, move: str) -> None:
+        """Make a person's move. Raises InvalidInput (field ``moves``)."""
+        if self.over:
+            raise InvalidInput("moves", move, "no further move: the game is over")
+        self.game.parse_move(self.state, move)
+        self.go_on()
+        self._play(move)
+
+    def give(self, move: str) -> None:
+        """Make a move that no person or player chose: the only legal one, or one given in advance.
+
+        Raises InvalidInput (field ``moves``).
+        """
+        self._play(move)
+
+    def forced(self) -> str | None:
+        """The only legal move, which is made without asking; None if there are several."""
+        if self.over or self.behind:
+            return None
+        legal = self.game.legal_moves(self.state)
+        return self.game.format_move(self.state, legal[0]) if len(legal) == 1 else None
+
+    def answer(self) -> Thought:
+        """Let the opponent make a move."""
+        self.go_on()
+        mover, (choice, cpu_s) = self.mover, self.hint()
+        self._efforts[mover] += Effort(1, cpu_s, cpu_s, choice.simulations, choice.nodes)
+        self.thought = Thought(mover, self.game.format_move(self.state, choice.move), choice, cpu_s)
+        self._play(self.thought.move)
+        return self.thought
+
+    def hint(self) -> tuple[Choice, float]:
+        """(the opponent's choice for the side to move, with that side's information; CPU seconds)."""
+        legal = self.game.legal_moves(self.state)
+        if len(legal) == 1:
+            return Choice(legal[0], thought="the only move"), 0.0
+        past = self._codes[: self._ply] if self._record.start is None else None
+        return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply), past)
+
+    def resign(self) -> None:
+        """Let the side to move resign."""
+        self.go_on()
+        self.resigned = self.mover
+
+    def undo(self) -> None:
+        """Take back the last move chosen by a person and all moves after it. Raises InvalidInput."""
+        self._check_hidden("undo")
+        state, last = self._start.copy(), None
+        for ply, move in enumerate(self._moves[: self._ply]):
+            chosen = len(self.game.legal_moves(state)) > 1
+            if chosen and int(self.game.calls.current_player(state)) in self.humans:
+                last = ply
+            self.game.play_text(state, [move])
+        if last is None:
+            raise InvalidInput("undo", "", "a move of yours before it")
+        self.go_to(last)
+        self.go_on()
+
+    def go_to(self, ply: int) -> None:
+        """Show the position after ``ply`` moves. Raises InvalidInput (field ``ply``)."""
+        if not 0 <= ply <= len(self._moves):
+            raise InvalidInput("ply", ply, f"a whole number from 0 to {len(self._moves)}")
+        if ply != self._ply:
+            self._check_hidden("ply")
+        self.state = self._start.copy()
+        self.game.play_text(self.state, self._moves[:ply])
+        self._ply = ply
+
+    def go_on(self) -> None:
+        """Continue the game from the position shown; all later moves are deleted."""
+        if not self.behind:
+            return
+        if self.game.hidden_information:
+            raise InvalidInput("moves", self._moves[self._ply], SEEN)
+        del self._moves[self._ply :], self._codes[self._ply :]
+        self.resigned = None
+
+    def _check_hidden(self, field: str) -> None:
+        if self.game.hidden_information and self.result is None:
+            raise InvalidInput(field, "", SEEN)
+
+    def _play(self, move: str) -> None:
+        before = self.state.copy()
+        self._codes += self.game.play_text(self.state, [move])
+        # In the game's own notation, which may differ from the text that was typed.
+        self._moves.append(self.game.format_move(before, self._codes[-1]))
+        self._ply += 1

@@ -1,0 +1,1 @@
+"""Workers on Ray. Ray itself is imported by host.py only."""

@@ -1,0 +1,278 @@
+"""Handing out tasks and hearing answers: bundles of jobs go to workers, and their answers become events.
+
+A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and worker together) hardly depends
+on its content. Shared parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
+Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
+worker, so that it never waits.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from cluster.ray_backend.inbox import Inbox
+from cluster.ray_backend.messages import Handle, RayEnded, Remote, WorkerLost, answer_of
+from cluster.ray_backend.process import RayProcess
+from cluster.ray_backend.slot import Bundle, Process, Slot
+from cluster.ray_backend.slots import Slots
+from cluster.runtime.affinity import LaneAffinity
+from cluster.runtime.broadcast import Call, Published, pack_call
+from cluster.runtime.code_version import code_of_searches
+from cluster.runtime.queue import BUNDLE_S, Queue, TaskQueue
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Outcome, Task
+from cluster.runtime.worker_state import WorkerState
+
+FEW = 2
+"""Up to this number of workers, shared parts are sent with the calls: 1 ms faster than the object store."""
+CONTEXT = "context"
+"""First part of the keys of contexts among published values."""
+
+Hear = Callable[[Future[Any]], list[Event]]
+"""Handles the answer to a call, whose future also identifies the call; returns its events."""
+
+
+class Dispatcher:
+    """The tasks of an executor: those that wait, and the calls that carry the others."""
+
+    def __init__(
+        self,
+        ray: RayProcess,
+        slots: Slots,
+        queue: Queue | None,
+        in_flight: int,
+        inline: bool,
+        finished: Callable[[], None],
+    ) -> None:
+        """``in_flight``: bundles for each worker. ``inline``: whether few workers get shared parts with
+        the calls. ``finished`` is called when a job has returned."""
+        self.ray = ray
+        self.in_flight = in_flight
+        self.few = FEW if inline else 0
+        """Up to this number of workers, shared parts are sent with the calls; 0: always by the object
+        store."""
+        self._slots = slots
+        self._finished = finished
+        self._affinity = LaneAffinity()
+        # No `or` here: an empty queue is false.
+        self._queue: Queue = TaskQueue(self._affinity) if queue is None else queue
+        self._inbox: Inbox[Hear] = Inbox()
+        self._roomy: dict[int, Slot] = {}
+        """Slots that may have room for a bundle, by number; some may be full already."""
+        self._hands = 1
+        """Number of workers that can take jobs; at least 1."""
+        self._settled = -1
+        """Number of changes of workers that lanes were assigned after."""
+        self._moving: dict[Any, tuple[int, Process]] = {}
+        """Calls that fetch the state of a moving lane: by call, the lane and the process that has the
+        state."""
+        self._published = Published(self._put)
+        self._contexts: dict[int, Any] = {}
+        """Contexts of tasks by key."""
+        self.calls = 0
+        """Number of bundles sent."""
+
+    def open(self, context: Any) -> None:
+        """Forget all contexts but this one, which workers are prepared for; None: for none."""
+        self._contexts = {} if context is None else {OPENED: context}
+        self._forget_ray()
+        self._settled = -1
+
+    def add_context(self, key: int, context: Any) -> None:
+        self._contexts[key] = context
+        self._published.forget((CONTEXT, key))
+
+    def forget_context(self, key: int) -> None:
+        self._contexts.pop(key, None)
+        self._published.forget((CONTEXT, key))
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.add(tasks)
+
+    def drop(self) -> None:
+        """Forget all tasks and the answers to their calls."""
+        self._queue.clear()
+        self._stop_moving(list(self._moving))
+        self._affinity.clear()
+        self._published.clear()
+        for slot in self._slots.used:
+            if slot.process is not None:
+                self._forget(slot.process)
+                slot.rest()
+                self._roomy[slot.status.slot] = slot
+        for process, _ in self._slots.retired:
+            self._forget(process)
+
+    def ray_ended(self) -> None:
+        """Forget what Ray kept, and the states of lanes that were to come from it."""
+        self._stop_moving(list(self._moving))
+        self._forget_ray()
+
+    def _forget_ray(self) -> None:
+        self._published.clear()
+        self._roomy.clear()
+
+    def _forget(self, process: Process) -> None:
+        """Ignore the results of a process's bundles: job numbers repeat in the next search."""
+        for call in process.bundles:
+            self._inbox.forget(call)
+        process.bundles.clear()
+
+    def prepare(self, slot: Slot, process: Process) -> Future[bytes]:
+        """Make a process load the context that the executor was opened with."""
+        process.contexts, process.shared_key = {OPENED} & self._contexts.keys(), None
+        hear = partial(self._prepared, slot, process)
+        return self._call(process, hear, "prepare", self._context_reference(OPENED))
+
+    def _context_reference(self, key: int) -> Handle:
+        handle: Handle = self._published.reference((CONTEXT, key), self._contexts.get(key))
+        return handle
+
+    def _call(
+        self, process: Process, hear: Hear, method: str, *arguments: Any, by_value: bool = False
+    ) -> Future[bytes]:
+        """Call a method of a process and expect its answer; the returned future identifies the call."""
+        answer = self.ray.call(process.actor, method, *arguments, by_value=by_value)
+        self._inbox.expect(answer, answer, hear)
+        return answer
+
+    def _put(self, part: Any) -> Handle:
+        return self.ray.put(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
+
+    def check_health(self) -> None:
+        """Call idle workers whose health check is due."""
+        for slot, process in self._slots.to_feel():
+            call = self._call(process, partial(self._returned, slot, process), "pulse")
+            process.bundles[call] = Bundle([])
+            self._slots.set_deadline(process)
+
+    def settle(self) -> None:
+        """Assign lanes to the workers that are there, if they have changed."""
+        if self._settled == self._slots.log.total:
+            return
+        self._settled = self._slots.log.total
+        self._hands = max(1, len(self._slots.at_hand))
+        for lane, number in self._queue.settle(self._slots.present, self._slots.at_hand):
+            slot = self._slots.all[number]
+            assert slot.process is not None
+            call = self._call(slot.process, self._lane_arrived, "hand_over", OPENED, lane)
+            self._moving[call] = (lane, slot.process)
+        here = [slot.process for slot in self._slots.used]
+        self._stop_moving([call for call, (_, process) in self._moving.items() if process not in here])
+
+    def _stop_moving(self, calls: list[Any]) -> None:
+        """Let the lanes of these calls move without their states: the process that has them has gone."""
+        for call in calls:
+            self._inbox.forget(call)
+            self._affinity.arrived(self._moving.pop(call)[0], None)
+
+    def num_lanes(self) -> int:
+        """Number of workers that could be busy: lanes with waiting or running jobs."""
+        return len(self._queue.lanes().union(task.lane_key for task in self._slots.jobs))
+
+    def dispatch(self) -> None:
+        """Send bundles from the queue to workers that have room."""
+        for have in range(self.in_flight):
+            if not len(self._queue) or not self._roomy:
+                return
+            # One bundle size for all, so that workers that start together end together.
+            share = self._queue.share(self.in_flight * self._hands, self._slots.running)
+            for slot in list(self._roomy.values()):
+                process, used = slot.process, slot.status.slot < len(self._slots.used)
+                ready = slot.status.state.ready and used
+                if process is None or not ready or len(process.bundles) >= self.in_flight:
+                    del self._roomy[slot.status.slot]
+                    continue
+                # Idle workers come first.
+                if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
+                    continue
+                jobs = self._queue.take(slot.status.slot, len(self._slots.used), share, slot.rate * BUNDLE_S)
+                if jobs:
+                    self._send(slot, process, jobs)
+
+    def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
+        brings = tuple(sorted({task.context for task in jobs} - process.contexts))
+        process.contexts.update(brings)
+        values = [self._context_reference(key) for key in brings]
+        shared = jobs[0].shared
+        brings_shared = shared is not None and process.shared_key != jobs[0].shared_key
+        if shared is not None and brings_shared:
+            process.shared_key = jobs[0].shared_key
+            values.append(self._published.reference(process.shared_key, shared.value, shared.nbytes))
+        call_of = Call(brings, brings_shared, tuple(self._contexts), self._affinity.states_for(jobs))
+        by_value = self._hands <= self.few
+        packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
+        call = self._call(process, hear, "run", packed, *values, by_value=by_value)
+        self.calls += 1
+        self._slots.running += len(jobs)
+        process.bundles[call] = Bundle(jobs)
+        self._slots.set_deadline(process)
+        slot.status.become(WorkerState.BUSY)
+
+    def hear(self, timeout_s: float) -> list[Event]:
+        """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
+        events: list[Event] = []
+        for hear, _, answer in self._inbox.take(timeout_s):
+            events.extend(hear(answer))
+        return events
+
+    def _lane_arrived(self, call: Future[Any]) -> list[Event]:
+        """Handle the state of a moving lane; without it the lane is grown again."""
+        state = None if call.exception() else answer_of(call.result())
+        self._affinity.arrived(self._moving.pop(call)[0], state)
+        return []
+
+    def _prepared(self, slot: Slot, process: Process, call: Future[Any]) -> list[Event]:
+        """Handle the answer of a process that is ready, unless it was replaced or called to prepare again."""
+        if slot.process is not process or call is not process.preparing:
+            return []
+        try:
+            process.pid, code, process.node_id = answer_of(call.result())
+        except (RayEnded, WorkerLost) as error:
+            return self._lost(slot, process, error)
+        if code != code_of_searches():
+            raise ConnectionError(
+                f"a worker runs another code of games and search ({code}) than this process "
+                f"({code_of_searches()}): install the same Banyan on all machines"
+            )
+        self._roomy[slot.status.slot] = slot
+        slot.status.become(WorkerState.IDLE)
+        return []
+
+    def _returned(self, slot: Slot, process: Process, call: Future[Any]) -> list[Event]:
+        """Handle the outcomes of a bundle, which may come from a process that was replaced."""
+        if call not in process.bundles:
+            return []
+        late = slot.process is not process
+        try:
+            value = answer_of(call.result())
+        except (RayEnded, WorkerLost) as error:
+            return self._lost(slot, process, error)
+        except Exception as error:
+            jobs = process.bundles.pop(call).jobs
+            self._slots.running -= 0 if late else len(jobs)
+            slot.rest()
+            what = str(error) if isinstance(error, Remote) else f"{type(error).__name__}: {error}"
+            return [JobFailed(task.index, what, task.context) for task in jobs]
+        bundle = process.bundles.pop(call)
+        outcomes: list[tuple[Outcome, str | None]] = pickle.loads(value)
+        results = [result for result, error in outcomes if error is None]
+        if results:
+            self._finished()
+        if not late:
+            self._roomy[slot.status.slot] = slot
+            self._slots.set_deadline(process)
+            self._slots.done(slot, bundle, results)
+        return [
+            JobDone(result, task.context) if error is None else JobFailed(task.index, error, task.context)
+            for task, (result, error) in zip(bundle.jobs, outcomes, strict=True)
+        ]
+
+    def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:
+        """Handle a call without an answer. The end of Ray is handled for all calls at once."""
+        if isinstance(error, RayEnded):
+            return []
+        return self._slots.lost(slot if slot.process is process else None, process, str(error))

@@ -1,0 +1,273 @@
+"""The Ray executor: sends bundles of jobs to workers in slots, and returns their outcomes as events.
+
+Faults: the memory of a worker is only a cache (search/worker.py). Ray neither restarts actors nor retries
+calls (max_restarts=0, max_task_retries=0), because it would run jobs again without the executor's knowledge,
+and a restarted actor needs seconds. A dead worker is noticed within milliseconds by the errors of its calls.
+A worker that hangs (or is stopped, or disconnected) causes no error, so each bundle has a deadline, counted
+from the time when it is first in its worker's queue. When the deadline passes, the jobs are reported as lost,
+the slot gets a new worker, and the old one is kept for another such period: its results are still passed on
+(the coordinator drops those no longer pending). Then it is killed.
+
+When Ray itself ends, locally or at the address, all jobs on workers are reported as lost. Ray is started or
+joined again, and its workers continue the search.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from cluster.ray_backend.dispatcher import Dispatcher
+from cluster.ray_backend.elasticity import GIVE_BACK_S, Elasticity
+from cluster.ray_backend.joining import connect
+from cluster.ray_backend.revival import Revival
+from cluster.ray_backend.slot import Process, Slot
+from cluster.ray_backend.slots import LATECOMER_S, READY_S, Slots
+from cluster.runtime.pace import Pace
+from cluster.runtime.queue import IN_FLIGHT, Queue
+from cluster.runtime.resources import ONE_CPU, Resources
+from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
+from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.workers import AUTO, Workers, exactly
+from cluster.system.processes import num_cores
+from games.errors import InvalidInput
+from search.worker import Worker
+
+CHECK_S = 0.05
+"""Interval in seconds of checking deadlines, which visits all workers."""
+START_S = 10.0
+"""Extra seconds, beyond the job timeout, for a running worker to get ready for another search."""
+
+
+class RayExecutor:
+    """Runs tasks on an embedded Ray, or on the cluster at ``address``, whose machines its slots follow."""
+
+    name = "ray"
+
+    def __init__(
+        self,
+        workers: Workers = AUTO,
+        address: str | None = None,
+        job_timeout_s: float = DEFAULT_JOB_TIMEOUT_S,
+        make_worker: Callable[[], TaskWorker] = Worker,
+        in_flight: int = IN_FLIGHT,
+        resources: Resources = ONE_CPU,
+        queue: Queue | None = None,
+        standing: bool = False,
+        notify: Callable[[str], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> None:
+        """See `make_executor` for the arguments.
+
+        Raises InvalidInput (address, workers, or a resource option), and ConnectionError if Ray could not be
+        started or ``cancelled`` was set.
+        """
+        self._standing = standing
+        self._job_timeout_s = job_timeout_s
+        self.waiting: Callable[[str], None] | None = None
+        """Called with a progress text while `open` waits for workers."""
+        self.pace: Pace | None = None
+        """Starts workers in steps instead of all at once. To be set before `open`, which then waits for the
+        first step only."""
+        cpus = max(math.ceil(workers.least * resources.cpus), num_cores())
+        join = partial(connect, address, cpus, cancelled)
+        self._ray = join()
+        self._revival = Revival(join, address, notify)
+        try:
+            # A cluster without free CPUs may get some later; one without GPUs is refused at once.
+            grows = address is not None and not workers.fixed and not (resources.gpus or resources.others)
+            machines = self._ray.machines()
+            room = resources.room_in(machines) if grows else resources.workers_in(machines)
+            if workers.fixed and workers.least > room:
+                accepted = f"a whole number from 1 to {room} (what the cluster has room for), or a range"
+                raise InvalidInput("workers", workers.said, f"{accepted} such as 1..{workers}")
+        except BaseException:
+            self._ray.close()
+            raise
+        if address is None:
+            workers = exactly(max(workers.least, workers.within(room)))
+        self._resources = resources
+        self._make_worker = pickle.dumps(make_worker)
+        self._crew = Slots(workers, room, job_timeout_s, self._start, self._kill, self._crowded)
+        self._elasticity: Elasticity | None = None
+        if address is not None:
+            give_back_s = GIVE_BACK_S if standing else math.inf
+            self._elasticity = Elasticity(workers, self._crew, self._room, self._ask_autoscaler, give_back_s)
+        # A service always uses the object store: its failure is how we notice that Ray died.
+        self.dispatcher = Dispatcher(
+            self._ray, self._crew, queue, in_flight, not standing, self._revival.worked
+        )
+
+    def use(self, workers: int) -> None:
+        """Give jobs to the first ``workers`` slots only, from the next search on; the others stay idle."""
+        self.drop()
+        self._crew.use(workers)
+
+    @property
+    def _slots(self) -> list[Slot]:
+        return self._crew.used
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._slots)
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return [slot.status for slot in self._slots]
+
+    @property
+    def log(self) -> WorkerLog:
+        """The latest changes of the workers, and what they were for."""
+        return self._crew.log
+
+    def worker_pids(self) -> list[int]:
+        """Process ids of the workers by slot; 0 for a slot without a worker."""
+        return [slot.process.pid if slot.process else 0 for slot in self._slots]
+
+    def machines(self) -> list[dict[str, float]]:
+        """Resources of each machine by Ray's names. The answer may be as old as the previous call."""
+        return self._ray.machines()
+
+    def held(self) -> dict[str, int]:
+        """Objects that Ray keeps for this executor, see `RayProcess.held`. May be as old as the previous
+        call."""
+        return self._ray.held()
+
+    def poll_retired(self) -> int:
+        """Number of replaced workers that are not ended yet; ends those whose time is over."""
+        self.dispatcher.hear(0.0)
+        self._crew.check_deadlines()
+        return len(self._crew.retired)
+
+    def open(self, context: Any) -> None:
+        """Start missing workers and wait until all of them, or enough, can take jobs."""
+        began_s = time.monotonic()
+        self.dispatcher.open(context)
+        self._crew.limit = None if self.pace is None else self.pace.limit
+        for slot in self._slots:
+            slot.rate = 0.0
+            slot.failures = 0
+            if slot.process is None:
+                self._crew.fill(slot)
+            else:
+                process = slot.process
+                process.preparing = self.dispatcher.prepare(slot, process)
+                # The worker first finishes its jobs of an older search.
+                process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
+                if slot.status.alive:
+                    slot.status.become(WorkerState.PREPARING, "for another search")
+        while not self._crew.opened(waited_s := time.monotonic() - began_s):
+            if self._standing and (waited_s > LATECOMER_S or not self._crew.starting):
+                break
+            if self.pace is not None and self._crew.at_hand and not self._crew.starting:
+                break
+            if self.waiting is not None:
+                self.waiting(f"{len(self._crew.at_hand)} of {len(self._slots)} workers are ready")
+            if self._ray.ended.is_set():
+                self._revive(0.1)
+                continue
+            self._follow()
+            self.dispatcher.hear(0.1)
+            self._crew.check_deadlines()
+
+    def add_context(self, key: int, context: Any) -> None:
+        self.dispatcher.add_context(key, context)
+
+    def forget_context(self, key: int) -> None:
+        self.dispatcher.forget_context(key)
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self.dispatcher.submit(tasks)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        if self._ray.ended.is_set():
+            return self._revive(timeout_s)
+        self._follow()
+        self.dispatcher.dispatch()
+        self.dispatcher.check_health()
+        events = self.dispatcher.hear(timeout_s)
+        events.extend(self._crew.check_deadlines(CHECK_S))
+        if not events:
+            self._crew.check_alive()
+        self.dispatcher.dispatch()
+        return events
+
+    def drop(self) -> None:
+        """Forget all jobs. Running jobs are not interrupted; they end soon, and their results are ignored."""
+        self.dispatcher.drop()
+        self._crew.running = 0
+        if self._elasticity is not None:
+            self._elasticity.withdraw()
+
+    def close(self) -> None:
+        """End all workers, and Ray if it is embedded."""
+        self._crew.use(len(self._crew.all))
+        late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
+        for slot in late:
+            # A busy process may hang, so it is killed; an idle one ends with its actor.
+            self._kill(slot.process)  # type: ignore[arg-type]
+        self.drop()
+        for slot in self._slots:
+            if slot.process is not None:
+                self._ray.kill(slot.process.actor, 0, "")
+                slot.empty(WorkerState.ENDED, "with the executor")
+        for process, _ in self._crew.retired:
+            self._kill(process)
+        self._crew.retired.clear()
+        self._revival.close()
+        self._ray.close()
+
+    def _start(self, slot: Slot) -> Process:
+        actor = self._ray.start(self._resources.actor_options(), self._make_worker, self._standing)
+        process = Process(actor, None, time.monotonic() + READY_S)
+        process.preparing = self.dispatcher.prepare(slot, process)
+        return process
+
+    def _revive(self, timeout_s: float) -> list[Event]:
+        """Handle the end of Ray: wait for its return, and report lost jobs.
+
+        Raises ConnectionError if Ray does not come back.
+        """
+        if not self._revival.active:
+            reason = self._ray.reason
+            events = self._crew.abandon(f"Ray has ended: {reason}")
+            self.dispatcher.ray_ended()
+            self._ray.close()
+            self._revival.begin(reason, len(events))
+            return events
+        found = self._revival.poll(timeout_s)
+        if found is not None:
+            self._ray = self.dispatcher.ray = found
+            self._crew.refill()
+        return []
+
+    def _follow(self) -> None:
+        """Adapt workers, and the lanes assigned to them, to the machines of the cluster."""
+        if self.pace is not None and self.pace.look(len(self._crew.at_hand), len(self._slots)):
+            self._crew.limit = self.pace.limit
+            self._crew.refill()
+        if self._elasticity is not None:
+            # The number of lanes is the number of workers that could be busy.
+            self._elasticity.follow(self.dispatcher.num_lanes)
+        self.dispatcher.settle()
+
+    def _kill(self, process: Process) -> None:
+        """End a worker process, even if it is stopped and handles no messages."""
+        self._ray.kill(process.actor, process.pid, process.node_id)
+
+    def _room(self) -> int:
+        """Number of workers that the cluster has room for."""
+        return self._resources.room_in(self._ray.machines())
+
+    def _crowded(self) -> bool:
+        """Whether the resources of one more worker are in use by others."""
+        return self._resources.room_in([self._ray.available()]) == 0
+
+    def _ask_autoscaler(self, workers: int) -> None:
+        """Request room for this number of workers (0: withdraw). No effect without an autoscaler."""
+        self._ray.want([self._resources.bundle()] * workers)

@@ -1,0 +1,268 @@
+"""The executor's side of the host process (host.py), which is connected to Ray: starts, calls and ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pickle
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+from cluster.ray_backend import session_folder as ray_folder
+from cluster.ray_backend.messages import MARK, Handle, Part, RayEnded, TokenRefused, WorkerLost
+from cluster.system.processes import bury, descendants, kill, marked
+
+CLOSE_S = 10.0
+"""Time limit in seconds for leaving a cluster."""
+REFUSED_TOKEN = "InvalidAuthToken"
+"""Ray logs this text every second while the cluster rejects the token."""
+_START = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+
+spec = spec_from_file_location("banyan", sys.argv[2])
+banyan = sys.modules["banyan"] = module_from_spec(spec)
+spec.loader.exec_module(banyan)
+
+from cluster.ray_backend.host import main
+
+main()
+"""
+"""The program of the host process: it imports the Banyan that runs here, wherever it is installed."""
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # The first job that raises ends the search; Ray would log the others.
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",
+    # Similar log lines, such as those about machines that leave, are not merged.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+    # Results of strategy tree (35 to 280 KB a job) mostly return without the object store.
+    "RAY_max_direct_call_object_size": str(2**20),
+}
+"""Environment variables for Ray that the user has not set."""
+
+
+class RayProcess:
+    """A host process and its pending calls."""
+
+    def __init__(self, address: str | None, cpus: int, settings: Mapping[str, str]) -> None:
+        """Start the process; see `joined`. ``settings`` are added to its environment."""
+        self.address = address
+        self.mark = secrets.token_hex(16)
+        self.folder = Path(tempfile.mkdtemp(prefix="banyan-"))
+        """Working folder of the process, with its log; otherwise empty, so that no user files are
+        imported."""
+        self.session: Path | None = None
+        """The folder of Ray's own logs; None until it is known."""
+        self.reason = ""
+        """Why the process ended; empty while it runs."""
+        self._log = self.folder / "log"
+        self._numbers = itertools.count(1)
+        self._calls: dict[int, Future[Any]] = {}
+        self._dropped: deque[int] = deque()
+        self._sending = threading.Lock()
+        self._machines: list[dict[str, float]] = []
+        self._available: dict[str, float] = {}
+        self._held: dict[str, int] = {}
+        self._asked: set[str] = set()
+        """Questions without an answer yet."""
+        self.ended = threading.Event()
+        self._joined: Future[dict[str, Any]] = Future()
+        connection, theirs = Pipe()
+        self._connection: Connection = connection
+        try:
+            self._process = self._start(theirs, settings)
+        finally:
+            theirs.close()
+        self._send(address, cpus)
+        threading.Thread(target=self._read, name="ray", daemon=True).start()
+
+    def _start(self, theirs: Connection, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        environment = dict(_SETTINGS) | dict(os.environ) | dict(settings) | {MARK: self.mark}
+        # -P: nothing is imported from the working folder.
+        command = [sys.executable, "-P", "-c", _START, str(theirs.fileno()), str(_banyan())]
+        with self._log.open("wb") as log:
+            return subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                # Ctrl-C must reach only this process.
+                start_new_session=True,
+            )
+
+    def joined(self, timeout_s: float, cancelled: threading.Event | None = None) -> None:
+        """Wait until the process can start actors. Raises TokenRefused, or ConnectionError with the
+        reason."""
+        until_s = time.monotonic() + timeout_s
+        while time.monotonic() < until_s:
+            if cancelled is not None and cancelled.is_set():
+                raise ConnectionError("it is no longer wanted")
+            try:
+                facts = self._joined.result(0.1)
+            except TimeoutError:
+                if self.address is not None and REFUSED_TOKEN in self.log():
+                    raise TokenRefused from None
+                continue
+            self.session = Path(facts["folder"])
+            self._machines, self._available = facts["machines"], facts["available"]
+            return
+        raise ConnectionError(f"it has not answered in {timeout_s:.0f} s")
+
+    def log(self) -> str:
+        """Everything that the process and Ray's library have logged so far."""
+        with contextlib.suppress(OSError):
+            return self._log.read_text(errors="replace")[-20_000:]
+        return ""
+
+    def put(self, data: bytes) -> Handle:
+        """Send an argument of several calls; returns its handle."""
+        key = next(self._numbers)
+        self._send("put", key, data)
+        return Handle(key, self._dropped)
+
+    def start(self, options: dict[str, Any], make_worker: bytes, gives_way: bool) -> int:
+        """Start an actor; returns its number."""
+        number = next(self._numbers)
+        self._send("start", number, options, make_worker, gives_way)
+        return number
+
+    def call(self, actor: int, method: str, *arguments: Any, by_value: bool = False) -> Future[bytes]:
+        """Call a method of an actor. The future gets the answer, WorkerLost or RayEnded.
+
+        ``by_value``: send a `Handle` among the arguments with the call instead of through the object store.
+        """
+        call = next(self._numbers)
+        answer: Future[bytes] = Future()
+        self._calls[call] = answer
+        sent = tuple(Part(each.key, by_value) if isinstance(each, Handle) else each for each in arguments)
+        self._send("call", call, actor, method, sent)
+        if self.ended.is_set():
+            self._fail_calls()
+        return answer
+
+    def kill(self, actor: int, pid: int, node: str) -> None:
+        """Kill an actor and its process, even if that is stopped (``pid`` 0: not known)."""
+        self._send("kill", actor, pid, node)
+
+    def machines(self) -> list[dict[str, float]]:
+        """Resources of each machine by Ray's names; the answer may be as old as the previous call."""
+        self._ask("machines")
+        return self._machines
+
+    def available(self) -> dict[str, float]:
+        """Unused resources of the cluster by Ray's names; the answer may be as old as the previous call."""
+        self._ask("available")
+        return self._available
+
+    def held(self) -> dict[str, int]:
+        """Counts of what Ray keeps: live ``actors``, ``references`` to objects, and ``parts`` that were put.
+
+        The answer may be as old as the previous call.
+        """
+        self._ask("held")
+        return self._held
+
+    def want(self, bundles: list[dict[str, float]]) -> None:
+        """Request from the cluster's autoscaler room for all these bundles at once."""
+        self._send("want", bundles)
+
+    def close(self) -> None:
+        """End the process: leave a cluster in order, or kill an embedded Ray (its orderly end is slow)."""
+        if self.address is not None:
+            self._send("close")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSE_S)
+        self.kill_now()
+
+    def kill_now(self) -> None:
+        """Kill the process and all its descendants."""
+        below = descendants(self._process.pid)
+        kill(below | {self._process.pid})
+        self._process.wait()
+        while left := marked(f"{MARK}={self.mark}"):
+            below |= left
+            kill(left)
+            time.sleep(0.01)
+        bury(below, self._process.pid)
+        self.ended.wait(1.0)
+        self._connection.close()
+        if self.address is None:
+            ray_folder.remove(self.session)
+            ray_folder.remove_of(self._process.pid)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        # Some processes end a moment after the kill.
+        bury(set(), self._process.pid)
+
+    def _ask(self, question: str) -> None:
+        """Request a new answer without waiting: it may take a minute if the cluster's head is gone."""
+        if question not in self._asked:
+            self._asked.add(question)
+            self._send("ask", question)
+
+    def _send(self, *message: Any) -> None:
+        """Send a message to the process. If the process has ended, `_read` notices it."""
+        with self._sending, contextlib.suppress(OSError):
+            while self._dropped:
+                self._connection.send_bytes(pickle.dumps(("drop", self._dropped.popleft())))
+            self._connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def _read(self) -> None:
+        """Receive messages until the process ends; runs in a thread of its own."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                kind, *values = pickle.loads(self._connection.recv_bytes())
+                if kind == "joined":
+                    self._joined.set_result(values[0])
+                elif kind in ("refused", "ending"):
+                    self.reason = values[0]
+                elif kind in ("machines", "available", "held"):
+                    setattr(self, f"_{kind}", values[0])
+                    self._asked.discard(kind)
+                else:
+                    answer = self._calls.pop(values[0], None)
+                    if answer is not None and kind == "answer":
+                        answer.set_result(values[1])
+                    elif answer is not None:
+                        answer.set_exception(WorkerLost(values[1]))
+        self.reason = self.reason or last_words(self.log()) or "its process ended"
+        self.ended.set()
+        if not self._joined.done():
+            self._joined.set_exception(ConnectionError(self.reason))
+        self._fail_calls()
+
+    def _fail_calls(self) -> None:
+        for call in list(self._calls):
+            answer = self._calls.pop(call, None)
+            if answer is not None and not answer.done():
+                answer.set_exception(RayEnded(self.reason))
+
+
+def _banyan() -> Path:
+    """Path of the package `banyan`, in a checkout or in an installed wheel."""
+    cluster = Path(__file__).resolve().parents[1]
+    inside = cluster / "banyan" / "__init__.py"
+    return inside if inside.exists() else cluster.parent / "banyan" / "__init__.py"
+
+
+def last_words(log: str) -> str:
+    """The last error line in a Ray log, without time and source position; empty if there is none."""
+    lines = re.findall(r"^\[[^]]* [CEF] [^]]*\] (?:\S+:\d+: )?(.*)$", log, re.MULTILINE)
+    said = [line for line in lines if "info_message" not in line]
+    return said[-1].partition(". ")[0][:300] if said else ""

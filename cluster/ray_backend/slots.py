@@ -1,0 +1,265 @@
+"""Keeps as many workers as wanted: starts, deadlines, losses and restarts of worker processes.
+
+Decisions only, without Ray: starting and killing a process are functions passed in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from cluster.ray_backend.slot import Bundle, Process, Slot
+from cluster.runtime.tasks import Event, JobLost, Outcome, Task
+from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.workers import Workers
+
+READY_S = 120.0
+"""Time limit in seconds for the start of a worker: process, imports, and compilation of kernels."""
+LATECOMER_S = 10.0
+"""Seconds that a search with enough workers waits for others that are starting."""
+ALONE_S = 300.0
+"""Seconds that a search with too few workers waits for machines: a cloud needs minutes to add one."""
+PULSE_S = 2.0
+"""Interval in seconds of health checks of idle workers."""
+MAX_RESTARTS_IN_A_ROW = 5
+"""A slot with more consecutive failures than this, without a finished job, is given up."""
+FAILED_START = 2
+"""Failures counted for a worker that dies before it is ready: the next one will probably die too."""
+
+
+class Slots:
+    """The slots of an executor, and replaced workers that may still answer."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        cpus: int,
+        job_timeout_s: float,
+        start: Callable[[Slot], Process],
+        kill: Callable[[Process], None],
+        crowded: Callable[[], bool],
+    ) -> None:
+        """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
+        all CPUs are in use by others, so that a new process waits for one."""
+        self.log = WorkerLog()
+        """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
+        self.all: list[Slot] = []
+        self.used = self.all
+        """Slots that get jobs: all, or the first ones."""
+        self.limit: int | None = None
+        """Limit of the number of processes for now; None: the number of CPUs."""
+        self._workers = workers
+        self._cpus = cpus
+        self._alone_since_s: float | None = None
+        self._feel_due_s = 0.0
+        self._check_due_s = 0.0
+        self.running = 0
+        """Number of jobs on workers, without replaced workers."""
+        self._crowded = crowded
+        self._grow()
+        self.retired: list[tuple[Process, float]] = []
+        """Replaced processes, each with the time when it is killed."""
+        self._job_timeout_s = job_timeout_s
+        self._start = start
+        self._kill = kill
+
+    def use(self, count: int) -> None:
+        """Give jobs to the first ``count`` slots only; if that is all of them, also to future slots."""
+        self.used = self.all if count >= len(self.all) else self.all[:count]
+
+    def follow(self, cpus: int, wanted: int) -> None:
+        """Adapt to ``cpus`` CPUs: add slots and start processes in empty ones. No slot is ever removed.
+
+        Slots whose worker was given back are filled only up to ``wanted`` processes.
+        """
+        if cpus > self._cpus:
+            # Workers that failed on the old machines may live on a new one.
+            for slot in self.all:
+                slot.failures = 0
+        self._cpus = cpus
+        self._grow()
+        for slot in self.used:
+            if slot.process is None:
+                if slot.status.state is not WorkerState.GIVEN_BACK or self._processes < wanted:
+                    self.fill(slot)
+            elif slot.status.state is WorkerState.STARTING and self._processes > cpus:
+                self._kill(slot.process)
+                slot.empty(WorkerState.WAITING, "the machine that it was to start on has gone")
+
+    def fill(self, slot: Slot) -> None:
+        """Start a process in an empty slot, if there is a CPU for one."""
+        if slot.failures > MAX_RESTARTS_IN_A_ROW:
+            slot.status.become(WorkerState.GIVEN_UP, f"{slot.failures} failures without a finished job")
+        elif self._processes < (self._cpus if self.limit is None else min(self._cpus, self.limit)):
+            slot.process = self._start(slot)
+            slot.status.become(WorkerState.STARTING)
+        elif slot.status.state is not WorkerState.GIVEN_BACK:
+            slot.status.become(WorkerState.WAITING, "no CPU is free")
+
+    def give_back(self, wanted: int) -> None:
+        """End idle processes, the last slots first, as long as there are more than ``wanted``."""
+        for slot in reversed(self.used):
+            process = slot.process
+            if self._processes <= wanted:
+                return
+            if process is not None and slot.status.state is WorkerState.IDLE:
+                self._kill(process)
+                slot.empty(WorkerState.GIVEN_BACK, "it had nothing to do")
+
+    @property
+    def present(self) -> list[int]:
+        """Numbers of the used slots that have a process, ready or not."""
+        return [slot.status.slot for slot in self.used if slot.process is not None]
+
+    @property
+    def at_hand(self) -> list[int]:
+        """Numbers of the used slots whose process can take jobs."""
+        return [slot.status.slot for slot in self.used if slot.status.state.ready]
+
+    @property
+    def jobs(self) -> list[Task]:
+        """All pending jobs of the used slots."""
+        return [job for slot in self.used if slot.process is not None for job in slot.process.jobs]
+
+    @property
+    def starting(self) -> bool:
+        """Whether a process is starting in a used slot."""
+        return len(self.at_hand) < len(self.present)
+
+    def to_feel(self) -> list[tuple[Slot, Process]]:
+        """Idle processes whose health check is due: the loss of a process is noticed by calls only."""
+        now = time.monotonic()
+        if now < self._feel_due_s:
+            return []
+        self._feel_due_s = now + PULSE_S
+        idle = (slot for slot in self.used if slot.status.state is WorkerState.IDLE)
+        return [
+            (slot, slot.process) for slot in idle if slot.process is not None and not slot.process.bundles
+        ]
+
+    def opened(self, waited_s: float) -> bool:
+        """Whether the first job can be sent after ``waited_s`` seconds. Raises ConnectionError if it never
+        can."""
+        self.check_alive()
+        ready, least = len(self.at_hand), min(self._workers.least, len(self.used))
+        if ready < least and waited_s > ALONE_S:
+            raise ConnectionError(f"of {least} workers {ready} have come in {ALONE_S:.0f} s")
+        if ready >= least and waited_s > LATECOMER_S and not self._workers.fixed:
+            return True
+        return ready == len(self.present) and (ready >= least or not self._waiting)
+
+    def set_deadline(self, process: Process) -> None:
+        """Set the deadline of the first pending bundle."""
+        head = next(iter(process.bundles.values()), None)
+        if head is not None and head.deadline_s is None:
+            # A lane whose state was lost is grown again from its first piece.
+            pieces = sum(len(task.pieces) or 1 for task in head.jobs)
+            head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
+
+    def done(self, slot: Slot, bundle: Bundle, results: list[Outcome]) -> None:
+        """Note that a bundle has returned; ``results``: the outcomes of its jobs that did not fail."""
+        slot.failures = 0
+        self.running -= len(bundle.jobs)
+        busy_s = sum(result.duration_s for result in results)
+        slot.status.jobs_done += len(results)
+        slot.status.busy_s += busy_s
+        if busy_s > 0 and len(results) == len(bundle.jobs):
+            slot.rate = sum(task.work for task in bundle.jobs) / busy_s
+        slot.rest()
+
+    def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
+        """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced
+        before)."""
+        jobs = process.jobs
+        process.bundles.clear()
+        if slot is None:
+            self.retired = [entry for entry in self.retired if entry[0] is not process]
+            return []
+        self._replace(slot, reason)
+        self.running -= len(jobs)
+        return [JobLost(task.index, reason, task.context) for task in jobs]
+
+    def abandon(self, reason: str) -> list[Event]:
+        """Note that all processes have ended, and none can start before `refill`; returns the lost jobs."""
+        events: list[Event] = []
+        for slot in self.all:
+            if slot.process is not None:
+                events += [JobLost(task.index, reason, task.context) for task in slot.process.jobs]
+                slot.empty(WorkerState.LOST, reason)
+            slot.status.become(WorkerState.WAITING, reason)
+        self.retired.clear()
+        self.running = 0
+        return events
+
+    def refill(self) -> None:
+        """Start processes in empty slots, up to the limit."""
+        for slot in self.used:
+            if slot.process is None:
+                self.fill(slot)
+
+    def check_deadlines(self, every_s: float = 0.0) -> list[Event]:
+        """Replace hanging workers and kill those replaced long enough ago; returns the lost jobs.
+
+        Visits all workers, so it does so at most once in ``every_s`` seconds.
+        """
+        now = time.monotonic()
+        if now < self._check_due_s and every_s > 0:
+            return []
+        self._check_due_s = now + every_s
+        events: list[Event] = []
+        for slot in self.used:
+            process = slot.process
+            if process is None:
+                continue
+            if not slot.status.state.ready:
+                if now > process.ready_by_s and self._crowded():
+                    # Ray has not started it yet.
+                    process.ready_by_s = now + READY_S
+                elif now > process.ready_by_s:
+                    self._kill(process)
+                    self._replace(slot, f"a worker was not ready after {READY_S:.0f} s")
+                continue
+            head = next(iter(process.bundles.values()), None)
+            if head is not None and head.deadline_s is not None and now > head.deadline_s:
+                jobs, reason = process.jobs, "its deadline passed"
+                self.retired.append((process, now + self._job_timeout_s))
+                self._replace(slot, reason)
+                self.running -= len(jobs)
+                events.extend(JobLost(task.index, reason, task.context) for task in jobs)
+        for process, until_s in list(self.retired):
+            if now > until_s or not process.bundles:
+                self._kill(process)
+                self.retired.remove((process, until_s))
+        return events
+
+    def check_alive(self) -> None:
+        """Raise ConnectionError if no used slot has a process or will get one soon."""
+        if self.present:
+            self._alone_since_s = None
+            return
+        if not self._waiting:
+            reason = self.log.last_loss()
+            error = ConnectionError(f"no worker could be kept alive{': ' if reason else ''}{reason}")
+            error.add_note("\n".join(map(str, self.log.changes)))
+            raise error
+        now = time.monotonic()
+        self._alone_since_s = self._alone_since_s or now
+        if now > self._alone_since_s + ALONE_S:
+            raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
+
+    def _replace(self, slot: Slot, reason: str) -> None:
+        slot.failures += 1 if slot.status.state.ready else FAILED_START
+        slot.empty(WorkerState.LOST, reason)
+        self.fill(slot)
+
+    def _grow(self) -> None:
+        for number in range(len(self.all), max(self._workers.within(self._cpus), self._workers.least)):
+            self.all.append(Slot(WorkerStatus(slot=number, log=self.log)))
+
+    @property
+    def _processes(self) -> int:
+        return sum(slot.process is not None for slot in self.all)
+
+    @property
+    def _waiting(self) -> bool:
+        return any(slot.status.state is WorkerState.WAITING for slot in self.used)

@@ -1,0 +1,1 @@
+"""Shared parts of reports: tables, plots, files, the description of the machine, and doubts about figures."""

@@ -1,0 +1,288 @@
+"""Tables of results: typed cells, and renderers for the terminal, Markdown, HTML, CSV and JSON.
+
+A cell is made by the function for its type: text, code, count, number, percent, rate, duration, verdict.
+It holds the text for people and the value for programs.
+"""
+
+from __future__ import annotations
+
+import csv as csv_writer
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+from cluster.system import terminal as words
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+Tone = Literal["", "good", "bad", "strong", "dim"]
+Ends = Sequence[float | None]
+"""The lower and the upper end of an interval; None where it has no end."""
+STYLES: Mapping[Tone, str] = {"": "", "good": "", "bad": "yellow", "strong": "bold", "dim": "dim"}
+"""Styles on a terminal."""
+CLASSES: Mapping[Tone, str] = {"good": "yes", "bad": "no"}
+"""Classes of HTML cells."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One field of a table."""
+
+    text: str
+    value: Any = None
+    """The value for CSV and JSON."""
+    tone: Tone = ""
+    code: bool = False
+    """Whether it is set as code in Markdown and HTML."""
+    link: str = ""
+    """The anchor on the page that the cell links to, in Markdown and HTML; empty for none."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Heading and layout of a column. A line break in the heading is kept on a terminal only."""
+
+    name: str
+    right: bool = False
+    width: int | None = None
+    """In characters, on a terminal; None: as wide as its longest cell."""
+
+
+@dataclass
+class Table:
+    """Rows of cells below headings. A row may have fewer cells than there are columns."""
+
+    columns: Sequence[Column]
+    rows: list[Sequence[Cell]] = field(default_factory=list)
+    title: str = ""
+    caption: str = ""
+
+    def add(self, *cells: Cell | str) -> None:
+        """Append a row; a string is a text cell."""
+        self.rows.append([text(cell) if isinstance(cell, str) else cell for cell in cells])
+
+    def __rich__(self) -> RichTable:
+        """The table as a console of rich prints it."""
+        return terminal(self)
+
+    @classmethod
+    def of_records(cls, records: Sequence[Mapping[str, Any]]) -> Table:
+        """One column for each key of the first record, with plain values."""
+        names = list(records[0]) if records else []
+        rows = [[plain(record[name]) for name in names] for record in records]
+        return cls([Column(name) for name in names], list(rows))
+
+
+def left(*names: str) -> list[Column]:
+    """Columns of text."""
+    return [Column(name) for name in names]
+
+
+def right(*names: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(name, right=True) for name in names]
+
+
+def text(content: str, tone: Tone = "", link: str = "") -> Cell:
+    """Words."""
+    return Cell(content, content, tone, link=link)
+
+
+def code(content: str) -> Cell:
+    """A spec, a strategy, a command."""
+    return Cell(content, content, code=True)
+
+
+def plain(value: Any) -> Cell:
+    """A value without formatting. Elements of lists, names and values of objects are separated by blanks."""
+    if isinstance(value, Mapping):
+        return Cell(", ".join(f"{name} {each}" for name, each in value.items()), value)
+    if isinstance(value, list | tuple):
+        return Cell(" ".join(map(str, value)), value)
+    return Cell("" if value is None else str(value), value)
+
+
+def count(number: float | None) -> Cell:
+    """A whole number with thousands separators; empty for None."""
+    return Cell("", None) if number is None else Cell(words.count(number), number)
+
+
+def number(
+    value: float | None,
+    form: str = "",
+    interval: Ends | None = None,
+    half: float | None = None,
+    unknown: str = "",
+) -> Cell:
+    """A number in a format of Python, or with three significant digits; its interval is in brackets.
+
+    ``half`` is half the width of a symmetric interval, printed after a plus-minus sign; ``unknown``
+    is the text of None, and of an infinite value.
+    """
+    if value is None or not math.isfinite(value):
+        return Cell(unknown, None)
+    beside = "" if half is None else f" ± {_digits(half, form.lstrip('+'))}"
+    return Cell(_digits(value, form) + _brackets(interval, form) + beside, value)
+
+
+def percent(
+    share: float | None,
+    decimals: int = 0,
+    interval: Ends | None = None,
+    half: float | None = None,
+    signed: bool = False,
+) -> Cell:
+    """A share in per cent; 1 is 100 %. ``interval`` and ``half`` are shares too. Empty for None."""
+    if share is None:
+        return Cell("", None)
+    ends = None if interval is None else [None if end is None else 100 * end for end in interval]
+    form = f".{decimals}f"
+    beside = "" if half is None else f" ± {100 * half:{form}}"
+    return Cell(f"{100 * share:{'+' * signed}{form}} %{_brackets(ends, form)}{beside}", share)
+
+
+def rate(per_s: float) -> Cell:
+    """Events a second."""
+    return Cell(words.rate(per_s), per_s)
+
+
+def duration(seconds: float) -> Cell:
+    """A time as microseconds, milliseconds, seconds, minutes or hours."""
+    if 0 < seconds < 0.1:
+        short = f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms"
+        return Cell(short, seconds)
+    return Cell(words.duration(seconds), seconds)
+
+
+def verdict(content: str, good: bool | None) -> Cell:
+    """The outcome of a comparison; ``good`` None: neither good nor bad."""
+    return Cell(content, content, "" if good is None else "good" if good else "bad")
+
+
+def terminal(table: Table, headings: bool = True) -> RichTable:
+    """The table for a rich console. Numbers are never wrapped; texts are wrapped at the end of the line."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(
+        box=SIMPLE_HEAD if headings else None,
+        show_header=headings,
+        pad_edge=False,
+        padding=(0, 1, 0, 0) if headings else (0, 2, 0, 0),
+        title=Text(table.title) if table.title else None,
+        title_justify="left",
+        caption=Text(table.caption) if table.caption else None,
+        caption_justify="left",
+    )
+    for column in table.columns:
+        grid.add_column(
+            Text(column.name),
+            justify="right" if column.right else "left",
+            no_wrap=column.right and column.width is None,
+            overflow="fold",
+            width=column.width,
+        )
+    for row in table.rows:
+        grid.add_row(*(Text(cell.text, style=STYLES[cell.tone]) for cell in row))
+    return grid
+
+
+def markdown(table: Table) -> list[str]:
+    """The lines of a table as GitHub reads it, without title and caption."""
+    lines = [_line(_heading(column) for column in table.columns)]
+    lines.append(_line("---:" if column.right else "---" for column in table.columns))
+    lines += [_line(_markdown_cell(cell) for cell in _whole(table, row)) for row in table.rows]
+    return lines
+
+
+def html(table: Table, css_class: str = "") -> str:
+    """A table element without title and caption. Rows with a non-empty first cell have the CSS class
+    "first"."""
+    named = f' class="{css_class}"' if css_class else ""
+    heads = "".join(
+        f"<th{_class('n' * column.right)}>{escape(_heading(column))}</th>" for column in table.columns
+    )
+    lines = [f'<div class="wide"><table{named}><thead><tr>{heads}</tr></thead>']
+    for row in table.rows:
+        cells = "".join(
+            f"<td{_class('n' * column.right, CLASSES.get(cell.tone, ''))}>{_html_cell(cell)}</td>"
+            for column, cell in zip(table.columns, _whole(table, row), strict=True)
+        )
+        lines.append(f"<tr{_class('first' * bool(row[0].text))}>{cells}</tr>")
+    return "\n".join([*lines, "</table></div>"])
+
+
+def csv(table: Table) -> str:
+    """Headings and rows; numbers are in full, lists and objects are text."""
+    out = io.StringIO()
+    writer = csv_writer.writer(out)
+    writer.writerow([_heading(column) for column in table.columns])
+    for row in table.rows:
+        cells = _whole(table, row)
+        writer.writerow(
+            [each.text if isinstance(each.value, Mapping | list | tuple) else each.value for each in cells]
+        )
+    return out.getvalue()
+
+
+def json(table: Table) -> list[dict[str, Any]]:
+    """An object for each row, with values by heading."""
+    names = [_heading(column) for column in table.columns]
+    return [dict(zip(names, (cell.value for cell in _whole(table, row)), strict=True)) for row in table.rows]
+
+
+def escape_markdown(content: str) -> str:
+    """Text with the characters escaped that would break a cell of a Markdown table."""
+    return content.replace("|", "\\|")
+
+
+def _digits(value: float, form: str) -> str:
+    if form or math.isinf(value):
+        return f"{value:{form}}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def _brackets(interval: Ends | None, form: str) -> str:
+    if interval is None:
+        return ""
+    low, high = ("?" if end is None or math.isnan(end) else _digits(end, form) for end in interval)
+    return f" ({low} to {high})"
+
+
+def _heading(column: Column) -> str:
+    return column.name.replace("\n", " ")
+
+
+def _whole(table: Table, row: Sequence[Cell]) -> list[Cell]:
+    """The row, filled with empty cells up to the last column."""
+    return [*row, *(Cell("") for _ in range(len(table.columns) - len(row)))]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    content = escape_markdown(cell.text)
+    if cell.code and content:
+        content = f"`{content}`"
+    if cell.tone in ("bad", "strong") and content:
+        content = f"**{content}**"
+    return f"[{content}](#{cell.link})" if cell.link else content
+
+
+def _html_cell(cell: Cell) -> str:
+    content = escape(cell.text)
+    if cell.code:
+        content = f"<code>{content}</code>"
+    return f'<a href="#{escape(cell.link)}">{content}</a>' if cell.link else content
+
+
+def _class(*names: str) -> str:
+    found = " ".join(name for name in names if name)
+    return f' class="{found}"' if found else ""

@@ -1,0 +1,268 @@
+"""The coordinator: a state machine that owns one search.
+
+Events go in as method calls (a job is done, lost, or failed; time is up), instructions come out as jobs to
+run. It uses no Ray, no threads and no clock: elapsed time is an argument, so that one code runs in tests, on
+a cluster, and with a virtual clock. Its whole state can be exported as arrays and restored in another
+coordinator.
+
+Invariants:
+- Jobs are numbered in the order in which the strategy makes them. Results are absorbed in that
+  order; a result that arrives before its turn waits in `_early`.
+- A result is accepted only while its job is pending; a late or duplicate result is dropped.
+- A lost job is handed out again unchanged. Jobs are pure functions, so the result equals the one
+  that was lost.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cluster.runtime.ledger import Ledger, LostTooOften
+from search.job import Job, JobResult
+from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.results import pack_results, unpack_results
+from search.prepare import Search
+from search.result import SearchResult, result
+from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
+
+DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
+
+
+class SearchFailed(RuntimeError):
+    """The search cannot continue: a job raised an exception, or was lost too often."""
+
+
+@dataclass
+class Durations:
+    """A histogram of durations: counts by bucket, and their sum."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BUCKETS_S) + 1))
+    sum_s: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.counts[bisect_left(DURATION_BUCKETS_S, seconds)] += 1
+        self.sum_s += seconds
+
+
+@dataclass
+class Counters:
+    """Counters for progress and metrics. They do not influence the search."""
+
+    simulations: int = 0
+    playouts: int = 0
+    jobs_done: int = 0
+    jobs_retried: int = 0
+    late_results: int = 0
+    """Results that arrived when their job was no longer pending; they are dropped."""
+    tree_full: bool = False
+    lane_tree_bytes: int = 0
+    """Bytes of the largest tree that a job has reported."""
+    resumed: int = 0
+    """How often the search was resumed from a checkpoint."""
+    job_durations: Durations = field(default_factory=Durations)
+    merge_durations: Durations = field(default_factory=Durations)
+
+
+_KEPT = (
+    *("simulations", "playouts", "jobs_done", "jobs_retried", "late_results"),
+    *("tree_full", "lane_tree_bytes", "resumed"),
+)
+"""The counters that are saved in checkpoints; durations belong to one process and are not saved."""
+
+
+class Coordinator:
+    """The state of one search: pending jobs, early results, the merged tree."""
+
+    def __init__(
+        self, search: Search, workers: int, stopwatch: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.search = search
+        self.counters = Counters()
+        self.stopped_by: str | None = None
+        self.workers = max(1, workers)
+        """Number of workers; used for job sizes under a budget in seconds, and for reports."""
+        self._stopwatch = stopwatch
+        self._ledger: Ledger[Job] = Ledger()
+        self._early: dict[int, JobResult] = {}
+        self._rate = search.game.nominal_simulations_per_s / 2
+        """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped_by is not None
+
+    @property
+    def jobs_in_flight(self) -> int:
+        return len(self._ledger)
+
+    @property
+    def duplicate_share(self) -> float | None:
+        """Share of new nodes that more than one lane has created; None where it is not known."""
+        strategy = self.search.strategy
+        return strategy.duplicates / strategy.created if strategy.created else None
+
+    @property
+    def rate(self) -> float:
+        """Simulations/s of one worker, estimated from the game's nominal speed and the jobs so far."""
+        return self._rate
+
+    @property
+    def tree_nodes(self) -> int:
+        return self.search.strategy.tree_nodes()
+
+    @property
+    def tree_bytes(self) -> int:
+        return tree_bytes(self.search.strategy.tree)
+
+    def start(self, elapsed_s: float = 0.0) -> list[Job]:
+        """The first jobs to run: in a resumed search those that were pending, then new ones.
+
+        Also called when the executor has lost all its jobs.
+        """
+        jobs = [] if self.finished else self._ledger.items
+        return jobs + self._issue(elapsed_s)
+
+    def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
+        """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
+        if not self._ledger.settle(done.index) or self.finished:
+            self.counters.late_results += 1
+            return []
+        self.counters.job_durations.observe(done.duration_s)
+        if done.simulations and done.duration_s > 0:
+            self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
+        self._early[done.index] = done
+        jobs: list[Job] = []
+        strategy = self.search.strategy
+        while not self.finished and strategy.absorbed in self._early:
+            self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
+            # Issued after each single result: the state that a job is made from must not depend on
+            # how many results arrived together.
+            jobs += self._issue(elapsed_s)
+        return jobs
+
+    def job_lost(self, index: int, reason: str) -> list[Job]:
+        """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
+
+        Raises SearchFailed if the job was lost too often.
+        """
+        if self.finished:
+            return []
+        try:
+            job = self._ledger.lost(index, reason)
+        except LostTooOften as error:
+            raise SearchFailed(f"job {index} was {error}") from None
+        if job is None:
+            return []
+        self.counters.jobs_retried += 1
+        return [job]
+
+    def job_failed(self, index: int, error: str) -> None:
+        """Raise SearchFailed if the job is pending: a job that raised would raise again."""
+        if index in self._ledger and not self.finished:
+            raise SearchFailed(f"job {index} failed: {error}")
+
+    def stop(self, reason: str) -> None:
+        """End the search with the results absorbed so far; no effect on a search that is over."""
+        if not self.finished:
+            self.stopped_by = reason
+
+    def result(self, elapsed_s: float, executor: str) -> SearchResult:
+        """The final result; only after the search has finished."""
+        assert self.stopped_by is not None
+        return result(
+            self.search,
+            workers=self.workers,
+            executor=executor,
+            simulations=self.counters.simulations,
+            playouts=self.counters.playouts,
+            tree_full=self.counters.tree_full,
+            jobs_retried=self.counters.jobs_retried,
+            resumed=self.counters.resumed,
+            elapsed_s=elapsed_s,
+            stopped_by=self.stopped_by,
+        )
+
+    def state(self) -> Arrays:
+        """The complete state as arrays, except ``stopped_by``: see `restore`."""
+        strategy = self.search.strategy
+        counters = [int(getattr(self.counters, name)) for name in _KEPT]
+        early = pack_results(list(self._early.values()), strategy.lone_root)
+        return strategy.state() | prefixed("early.", early) | {"counters": np.array(counters, dtype=np.int64)}
+
+    def restore(self, arrays: Arrays, stopped_by: str | None = None) -> None:
+        """Restore the state of an equal search; only before `start`.
+
+        Raises CorruptState if the arrays are not a valid state; the coordinator is unusable then.
+        """
+        strategy, plan = self.search.strategy, self.search.plan
+        strategy.restore(arrays)
+        if plan.is_fixed:
+            sizes = all(plan.size(index) == job.simulations for index, job in strategy.jobs.items())
+            require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
+        most_rows = max(1, self.search.context.tree_slots)
+        early = without_prefix("early.", arrays)
+        evaluated = self.search.context.features.priors
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated)
+        for index, job in strategy.jobs.items():
+            if index not in self._early:
+                self._ledger.hand_out(index, job)
+        counts = take(arrays, "counters", np.int64, len(_KEPT))
+        within(counts, 0, 2**62, "counters")
+        for name, count in zip(_KEPT, counts.tolist(), strict=True):
+            setattr(self.counters, name, bool(count) if name == "tree_full" else count)
+        require(
+            self.counters.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits"
+        )
+        self.stopped_by = stopped_by
+        require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
+        self.counters.resumed += not self.finished
+
+    def _issue(self, elapsed_s: float) -> list[Job]:
+        """Make all jobs that can be made now."""
+        jobs: list[Job] = []
+        strategy = self.search.strategy
+        while not self.finished and strategy.ready:
+            size = self._next_size(elapsed_s)
+            if size == 0:
+                break
+            job = strategy.next_job(size)
+            self._ledger.hand_out(job.index, job)
+            jobs.append(job)
+        return jobs
+
+    def _next_size(self, elapsed_s: float) -> int:
+        plan = self.search.plan
+        if plan.is_fixed:
+            return plan.size(self.search.strategy.issued)
+        room = (
+            self.search.request.most_simulations - self.counters.simulations - self.search.strategy.unobserved
+        )
+        # Two jobs are in flight for each worker, and none should run past the budget.
+        job_s = plan.job_s(self.workers, ((plan.seconds or 0.0) - elapsed_s) / 4)
+        return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
+
+    def _absorb(self, job: Job, done: JobResult) -> None:
+        started = self._stopwatch()
+        strategy = self.search.strategy
+        strategy.absorb(job, done)
+        counters = self.counters
+        counters.merge_durations.observe(self._stopwatch() - started)
+        counters.jobs_done += 1
+        counters.simulations += done.simulations
+        counters.playouts += done.playouts
+        counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
+        counters.tree_full |= done.tree_full or bool(strategy.tree.counts[FULL])
+        plan = self.search.plan
+        if strategy.proven != UNPROVEN:
+            self.stop("proven")
+        elif counters.simulations == self.search.request.most_simulations or (
+            plan.is_fixed and strategy.absorbed == plan.jobs
+        ):
+            self.stop("simulations")
+        elif counters.tree_full and self.search.request.stop_when_full:
+            self.stop("memory")

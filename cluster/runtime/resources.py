@@ -1,0 +1,87 @@
+"""The resources that each worker reserves: CPUs, GPUs, and custom Ray resources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from games.errors import InvalidInput
+from games.spec import parse_spec
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Resources of one worker. With a fraction, several workers share one unit."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, gpus: float | None, cpus: float | None, others: str | None) -> Resources:
+        """The resources given by three options.
+
+        Raises InvalidInput (``gpus_per_worker``, ``cpus_per_worker``, ``worker_resources``).
+        """
+        if others is not None:
+            texts = parse_spec(f"each:{others}", "worker_resources").options
+        return cls(
+            cpus=_amount("cpus_per_worker", 1.0 if cpus is None else cpus, above_0=True),
+            gpus=_amount("gpus_per_worker", 0.0 if gpus is None else gpus, whole_above_1=True),
+            others={} if others is None else {n: _amount("worker_resources", t) for n, t in texts.items()},
+        )
+
+    def actor_options(self) -> dict[str, Any]:
+        """The options for a Ray actor."""
+        return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": dict(self.others)}
+
+    def bundle(self) -> dict[str, float]:
+        """The resources by Ray's resource names."""
+        wanted = {"CPU": self.cpus, "GPU": self.gpus, **self.others}
+        return {name: each for name, each in wanted.items() if each > 0}
+
+    def room_in(self, machines: Sequence[Mapping[str, float]]) -> int:
+        """Number of workers that fit on these machines; each is given as amounts by Ray's resource names."""
+        wanted = self.bundle()
+        return sum(
+            min(int(machine.get(name, 0) / each + 1e-9) for name, each in wanted.items())
+            for machine in machines
+        )
+
+    def workers_in(self, machines: Sequence[Mapping[str, float]]) -> int:
+        """Number of workers that fit on these machines; raises InvalidInput for 0 (it would wait forever)."""
+        room = self.room_in(machines)
+        if room == 0:
+            self._refuse(machines)
+        return room
+
+    def _refuse(self, machines: Sequence[Mapping[str, float]]) -> NoReturn:
+        asked = [("gpus_per_worker", "GPU", self.gpus)]
+        asked += [("worker_resources", name, each) for name, each in self.others.items()]
+        for option, name, each in asked:
+            most = max((machine.get(name, 0) for machine in machines), default=0)
+            if each > most:
+                value = f"{name}={each:g}" if option == "worker_resources" else f"{each:g}"
+                raise InvalidInput(
+                    option, value, f"at most {most:g} {name}, which is what a machine of the cluster has"
+                )
+        most = max((machine.get("CPU", 0) for machine in machines), default=0)
+        accepted = f"at most {most:g} CPU, and on the machine that has the rest"
+        raise InvalidInput("cpus_per_worker", f"{self.cpus:g}", accepted)
+
+
+ONE_CPU = Resources()
+
+
+def _amount(option: str, value: float | str, *, above_0: bool = False, whole_above_1: bool = False) -> float:
+    accepted = ("more than 0" if above_0 else "at least 0") + (", whole above 1" if whole_above_1 else "")
+    try:
+        amount = float(value)
+    except ValueError:
+        amount = -1.0
+    part = whole_above_1 and amount > 1 and amount % 1 != 0
+    if not 0 <= amount < math.inf or (above_0 and amount == 0) or part:
+        raise InvalidInput(option, value, f"a number, {accepted}")
+    return amount

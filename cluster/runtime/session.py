@@ -1,0 +1,168 @@
+"""One search from its first job to its result: a coordinator with a clock, as a machine of `drive`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.runtime.coordinator import Coordinator, SearchFailed
+from cluster.runtime.drive import TICK_S, drive
+from cluster.runtime.search_tasks import task_of
+from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Task
+from search.job import Job
+from search.prepare import Search
+from search.result import SearchResult
+
+GRACE_S = 0.1
+"""How long a search may exceed its budget in seconds to wait for its first result."""
+
+
+class Observer(Protocol):
+    """Called with the session after each turn of the loop and at the end; must be quick."""
+
+    def __call__(self, session: Session) -> None: ...
+
+
+@dataclass
+class Session:
+    """A running search: coordinator, executor and clock; observers read it."""
+
+    coordinator: Coordinator
+    executor: Executor
+    clock: Callable[[], float] = time.monotonic
+    elapsed_before_s: float = 0.0
+    """Elapsed seconds of a resumed search before it was interrupted; 0 for a new one."""
+    simulations_before: int = 0
+    """Simulations of a resumed search before this run; set by `begin`."""
+    started_s: float = 0.0
+    """Start time by ``clock``, shifted back by ``elapsed_before_s``."""
+    finished_s: float | None = None
+    cancelled: bool = False
+    failed: bool = False
+    """Whether the search ended with an exception."""
+    context: int = OPENED
+    """The key of the context of its jobs."""
+    work_unit_s: float | None = None
+    """The unit of its tasks' work in seconds of a worker; None: simulations."""
+
+    @property
+    def search(self) -> Search:
+        return self.coordinator.search
+
+    @property
+    def contexts(self) -> Mapping[int, Any]:
+        return {self.context: self.search.context}
+
+    @property
+    def finished(self) -> bool:
+        return self.coordinator.finished
+
+    @property
+    def elapsed_s(self) -> float:
+        return (self.clock() if self.finished_s is None else self.finished_s) - self.started_s
+
+    @property
+    def outcome(self) -> str | None:
+        """What stopped the search, or ``failed``; None while it runs."""
+        if self.failed:
+            return "failed"
+        return None if self.finished_s is None else self.coordinator.stopped_by
+
+    def cancel(self) -> None:
+        """Request the end of the search at the next turn of the loop; safe in a signal handler."""
+        self.cancelled = True
+
+    @property
+    def cancel_noted(self) -> bool:
+        """Whether the search has ended; see `cluster.system.interruption.Cancellable`."""
+        return self.failed or self.coordinator.finished
+
+    def run(self, observers: tuple[Observer, ...] = ()) -> SearchResult:
+        """Run the search to its end; raises SearchFailed, or the exception of a job that failed in this
+        process.
+
+        The executor stays open for the next search.
+        """
+        try:
+            drive(self, self.executor, observers)
+        except BaseException as error:
+            self.failed = True
+            if isinstance(error, SearchFailed) and error.__cause__ is not None:
+                raise error.__cause__ from None
+            raise
+        result = self.end()
+        for observer in observers:
+            observer(self)
+        return result
+
+    def begin(self) -> list[Task]:
+        """Start the clock; returns the first tasks to run."""
+        self.started_s = self.clock() - self.elapsed_before_s
+        self.simulations_before = self.coordinator.counters.simulations
+        return self.again()
+
+    def again(self) -> list[Task]:
+        """All pending tasks, for an executor that has lost them without reporting it."""
+        return self._tasks(self.coordinator.start(self.elapsed_s))
+
+    def take(self, event: Event) -> list[Task]:
+        """Take the outcome of a job; returns the tasks to run now. Raises SearchFailed."""
+        if isinstance(event, JobDone):
+            return self._tasks(self.coordinator.job_done(event.result, self.elapsed_s))
+        if isinstance(event, JobLost):
+            return self._tasks(self.coordinator.job_lost(event.index, event.reason))
+        try:
+            self.coordinator.job_failed(event.index, event.error)
+        except SearchFailed as failed:
+            raise failed from event.cause
+        return []
+
+    def _tasks(self, jobs: list[Job]) -> list[Task]:
+        return [task_of(job, self.context, self._work(job)) for job in jobs]
+
+    def _work(self, job: Job) -> int:
+        if self.work_unit_s is None:
+            return job.simulations
+        return max(1, round(job.simulations / self.coordinator.rate / self.work_unit_s))
+
+    def end(self) -> SearchResult:
+        """Stop the clock; returns the result. Only when the coordinator has finished."""
+        self.finished_s = self.clock()
+        return self.coordinator.result(self.elapsed_s, self.executor.name)
+
+    @property
+    def patience_s(self) -> float:
+        """Longest wait for events, in seconds."""
+        seconds = self.search.request.seconds
+        if seconds is None:
+            return TICK_S
+        return max(0.001, min(TICK_S, seconds - self.elapsed_s))
+
+    def check(self) -> None:
+        """End the search if it was cancelled or its time is up; update the number of workers."""
+        # The number only grows: machines that leave are expected back.
+        self.coordinator.workers = max(self.coordinator.workers, self.executor.num_workers)
+        if self.cancelled:
+            self.coordinator.stop("cancelled")
+        seconds = self.search.request.seconds
+        if seconds is None or self.elapsed_s < seconds:
+            return
+        if self.search.strategy.absorbed or self.elapsed_s >= seconds + GRACE_S:
+            self.coordinator.stop("seconds")
+
+
+def left_s(session: Session) -> float:
+    """Estimated remaining seconds of a running search at its speed so far; infinity without a budget."""
+    request, coordinator = session.search.request, session.coordinator
+    left = math.inf
+    if request.seconds is not None:
+        left = max(0.0, request.seconds - session.elapsed_s)
+    if request.simulations is not None:
+        done = coordinator.counters.simulations - session.simulations_before
+        took_s = session.elapsed_s - session.elapsed_before_s
+        rate = done / took_s if done and took_s > 0 else coordinator.rate
+        left = min(left, (request.simulations - coordinator.counters.simulations) / rate)
+    return left

@@ -1,0 +1,167 @@
+"""Tasks, their events, and the interfaces of workers and executors.
+
+A task is a job with everything that executors and queues need to know about it. They never look at the job
+itself, so every executor can run any kind of job: of searches, matches and experiments. The result of a job
+depends only on the job and its context: a lost job is run again with an equal result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.runtime.worker_state import WorkerStatus
+
+DEFAULT_JOB_TIMEOUT_S = 30.0
+"""Seconds after which the worker of a job counts as hung: two hundred times a job's usual duration."""
+OPENED = -1
+"""The key of the context that an executor is opened with. Other contexts have keys from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """A part that several jobs have in common. It is sent to each worker process once."""
+
+    key: Hashable
+    """Identifies the part among the shared parts of its context."""
+    value: Any
+    """The object itself, as the job holds it."""
+    nbytes: int = 0
+    """Approximate size in bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A job, and what executors and queues need to know about it."""
+
+    index: int
+    """Number of the task, unique in its context."""
+    job: Any
+    """The argument of `TaskWorker.run`; executors and queues do not look at it."""
+    work: int = 1
+    """Amount of work, in a unit that all tasks of an executor share; 0 if unknown: such tasks are never
+    bundled."""
+    context: int = OPENED
+    """The key of the job's context."""
+    lane: int | None = None
+    """Number of the sequence of jobs that the job belongs to; None without lanes."""
+    pieces: tuple[int, ...] = ()
+    """Simulations of each piece of the lane up to this job. A worker that keeps the lane's state runs only
+    the last piece, any other worker all of them. Empty if lanes have no state."""
+    shared: Shared | None = None
+    """The part that all tasks of a round have in common; None without rounds."""
+
+    @property
+    def shared_key(self) -> Hashable:
+        """Identifies the shared part among those of all contexts; None without one."""
+        return None if self.shared is None else (self.context, self.shared.key)
+
+    @property
+    def lane_key(self) -> Hashable:
+        """Identifies the lane among those of all contexts; a task without a lane counts as its own lane."""
+        return (self.context, self.lane) if self.lane is not None else (self.context, None, self.index)
+
+
+class Outcome(Protocol):
+    """What a job returns."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def duration_s(self) -> float: ...
+
+
+class TaskWorker(Protocol):
+    """Runs jobs of one kind, in one process."""
+
+    def prepare(self, context: Any) -> None:
+        """Load what jobs of this context need."""
+
+    def run(self, context: Any, job: Any) -> Any:
+        """Run one job and return its outcome; the context need not be prepared."""
+
+
+class LaneWorker(TaskWorker, Protocol):
+    """A worker that keeps the state of lanes between their jobs."""
+
+    def hand_over(self, context: Any, lane: int) -> Any:
+        """Remove and return the state of a lane; None if this worker does not have it."""
+
+    def take_over(self, context: Any, lane: int, state: Any) -> None:
+        """Store the state of a lane that was removed from another worker."""
+
+
+@dataclass(frozen=True)
+class JobDone:
+    """A job has returned."""
+
+    result: Any
+    """An Outcome; in a search, a JobResult."""
+    context: int = OPENED
+
+
+@dataclass(frozen=True)
+class JobLost:
+    """The worker died or missed the job's deadline; the job itself need not be the cause."""
+
+    index: int
+    reason: str
+    context: int = OPENED
+
+
+@dataclass(frozen=True)
+class JobFailed:
+    """The job raised an exception."""
+
+    index: int
+    error: str
+    """Type and message of the exception."""
+    context: int = OPENED
+    cause: Exception | None = None
+    """The exception, if the job ran in this process."""
+
+
+Event = JobDone | JobLost | JobFailed
+
+
+class Executor(Protocol):
+    """Runs tasks, in any order and in any process."""
+
+    @property
+    def name(self) -> str:
+        """Where jobs run: ``inline``, ``ray`` or ``simulated``."""
+
+    @property
+    def num_workers(self) -> int: ...
+
+    @property
+    def workers(self) -> list[WorkerStatus]: ...
+
+    def use(self, workers: int) -> None:
+        """Use only this many of the workers, from the next `open` on."""
+
+    def open(self, context: Any) -> None:
+        """Forget all contexts and wait until workers can take tasks.
+
+        Workers are prepared for this context, whose key is OPENED; None: for none.
+        """
+
+    def add_context(self, key: int, context: Any) -> None:
+        """Add a context, whose tasks can be submitted from then on. Its first task prepares a worker."""
+
+    def forget_context(self, key: int) -> None:
+        """Remove a context; workers drop what they keep for it."""
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue these tasks."""
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        """Return new events; blocks until there is one, for at most ``timeout_s`` seconds."""
+
+    def drop(self) -> None:
+        """Forget all tasks. Results that still arrive are discarded."""
+
+    def close(self) -> None:
+        """End all workers."""

@@ -1,0 +1,234 @@
+"""`/api/v1/searches`: routes to submit, inspect, follow, cancel and resume searches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from pydantic import Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from cluster.service.answer_models import SearchPage, SearchView, State
+from cluster.service.api.openapi import EVENTS, problems
+from cluster.service.errors import Problem
+from cluster.service.event_stream import FINAL, FeedEvent, final_data
+from cluster.service.records import QUEUED, RUNNING, UNREADABLE, Record
+from cluster.service.request_models import SearchBody
+from cluster.service.searches import Searches
+
+PAGE = 200
+"""Largest number of searches on a page."""
+PING_S = 15
+"""Interval of pings, in seconds, on a silent event stream, so that proxies do not close it."""
+
+TEXTS = 20
+"""Largest number of texts by which a list of searches is filtered."""
+
+SearchId = Annotated[str, Path(description="The id of a search.", max_length=64)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[!-~]+$",
+        description="Repeating a request with its key and body returns the existing search.",
+    ),
+]
+GameTexts = Annotated[
+    Sequence[Annotated[str, Field(max_length=200)]],
+    Query(description="Only searches whose game contains one of these texts, in any case.", max_length=TEXTS),
+]
+LastEventId = Annotated[
+    str | None, Header(alias="Last-Event-ID", description="Only events after this one.", max_length=64)
+]
+
+
+router = APIRouter(prefix="/searches", tags=["searches"])
+
+
+async def _of_app(request: Request) -> Searches:
+    """The searches of the application that answers."""
+    searches: Searches = request.app.state.searches
+    return searches
+
+
+Service = Annotated[Searches, Depends(_of_app)]
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=SearchView,
+    summary="Submit a search",
+    responses=problems(429, 503),
+)
+def create(searches: Service, body: SearchBody, response: Response, key: Key = None) -> dict[str, Any]:
+    """Store and start a search. It survives the connection and restarts of the server."""
+    record, repeated = searches.submit(body, key)
+    response.headers["Location"] = f"/api/v1/searches/{record.id}"
+    if repeated:
+        response.headers["Idempotent-Replayed"] = "true"
+    return view(searches, record)
+
+
+@router.get("", response_model=SearchPage, summary="List searches, the latest first")
+def page(
+    searches: Service,
+    state: Annotated[State | None, Query(description="Only searches in this state.")] = None,
+    after: Annotated[
+        str | None, Query(description="`next` of the previous page.", pattern=r"^[1-9][0-9]{0,15}$")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=PAGE)] = 50,
+    game: GameTexts = (),
+) -> dict[str, Any]:
+    """One page of searches; `next` leads to the next page."""
+    records = searches.store.page(state, None if after is None else int(after), limit + 1, game)
+    following = str(records[limit - 1].number) if len(records) > limit else None
+    return {"searches": [view(searches, record) for record in records[:limit]], "next": following}
+
+
+@router.get("/{id}", response_model=SearchView, summary="One search", responses=problems(404))
+async def get(searches: Service, id: SearchId) -> dict[str, Any]:  # noqa: A002
+    """State, progress while it runs, and the result when it is over."""
+    if searches.live(id) is not None:
+        return view(searches, searches.get(id))
+    return view(searches, await asyncio.to_thread(searches.get, id))
+
+
+@router.delete(
+    "/{id}",
+    response_model=SearchView,
+    summary="Cancel a search",
+    responses=problems(404, 409),
+    status_code=202,
+)
+def cancel(searches: Service, id: SearchId, response: Response) -> dict[str, Any]:  # noqa: A002
+    """End a search soon, with its result so far. No effect on a search that is over."""
+    record = searches.cancel(id)
+    if record.over:
+        response.status_code = 200
+    return view(searches, record)
+
+
+@router.post(
+    "/{id}/resume",
+    response_model=SearchView,
+    summary="Resume a search",
+    responses=problems(404, 409, 429, 503),
+    status_code=202,
+)
+def resume(searches: Service, id: SearchId) -> dict[str, Any]:  # noqa: A002
+    """Continue a search that was cancelled or has failed from its last checkpoint."""
+    return view(searches, searches.resume(id))
+
+
+@router.get(
+    "/{id}/events",
+    summary="Follow a search",
+    responses=EVENTS | problems(404, 409, 429),
+    response_class=EventSourceResponse,
+)
+async def events(searches: Service, id: SearchId, last: LastEventId = None) -> Response:  # noqa: A002
+    """Server-sent events: `state`, `progress` (partial results), and one `final` event, the last.
+
+    After an interruption, continue with `Last-Event-ID`. If there are no further events, the status is
+    204, which tells browsers not to reconnect.
+    """
+    record = await asyncio.to_thread(searches.readable, id)
+    seen = int(last) if last is not None and last.isascii() and last.isdigit() else 0
+    if record.final_event is not None and record.final_event <= seen:
+        return Response(status_code=204)
+    if searches.figures.streams >= searches.limits.streams:
+        searches.figures.refused("too_many_streams")
+        raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
+    return EventSourceResponse(_stream(searches, id, seen), ping=PING_S)
+
+
+def view(searches: Searches, record: Record) -> dict[str, Any]:
+    """A search as JSON for clients, see `SearchView`."""
+    if record.unreadable is not None:
+        return _unreadable_view(record)
+    live = None if record.over else searches.live(record.id)
+    return {
+        "id": record.id,
+        # The pool's state is newer than the record's.
+        "state": record.state if live is None else live.state,
+        "priority": record.priority,
+        "request": record.request,
+        "created_at": _time(record.created_s),
+        "started_at": _time(record.started_s),
+        "finished_at": _time(record.finished_s),
+        "searches_before": searches.searches_before(record.id) if live and live.state == QUEUED else None,
+        "progress": live.progress if live is not None and live.state == RUNNING else None,
+        "result": record.result,
+        "error": record.error,
+    }
+
+
+def _unreadable_view(record: Record) -> dict[str, Any]:
+    """A search whose record cannot be read, as JSON with the few known fields."""
+    return {
+        "id": record.id,
+        "state": UNREADABLE,
+        "priority": 0,
+        "request": None,
+        "created_at": _time(record.created_s),
+        "started_at": None,
+        "finished_at": None,
+        "searches_before": None,
+        "progress": None,
+        "result": None,
+        "error": {"title": "Unreadable record", "detail": record.unreadable},
+    }
+
+
+async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterator[ServerSentEvent]:
+    searches.figures.streams += 1
+    try:
+        while True:
+            live = searches.live(search_id)
+            if live is None:
+                record = await asyncio.to_thread(searches.get, search_id)
+                if record.final_event is None:
+                    # The search was resumed meanwhile, or the server is stopping.
+                    return
+                if record.final_event > seen:
+                    data = final_data(record.id, record.state, record.result, record.error)
+                    yield _event(FeedEvent(record.final_event, FINAL, data))
+                return
+            follower = live.feed.follow()
+            try:
+                while True:
+                    follower.more.clear()
+                    found, closed = live.feed.after(seen)
+                    for event in found if seen else _latest(found):
+                        seen = event.id
+                        yield _event(event)
+                    if closed:
+                        return
+                    await follower.more.wait()
+            finally:
+                live.feed.leave(follower)
+    finally:
+        searches.figures.streams -= 1
+
+
+def _latest(events: list[FeedEvent]) -> list[FeedEvent]:
+    """The last event of each kind, which a new follower gets: earlier ones are superseded."""
+    last = {event.name: event.id for event in events}
+    return [event for event in events if event.id == last[event.name]]
+
+
+def _event(event: FeedEvent) -> ServerSentEvent:
+    return ServerSentEvent(json.dumps(event.data), event=event.name, id=str(event.id))
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,127 @@
+"""Errors of the API as problem details (RFC 9457), which name field, value and what is accepted."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from games.errors import InvalidInput
+
+MEDIA_TYPE = "application/problem+json"
+SHOWN = 200
+"""Largest number of characters of a value that are repeated in a problem."""
+FIELDS = {"memory": "memory_mb", "budget": "simulations, seconds"}
+"""By field of a search request: its name in the API, if it differs."""
+LOG = logging.getLogger("banyan.problems")
+
+
+class Problem(Exception):
+    """An exception that answers a request with problem details."""
+
+    def __init__(
+        self, status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.more = more
+
+    def body(self) -> dict[str, Any]:
+        """The members of the problem as JSON."""
+        title = HTTPStatus(self.status).phrase
+        return {
+            "type": "about:blank",
+            "title": title,
+            "status": self.status,
+            "detail": self.detail,
+            **self.more,
+        }
+
+    def response(self) -> Response:
+        """The HTTP response; text beyond ASCII is escaped, so that any value can be repeated."""
+        return Response(json.dumps(self.body()), self.status, self.headers, media_type=MEDIA_TYPE)
+
+
+def of_input(error: InvalidInput) -> Problem:
+    """The problem (422) for an input that is not accepted."""
+    name, blank, rest = error.field.partition(" ")
+    field = FIELDS.get(name, name) + blank + rest
+    value = shown(error.value)
+    detail = f"{field}: {value!r} is not accepted; expected {error.accepted}"
+    return Problem(422, detail, field=field, value=value, accepted=error.accepted)
+
+
+def of_storage(reason: str) -> Problem:
+    """The problem (503) for a disk that cannot be written, with the reason."""
+    detail = f"nothing can be stored now: {reason}; the server continues as soon as it can"
+    return Problem(503, detail, {"Retry-After": "5"})
+
+
+def of_validation(error: RequestValidationError) -> Problem:
+    """The problem (422) for a malformed body or parameter: the first error, and a list of all."""
+    found = []
+    for each in error.errors():
+        where = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
+        accepted = each["msg"].removeprefix("Input should be ")
+        value = each.get("input")
+        if isinstance(invalid := each.get("ctx", {}).get("error"), InvalidInput):
+            where, value, accepted = [invalid.field], invalid.value, invalid.accepted
+        elif each["type"] == "extra_forbidden":
+            accepted = "no field of this name"
+        elif each["type"] == "missing":
+            value, accepted = None, "a value: this field is required"
+        elif each["type"] == "json_invalid":
+            where, accepted = ["body"], "JSON"
+        found.append({"field": ".".join(where) or "body", "value": shown(value), "accepted": accepted})
+    first = found[0]
+    detail = f"{first['field']}: {first['value']!r} is not accepted; expected {first['accepted']}"
+    return Problem(422, detail[: 5 * SHOWN], **first, errors=found[:20])
+
+
+def shown(value: object) -> object:
+    """A value made fit for JSON and shortened to SHOWN characters."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) < 2**53:
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def install(app: FastAPI) -> None:
+    """Install handlers that answer every error of the application with a problem."""
+
+    @app.exception_handler(Problem)
+    def problem(_: Request, error: Problem) -> Response:
+        return error.response()
+
+    @app.exception_handler(InvalidInput)
+    def invalid(_: Request, error: InvalidInput) -> Response:
+        return of_input(error).response()
+
+    @app.exception_handler(sqlite3.Error)
+    def storage(_: Request, error: sqlite3.Error) -> Response:
+        LOG.error("the records could not be used: %s", error)
+        return of_storage(str(error)).response()
+
+    @app.exception_handler(RequestValidationError)
+    def validation(_: Request, error: RequestValidationError) -> Response:
+        return of_validation(error).response()
+
+    @app.exception_handler(HTTPException)
+    def http(_: Request, error: HTTPException) -> Response:
+        return Problem(error.status_code, str(error.detail), error.headers).response()
+
+    @app.exception_handler(Exception)
+    def unexpected(_: Request, error: Exception) -> Response:
+        return Problem(500, "internal error; the server's log has the details").response()

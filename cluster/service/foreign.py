@@ -1,0 +1,112 @@
+"""Calls third-party code in a separate process, so that it cannot crash the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+from cluster.service.errors import Problem
+from games.errors import InvalidInput
+
+MEMORY_MB = 1024
+"""Memory limit of one request, in addition to what Python and the libraries take."""
+SECONDS = 20.0
+"""Limit of CPU time and of wall time of one request, including the compilation of a game's rules."""
+START_S = 60.0
+"""Additional time for the first answer, during which the process imports everything."""
+WAITING = 8
+"""Largest number of waiting requests. More would block all threads of the server, so they are refused."""
+PROGRAM = "cluster.service.foreign_process"
+
+
+class Foreign:
+    """The separate process: started on demand, restarted if it ends, used by one request at a time."""
+
+    def __init__(self, memory_mb: int = MEMORY_MB, seconds: float = SECONDS) -> None:
+        self._memory_mb, self._seconds = memory_mb, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        """Held during a request."""
+        self._places = threading.BoundedSemaphore(WAITING)
+
+    def ask(self, call: str, game: str, *arguments: Any, patient: bool = False) -> Any:
+        """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
+
+        ``patient``: wait even if many requests are waiting. Raises InvalidInput (field ``game``, or the
+        field that the call refuses) and Problem (429: too many requests; 503: there is no process).
+        """
+        if not patient and not self._places.acquire(blocking=False):
+            detail = "too many requests for games that are not built in"
+            raise Problem(429, detail, {"Retry-After": "1"})
+        try:
+            with self._lock:
+                answer = self._exchange((call, arguments, self._memory_mb, self._seconds))
+        finally:
+            if not patient:
+                self._places.release()
+        if "refused" in answer:
+            raise InvalidInput(*answer["refused"])
+        if "reason" in answer:
+            raise InvalidInput("game", game, f"a game that can be played here (this one {answer['reason']})")
+        return answer["value"]
+
+    def close(self) -> None:
+        """End the process at once. Later requests are refused."""
+        self._closed = True
+        if (process := self._process) is not None:
+            process.kill()
+        with self._lock:
+            self._end()
+
+    def _exchange(self, trial: tuple[Any, ...]) -> dict[str, Any]:
+        # The process may have been killed for lack of memory since the last request: try once more.
+        for _ in range(2):
+            if self._closed:
+                break
+            fresh = self._process is None
+            try:
+                return self._ask(trial, self._seconds + START_S * fresh + 10.0)
+            except (OSError, EOFError, ValueError):
+                self._end()
+        raise Problem(503, "the process that tests games which are not built in has ended")
+
+    def _ask(self, trial: tuple[Any, ...], patience_s: float) -> dict[str, Any]:
+        """Send a request to the process and read the answer. Raises OSError, EOFError or ValueError."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # A process with a single thread can fork safely.
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            )
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answers is not None
+        pickle.dump(trial, asked)
+        asked.flush()
+        if not select.select([answers], [], [], patience_s)[0]:
+            raise OSError("no answer")
+        if not (line := answers.readline()):
+            raise EOFError
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()

@@ -1,0 +1,190 @@
+"""The process that runs third-party games for a server: `python -P -m cluster.service.foreign_process`.
+
+It imports everything once and forks for each request. A fork takes about 10 ms, has its own limits of memory
+and time, and leaves nothing behind. The process itself has one thread and runs no third-party code.
+
+Requests are read from standard input, pickled by the server as the values of a `Trial`. The answer to each
+is one line of JSON on standard output with one of the keys ``value``, ``refused`` ([field, value, accepted])
+and ``reason`` (how the fork failed).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cluster.service import positions
+from cluster.service.errors import shown
+from games import catalogue
+from games.contract.probing import probe
+from games.errors import InvalidInput
+from games.rng import below, new_stream
+from search.prepare import check_request, root_position
+from search.request import SearchRequest
+
+ANSWER_BYTES = 32 * 2**20
+"""Largest size of an answer, which may hold a drawn board of thousands of cells."""
+LINE = 300
+"""Largest number of characters of an exception's message in an answer."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A request: a call for a game, and its limits."""
+
+    call: str
+    """Name of the function, a key of CALLS."""
+    arguments: tuple[Any, ...]
+    memory_mb: int
+    """Memory limit in MB, in addition to what this process has."""
+    seconds: float
+
+
+def check(request: SearchRequest) -> dict[str, Any]:
+    """Test that a search can be opened and that its game can be played.
+
+    Returns the ``position`` without hidden information. Raises InvalidInput, and whatever the game raises.
+    """
+    game = check_request(request, files=False)
+    probe(game, root_position(request, game))
+    return {"position": positions.seen(game, request.position)}
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "check": check,
+    "describe": positions.describe_game,
+    "game": positions.game_json,
+    "move": positions.move,
+    "read": positions.read,
+}
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # The process ends with its server, not by signals to the process group.
+        signal.signal(number, signal.SIG_IGN)
+    with suppress(ImportError):
+        import pyspiel  # noqa: F401
+    # The first use of a compiled function loads libraries for half a second: here, not in every fork.
+    below(new_stream(0), 2)
+    gc.collect()
+    gc.freeze()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while True:
+        try:
+            trial = Trial(*pickle.load(sys.stdin.buffer))
+        except EOFError:
+            return
+        answers.write(run(trial, answers.fileno()) + b"\n")
+        answers.flush()
+
+
+def run(trial: Trial, *private: int) -> bytes:
+    """Answer a request in a fork, which closes the files ``private`` and has ended when this returns."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        _be_tried(trial, writing, (reading, *private))
+    os.close(writing)
+    answer, in_time = _read(reading, time.monotonic() + trial.seconds)
+    os.close(reading)
+    # Including the processes that the fork has started.
+    for end in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            end(pid, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if answer.endswith(b"\n"):
+        return answer[:-1]
+    late = not in_time or status == -signal.SIGXCPU
+    reason = f"took longer than {trial.seconds:g} s" if late else _end(status)
+    return _json({"reason": reason})
+
+
+def _end(status: int) -> str:
+    if status >= 0:
+        return f"ended its process with status {status}"
+    return f"ended its process by {signal.Signals(-status).name}"
+
+
+def _read(file: int, until_s: float) -> tuple[bytes, bool]:
+    """(bytes read from a pipe up to the end of a line or of the file, whether that was in time)."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= ANSWER_BYTES:
+        ready, _, _ = select.select([file], [], [], max(0.0, until_s - time.monotonic()))
+        if not ready:
+            return b"", False
+        part = os.read(file, 2**16)
+        if not part:
+            return b"".join(parts), True
+        parts.append(part)
+        size += len(part)
+        if part.endswith(b"\n"):
+            return b"".join(parts), True
+    return _json({"reason": f"gave an answer of more than {ANSWER_BYTES // 2**20} MB"}) + b"\n", True
+
+
+def _be_tried(trial: Trial, writing: int, private: Sequence[int]) -> NoReturn:
+    """Answer one request and end the process; runs in the fork."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nowhere, number)
+    for file in private:
+        os.close(file)
+    _limit(trial)
+    answer = _answer(trial) + b"\n"
+    while answer:
+        answer = answer[os.write(writing, answer) :]
+    os._exit(0)
+
+
+def _limit(trial: Trial) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    seconds = max(1, round(trial.seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    with suppress(OSError):
+        # If the machine runs out of memory, Linux ends this process first.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + trial.memory_mb * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _answer(trial: Trial) -> bytes:
+    try:
+        answer = {"value": CALLS[trial.call](*trial.arguments)}
+        # Deleting the game may fail too.
+        catalogue.forget()
+        gc.collect()
+        return _json(answer)
+    except InvalidInput as error:
+        return _json({"refused": [error.field, shown(error.value), error.accepted]})
+    except MemoryError:
+        return _json({"reason": f"needs more than {trial.memory_mb} MB"})
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return _json({"reason": f"raised {text[:LINE]}"})
+
+
+def _json(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer).encode()
+
+
+if __name__ == "__main__":
+    main()

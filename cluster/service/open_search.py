@@ -1,0 +1,148 @@
+"""An unfinished search in this server: its events, its progress, and its run in the pool."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, Protocol
+
+from cluster.observe.progress_stats import ProgressStats
+from cluster.runtime.session import Session
+from cluster.service.event_stream import PROGRESS, STATE, Feed
+from cluster.service.pool import Run
+from cluster.service.records import QUEUED, RUNNING, Record
+from search.result import SearchResult
+
+FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
+"""Seconds between partial results, with and without clients that follow the events."""
+WORKERS_TOLD = 64
+"""Maximum number of workers in an event; more do not fit on a page."""
+SHARE = 0.03
+"""Maximum share of the pool's time for making partial results."""
+
+
+class Owner(Protocol):
+    """Gets the news of a live search, in the pool's thread."""
+
+    def search_begun(self, live: Live, session: Session) -> None:
+        """The search has workers: it must be stored, and then turned to RUNNING."""
+
+    def search_grown(self, live: Live, simulations: int, playouts: int) -> None: ...
+
+    def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None: ...
+
+
+class Live:
+    """The watcher of one search."""
+
+    def __init__(self, record: Record, feed: Feed, owner: Owner) -> None:
+        self.record = replace(
+            record, state=QUEUED, result=None, error=None, final_event=None, finished_s=None, to_cancel=False
+        )
+        """The record of the search in the store: replaced as a whole, and read without a lock."""
+        self.id = record.id
+        self.number = record.number
+        self.priority = record.priority
+        self.body = record.request
+        self.feed = feed
+        self.state = QUEUED
+        self.cancelled = record.to_cancel
+        """Whether it should end as soon as possible."""
+        self.run: Run | None = None
+        self.progress: dict[str, Any] | None = None
+        """Replaced as a whole and never modified, because other threads read it."""
+        self._owner = owner
+        self._figures = ProgressStats()
+        self._due_s = 0.0
+        self._counted = (0, 0)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The sort key by which searches begin."""
+        return -self.priority, self.number
+
+    def turn(self, state: str) -> None:
+        """Set and publish the state."""
+        self.state = state
+        self.feed.publish(STATE, {"partial": True, "id": self.id, "state": state})
+
+    def begun(self, session: Session) -> None:
+        counters = session.coordinator.counters
+        self._counted = (counters.simulations, counters.playouts)
+        self._owner.search_begun(self, session)
+
+    def looked(self, session: Session) -> None:
+        now_s = time.monotonic()
+        # The state RUNNING is published after it was stored, and before any progress.
+        if now_s < self._due_s or self.state != RUNNING:
+            return
+        self._count(session)
+        self.progress = self._progress(session)
+        if self.feed.followed:
+            self.feed.publish(PROGRESS, self.progress)
+        cost_s = time.monotonic() - now_s
+        self._due_s = now_s + max(FOLLOWED_S if self.feed.followed else UNFOLLOWED_S, cost_s / SHARE)
+
+    def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
+        self._count(session)
+        self._owner.search_ended(self, result, error)
+
+    def put_off(self, session: Session) -> None:
+        self._count(session)
+
+    def _count(self, session: Session) -> None:
+        counters = session.coordinator.counters
+        before, self._counted = self._counted, (counters.simulations, counters.playouts)
+        self._owner.search_grown(self, self._counted[0] - before[0], self._counted[1] - before[1])
+
+    def _progress(self, session: Session) -> dict[str, Any]:
+        self._figures.update(session)
+        counters, answer = session.coordinator.counters, self._figures.answer
+        strategy, merges = session.search.strategy, counters.merge_durations
+        return {
+            "partial": True,
+            "id": self.id,
+            "best_move": answer.best_move,
+            "value": answer.value,
+            "pv": list(answer.pv),
+            "children": [
+                {"move": child.move, "visits": child.visits, "value": child.value}
+                for child in answer.children
+            ],
+            "simulations": counters.simulations,
+            "playouts": counters.playouts,
+            "tree_nodes": session.coordinator.tree_nodes,
+            "jobs": counters.jobs_done,
+            "jobs_in_flight": session.coordinator.jobs_in_flight,
+            "jobs_retried": counters.jobs_retried,
+            "results_waiting": max(
+                0, strategy.issued - strategy.absorbed - session.coordinator.jobs_in_flight
+            ),
+            "merges": sum(merges.counts),
+            "merge_s": round(merges.sum_s, 6),
+            "workers": _workers(session, self._figures),
+            "elapsed_s": round(session.elapsed_s, 6),
+            "simulations_per_s": round(self._figures.rate, 1),
+            "budget_used": _budget_used(session),
+        }
+
+
+def _workers(session: Session, figures: ProgressStats) -> list[dict[str, Any]]:
+    return [
+        {
+            "slot": worker.slot,
+            "state": worker.state,
+            "busy": round(busy, 3),
+            "jobs": worker.jobs_done,
+            "restarts": worker.restarts,
+        }
+        for worker, busy in zip(session.executor.workers[:WORKERS_TOLD], figures.busy, strict=False)
+    ]
+
+
+def _budget_used(session: Session) -> float:
+    request, counters = session.search.request, session.coordinator.counters
+    if request.simulations is not None:
+        return min(1.0, counters.simulations / request.simulations)
+    assert request.seconds is not None
+    return min(1.0, session.elapsed_s / request.seconds)

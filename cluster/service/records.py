@@ -1,0 +1,161 @@
+"""The stored record of a search, and its validation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from cluster.service.answer_models import Result, SearchError
+from cluster.service.request_models import body_of
+
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+OPEN, OVER = (QUEUED, RUNNING), (DONE, CANCELLED, FAILED)
+STATES = OPEN + OVER
+UNREADABLE = "unreadable"
+"""The state reported for a search whose record this version cannot read. It is never stored."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of one search."""
+
+    number: int
+    """Number of the search in the order of acceptance."""
+    id: str
+    state: str
+    priority: int
+    request: dict[str, Any]
+    """The body of the request, with its defaults."""
+    fingerprint: str
+    """Hash of the body, to distinguish a repeated request from a different one with an equal key."""
+    created_s: float
+    """Time of acceptance in seconds since 1970."""
+    started_s: float | None
+    """Time of the start in seconds since 1970; None before it."""
+    finished_s: float | None
+    """Time of the end in seconds since 1970; None before it."""
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+    final_event: int | None
+    """The id of the final event; None while the search is open."""
+    to_cancel: bool
+    """Whether the search is to be cancelled."""
+    written_by: str | None = None
+    """The version of Banyan that accepted the search; None for versions that did not store it."""
+    unreadable: str | None = None
+    """Why the stored record cannot be read; then only number and id are valid. None for a valid record."""
+
+    @property
+    def over(self) -> bool:
+        return self.state in OVER
+
+
+COLUMNS = tuple(field.name for field in fields(Record) if field.name != "unreadable")
+
+
+def record_of(row: Sequence[Any]) -> Record:
+    """The record in a row of COLUMNS; an invalid one is marked as unreadable."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    try:
+        for name in ("request", "result", "error"):
+            values[name] = _parsed(name, values[name])
+        _check(values)
+    except (_NotSound, ValidationError) as error:
+        reason = _complaint(error) if isinstance(error, ValidationError) else str(error)
+        return _unreadable(values, reason)
+    return Record(**values | {"to_cancel": bool(values["to_cancel"])})
+
+
+class _NotSound(Exception):
+    """A record is damaged or from another version; the message gives the reason."""
+
+
+def _parsed(name: str, text: Any) -> dict[str, Any] | None:
+    """The JSON object in a column; None for NULL. Raises _NotSound."""
+    if text is None:
+        return None
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        values = json.loads(text, parse_constant=refuse)
+        # Text that cannot be encoded, such as half of a surrogate pair, cannot be sent in an answer.
+        json.dumps(values, ensure_ascii=False).encode()
+    except (ValueError, TypeError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise _NotSound(f"{name} is not an object in JSON")
+    return values
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Validate the values of a record. Raises _NotSound, or ValidationError for request, result or error."""
+    if values["state"] not in STATES:
+        raise _NotSound(f"state is {values['state']!r:.40}")
+    kinds: dict[str, tuple[type, ...]] = {
+        "priority": (int,),
+        "fingerprint": (str,),
+        "created_s": (float,),
+        "started_s": (float, type(None)),
+        "finished_s": (float, type(None)),
+        "final_event": (int, type(None)),
+        "to_cancel": (int,),
+        "written_by": (str, type(None)),
+    }
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind):
+            raise _NotSound(f"{name} is {values[name]!r:.40}")
+        if name.endswith("_s") and values[name] is not None and not _is_time(values[name]):
+            raise _NotSound(f"{name} is {values[name]!r}")
+    if values["final_event"] is None and values["state"] in OVER:
+        raise _NotSound(f"final_event is missing though state is {values['state']}")
+    if values["request"] is None:
+        raise _NotSound("request is missing")
+    body_of(values["request"])
+    if values["result"] is not None:
+        Result.model_validate(values["result"])
+    if values["error"] is not None:
+        SearchError.model_validate(values["error"])
+
+
+def _is_time(seconds: float) -> bool:
+    try:
+        datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return False
+    return True
+
+
+def _complaint(error: ValidationError) -> str:
+    """The first error of a validation as text."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where} of its {error.title}: {first['msg']}"
+
+
+def _unreadable(values: dict[str, Any], reason: str) -> Record:
+    writer = values["written_by"]
+    by = f" (written by Banyan {writer:.40})" if isinstance(writer, str) else ""
+    created_s = values["created_s"]
+    return Record(
+        number=values["number"],
+        id=str(values["id"]),
+        state=UNREADABLE,
+        priority=0,
+        request={},
+        fingerprint=str(values["fingerprint"]),
+        created_s=created_s if isinstance(created_s, float) and _is_time(created_s) else 0.0,
+        started_s=None,
+        finished_s=None,
+        result=None,
+        error=None,
+        final_event=None,
+        to_cancel=False,
+        unreadable=f"{reason}{by}",
+    )

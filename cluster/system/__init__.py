@@ -1,0 +1,1 @@
+"""Operating system services: processes, signals, file locks, the terminal."""

@@ -1,0 +1,172 @@
+"""Ctrl-C and SIGTERM: the first signal asks a search to end with its result so far, the second exits at once.
+
+Python runs signal handlers between two byte code instructions of the main thread. Compiled code that does not
+return, such as an endless rule of a user's game, would delay them forever. So a thread receives the signals
+too, and ends the process if nothing else does in time.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn, Protocol
+
+from cluster.system.processes import descendants, kill
+
+INTERRUPTED = 130
+"""Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM."""
+PATIENCE_S = 1.5
+"""Seconds that a search may take to notice a signal, and that executors may take to close."""
+LOOK_EVERY_S = 0.1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SHOW_CURSOR = b"\x1b[?25h\n"
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> None: ...
+
+    @property
+    def cancel_noted(self) -> bool:
+        """Whether the search is ending by itself, so that the process must not be ended before its result."""
+
+
+class Interruption:
+    """Handles both signals while a search is prepared, runs, and releases its resources.
+
+    Create, install and uninstall it in the main thread. A later instance replaces an earlier one until it is
+    uninstalled.
+    """
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self.signalled = False
+        self.closing = False
+        self._search: Cancellable | None = None
+        self._before = {number: signal.getsignal(number) for number in _SIGNALS}
+        self._guard = _Guard(self, patience_s)
+
+    def install(self) -> None:
+        """Install the signal handlers. Call it again after Ray has started, which replaces SIGTERM's."""
+        for number in _SIGNALS:
+            signal.signal(number, self._handle)
+        self._guard.start()
+
+    def watch(self, search: Cancellable) -> None:
+        """Let the first signal cancel ``search``; before this call it raises KeyboardInterrupt."""
+        self._search = search
+        if self.signalled:
+            # The exception was raised in a callback that discards exceptions.
+            raise KeyboardInterrupt
+
+    def begin_closing(self) -> None:
+        """Note that all results have been shown and only executors are being closed."""
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+        self.closing = True
+
+    def uninstall(self) -> None:
+        """Restore the earlier signal handlers."""
+        self._guard.stop()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def noted(self) -> bool:
+        """Whether the first signal has reached Python, and the watched search has noted it."""
+        return self.signalled and (self._search is None or self._search.cancel_noted)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether a signal came before there was a search that it could cancel.
+
+        The exception that it raised may have been discarded by a callback of the compiler, which fails later
+        for want of what it was about to make: such an error is the interruption.
+        """
+        return self.signalled and self._search is None
+
+    def takes(self, number: int) -> bool:
+        """Whether the handler of signal ``number`` is still the one installed here."""
+        return number in _SIGNALS and signal.getsignal(number) == self._handle
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self.signalled:
+            self.leave()
+        self.signalled = True
+        if self._search is None:
+            raise KeyboardInterrupt
+        self._search.cancel()
+
+    @staticmethod
+    def leave() -> NoReturn:
+        """End this process and its descendants at once, without any cleanup."""
+        # Most of Ray's processes end with this one, but not its agents: each waits for the end of a pipe that
+        # the others keep open.
+        kill(descendants())
+        if sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), _SHOW_CURSOR)
+        os._exit(INTERRUPTED)
+
+
+class _Guard:
+    """The thread that ends the process when a signal arrives and the main thread does not react.
+
+    The C signal handler, which runs at once in any state of Python, writes the signal's number into a pipe
+    that the thread reads.
+    """
+
+    def __init__(self, interruption: Interruption, patience_s: float) -> None:
+        self._interruption = interruption
+        self._patience_s = patience_s
+        self._running = False
+
+    def start(self) -> None:
+        """Start the thread, unless it is running."""
+        if self._running:
+            return
+        self._running = True
+        self._signals, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        self._before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        # Closing this pipe ends the thread.
+        quit_end, self._quit = os.pipe()
+        threading.Thread(target=self._listen, args=(quit_end, write_end), daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop the thread."""
+        if self._running:
+            self._running = False
+            signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
+            os.close(self._quit)
+
+    def _listen(self, quit_end: int, write_end: int) -> None:
+        poll = select.poll()
+        for end in (self._signals, quit_end):
+            poll.register(end, select.POLLIN)
+        heard, until_s = 0, 0.0
+        while quit_end not in (ready := dict(poll.poll(1000 * LOOK_EVERY_S if heard else None))):
+            if self._signals in ready and self._interruption.takes(os.read(self._signals, 1)[0]):
+                heard += 1
+                until_s = time.monotonic() + self._patience_s
+            elif heard and time.monotonic() > until_s:
+                self._look(heard)
+        for end in (self._signals, write_end, quit_end):
+            os.close(end)
+
+    def _look(self, heard: int) -> None:
+        """End the process after the patience has run out, unless the search is ending by itself."""
+        # A second signal exits at once, if Python can handle it.
+        if heard > 1 or not self._interruption.noted:
+            self._end("ended without a result")
+        if self._interruption.closing:
+            self._end("ended what still ran")
+
+    def _end(self, how: str) -> NoReturn:
+        # Not through sys.stderr, whose lock the main thread may hold.
+        line = f"banyan: interrupted; after {self._patience_s:g} s {how}\n"
+        os.write(2, line.encode())
+        self._interruption.leave()

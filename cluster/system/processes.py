@@ -1,0 +1,109 @@
+"""Processes: finding and ending descendants of this process, and its scheduling priority."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+RANK_S = 60.0
+"""Seconds for which a process retries to set its priority in the background; many may start at once."""
+_PROC = Path("/proc")
+_AUTOGROUP = _PROC / "self/autogroup"
+
+
+def num_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def descendants(pid: int | None = None) -> set[int]:
+    """Process ids of all descendants of a process; by default of this one. Empty without /proc."""
+    children: dict[int, list[int]] = {}
+    for entry in _PROC.glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            # The program's name is in parentheses and may contain any character.
+            fields = entry.read_text().rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+    found: set[int] = set()
+    left = [os.getpid() if pid is None else pid]
+    while left:
+        new = [pid for pid in children.get(left.pop(), []) if pid not in found]
+        found.update(new)
+        left += new
+    return found
+
+
+def marked(setting: str) -> set[int]:
+    """Process ids of all processes that were started with the environment setting ``NAME=value``.
+
+    Their current parent does not matter. Processes of other users are not found. Empty without /proc.
+    """
+    found = set()
+    for entry in _PROC.glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if setting.encode() in entry.read_bytes().split(b"\0"):
+                found.add(int(entry.parent.name))
+    return found
+
+
+def kill(pids: set[int]) -> None:
+    """End these processes with SIGKILL."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def bury(pids: set[int], session: int) -> None:
+    """Reap dead children of this process: those in ``pids``, those of Ray, and those of ``session``.
+
+    A process that adopts orphans, such as a service, has such children.
+    """
+    for entry in _PROC.glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            before, _, after = entry.read_text().rpartition(")")
+            state, parent, _, its_session = after.split()[:4]
+            of_ray = before.partition("(")[2].startswith("ray::") or int(its_session) == session
+            if state == "Z" and int(parent) == os.getpid() and of_ray:
+                pids.add(int(entry.parent.name))
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def give_way() -> None:
+    """Make the niceness of this process effective against all processes of the machine.
+
+    With sched_autogroup Linux schedules sessions against each other, and niceness has an effect only within
+    a session, so a session that computes all the time would slow down others. Does nothing on other systems.
+    """
+    if not _AUTOGROUP.exists():
+        return
+    with contextlib.suppress(OSError):
+        if os.getpgrp() == os.getpid() != os.getsid(0):
+            # Ray has made it a process group leader, which cannot create a session.
+            os.setpgid(0, os.getpgid(os.getppid()))
+        if os.getsid(0) != os.getpid():
+            os.setsid()
+    # Only if the session is its own: the setting applies to all processes of the session.
+    if os.getsid(0) == os.getpid():
+        threading.Thread(target=_rank_session, args=(os.nice(0),), daemon=True).start()
+
+
+def _rank_session(niceness: int) -> None:
+    """Set the niceness of the session, with retries: from processes of users other than root, Linux accepts
+    one such change every 0.1 s."""
+    until_s = time.monotonic() + RANK_S
+    while time.monotonic() < until_s:
+        try:
+            _AUTOGROUP.write_text(str(niceness))
+        except BlockingIOError:
+            time.sleep(random.uniform(0.05, 0.2))
+        except OSError:
+            return
+        else:
+            return

@@ -1,0 +1,45 @@
+"""Uniformly random play from a position with a limit on the number of plies."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.rule_stubs import determinize, evaluate, is_terminal, play, random_move, returns
+from games.rng import Stream
+from games.rules import Moves, State
+
+
+def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> int:
+    """Generic: play at most ``max_plies`` uniformly random legal moves; returns the plies played.
+
+    Afterwards ``state`` is a complete position, which a game's own ``playout`` does not promise.
+    ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
+    """
+    plies = 0
+    while plies < max_plies and not is_terminal(state):
+        play(state, np.int64(random_move(state, moves, stream)))
+        plies += 1
+    return plies
+
+
+def play_cut(
+    root_state: State,
+    playouts: int,
+    max_plies: int,
+    values: npt.NDArray[np.float64],
+    state: State,
+    moves: Moves,
+    stream: Stream,
+) -> int:
+    """Generic: ``playouts`` playouts of at most ``max_plies`` plies each; returns the plies of all of them.
+
+    Adds each playout's value for the first player to ``values[0]``: the return if the game is over,
+    else ``evaluate``. ``state`` and ``moves`` are scratch; ``stream`` is modified in place.
+    """
+    plies = 0
+    for _ in range(playouts):
+        determinize(root_state, state, stream)
+        plies += play_random(state, moves, stream, max_plies)
+        values[0] += returns(state) if is_terminal(state) else evaluate(state)
+    return plies

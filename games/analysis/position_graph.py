@@ -1,0 +1,127 @@
+"""The graph of all positions of a small solved game and of the moves between them.
+
+Built from a solution (games/analysis/solving.py), so the value of every position is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from games.analysis.solving import Solution
+from games.errors import InvalidInput
+from games.game import FIRST, State
+
+
+@dataclass(frozen=True)
+class Move:
+    """A legal move of a position: an edge of the graph."""
+
+    text: str
+    to: int
+    """Index of the position that the move leads to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A position: a node of the graph."""
+
+    text: str
+    mover: int
+    """The player to move: FIRST or SECOND; FIRST if the game is over."""
+    value: int
+    """The value for the first player under best play: 1 win, 0 draw, -1 loss."""
+    plies: int | None
+    """Plies to the end if the winner plays for a short game and the loser for a long one; None for a draw."""
+    level: int
+    """Length in plies of the shortest path from the start."""
+    moves: tuple[Move, ...]
+    """The legal moves; empty if the game is over."""
+
+    def value_for(self, player: int) -> int:
+        """The value for ``player`` (FIRST or SECOND): 1 win, 0 draw, -1 loss."""
+        return self.value if player == FIRST else -self.value
+
+
+class PositionGraph:
+    """All positions, indexed in the order of discovery; index 0 is the start."""
+
+    def __init__(self, solution: Solution, most: int = 20_000) -> None:
+        """Raises InvalidInput (field ``max_positions``) if there are more positions than ``most``."""
+        if solution.num_positions > most:
+            raise InvalidInput("max_positions", most, f"at least {solution.num_positions:,}")
+        self.solution = solution
+        game, states = solution.game, list(solution.states())
+        levels = {0: 0}
+        self.places: list[Place] = []
+        for number, state in enumerate(states):
+            moves = []
+            for move in game.legal_moves(state):
+                child = state.copy()
+                game.calls.play(child, move)
+                to = solution.place_of(child)
+                levels.setdefault(to, levels[number] + 1)
+                moves.append(Move(game.format_move(state, move), to))
+            self.places.append(self._place(state, levels[number], tuple(moves)))
+
+    @property
+    def num_moves(self) -> int:
+        """The number of edges of the graph: moves of all positions together."""
+        return sum(len({move.to for move in place.moves}) for place in self.places)
+
+    def level_sizes(self) -> list[int]:
+        """The number of positions at each distance (in plies) from the start."""
+        sizes = [0] * (1 + max(place.level for place in self.places))
+        for place in self.places:
+            sizes[place.level] += 1
+        return sizes
+
+    def tree_sizes(self) -> tuple[list[int], int] | None:
+        """Of the complete game tree: (nodes of each level, leaves in all); None if a game can be endless."""
+        if not self.is_finite:
+            return None
+        sizes, ends = [], 0
+        level = {0: 1}
+        while level:
+            sizes.append(sum(level.values()))
+            following: dict[int, int] = {}
+            for number, count in level.items():
+                ends += 0 if self.places[number].moves else count
+                for move in self.places[number].moves:
+                    following[move.to] = following.get(move.to, 0) + count
+            level = following
+        return sizes, ends
+
+    def keeping(self, place: Place, player: int) -> tuple[Move, ...]:
+        """The moves of ``place`` that do not lower the value for ``player``."""
+        now = place.value_for(player)
+        return tuple(move for move in place.moves if self.places[move.to].value_for(player) >= now)
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether the graph has no cycle, so that no position can occur twice in a game.
+
+        Decided by removing positions without predecessors until none is left (Kahn's algorithm).
+        """
+        incoming = [0] * len(self.places)
+        for place in self.places:
+            for move in place.moves:
+                incoming[move.to] += 1
+        free = [number for number, count in enumerate(incoming) if not count]
+        for number in free:
+            for move in self.places[number].moves:
+                incoming[move.to] -= 1
+                if not incoming[move.to]:
+                    free.append(move.to)
+        return len(free) == len(self.places)
+
+    def _place(self, state: State, level: int, moves: tuple[Move, ...]) -> Place:
+        solution, game = self.solution, self.solution.game
+        return Place(
+            text=game.format_position(state),
+            mover=int(game.calls.current_player(state)) if moves else FIRST,
+            value=solution.value_of(state),
+            plies=solution.plies_of(state),
+            level=level,
+            moves=moves,
+        )

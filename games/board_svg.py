@@ -1,0 +1,93 @@
+"""A board as SVG for a page, light or dark: it has no background, and the text colour of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from games.game import FIRST, SECOND, Board, Cell
+
+CELL = 30
+"""Width and height of a cell, in pixels."""
+WIDEST = 540
+"""The board is scaled down to be no wider, in pixels."""
+LABEL = 9
+"""Width of a letter of the labels."""
+EMPTY = "."
+_PIECES: dict[int, tuple[str, str]] = {FIRST: ("#1f5fa8", "#ffffff"), SECOND: ("#f0b429", "#1b1d22")}
+"""By player, the colour of a piece and of the letter on it."""
+_HEAT = "#c2417c"
+"""Of cells that were visited. As light as a colour can be on which both white and black are read well."""
+_STRONGEST = 0.85
+"""The opacity of the cell with the most visits."""
+
+
+def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None) -> str:
+    """One ``<svg>`` element.
+
+    ``heat`` gives cells (row, column), row 0 on top, a share in [0, 1], such as of a search's visits: a
+    tint that is strongest where the share is highest, and on cells without a piece the share in percent.
+    The cell of the last move has a frame.
+    """
+    heat = heat or {}
+    top = max(heat.values(), default=0.0) or 1.0
+    margin = 6 + LABEL * max((len(label) for label in board.row_labels), default=0)
+    columns = max(len(row) for row in board.rows)
+    width, height = margin + CELL * columns + 4, CELL * len(board.rows) + CELL
+    shown = min(width, WIDEST)
+    squares = not board.lines
+    size = f'width="{shown}" height="{height * shown / width:.0f}" viewBox="0 0 {width} {height}"'
+    style = 'fill="currentColor" font-family="system-ui, sans-serif" font-size="13" text-anchor="middle"'
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {style}>']
+    parts += [_line(line, margin) for line in board.lines]
+    for r, row in enumerate(board.rows):
+        parts.append(_label(board.row_labels[r], margin / 2, CELL * (r + 0.5)))
+        for c, cell in enumerate(row):
+            share = heat.get((r, c), 0.0)
+            parts.append(_cell(cell, margin + CELL * c, CELL * r, share, share / top, squares))
+    for c, label in enumerate(board.column_labels):
+        parts.append(_label(label, margin + CELL * (c + 0.5), CELL * (len(board.rows) + 0.4)))
+    return "".join([*parts, "</svg>"])
+
+
+def _cell(cell: Cell, x: int, y: int, share: float, warmth: float, square: bool) -> str:
+    """One cell whose upper left corner is (x, y); ``warmth`` is its share of the highest share."""
+    middle = f'cx="{x + CELL / 2}" cy="{y + CELL / 2}"'
+    place = f'x="{x}" y="{y}" width="{CELL}" height="{CELL}"'
+    text, percent = cell.text.strip(), round(100 * share)
+    parts = []
+    if square and (text or share):
+        parts.append(f'<rect {place} fill="none" stroke="currentColor" stroke-opacity="0.3"/>')
+    if warmth > 0:
+        opacity = 0.1 + (_STRONGEST - 0.1) * warmth
+        parts.append(f'<rect {place} fill="{_HEAT}" fill-opacity="{opacity:.2f}"/>')
+    if cell.owner is not None:
+        fill, letter = _PIECES[cell.owner]
+        parts.append(f'<circle {middle} r="{0.4 * CELL}" fill="{fill}" stroke="currentColor"/>')
+        parts.append(_text(text, x, y, f' fill="{letter}"'))
+    elif share >= 0.005:
+        parts.append(_text(str(min(99, percent)), x, y))
+    elif text == EMPTY and not square:
+        parts.append(f'<circle {middle} r="3"/>')
+    elif text and text != EMPTY:
+        parts.append(_text(text, x, y))
+    if cell.last:
+        inner = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}"'
+        parts.append(f'<rect {inner} rx="3" fill="none" stroke="currentColor" stroke-width="2.5"/>')
+    return "".join(parts)
+
+
+def _text(text: str, x: int, y: int, extra: str = "") -> str:
+    return f'<text x="{x + CELL / 2}" y="{y + CELL / 2 + 4.5}"{extra}>{escape(text)}</text>'
+
+
+def _label(text: str, x: float, y: float) -> str:
+    return f'<text x="{x:.1f}" y="{y + 4:.1f}" font-size="11" opacity="0.7">{escape(text)}</text>'
+
+
+def _line(ends: tuple[tuple[int, int], tuple[int, int]], margin: int) -> str:
+    """A line between the middles of two cells."""
+    (r1, c1), (r2, c2) = ends
+    x1, x2 = (margin + CELL * (c + 0.5) for c in (c1, c2))
+    y1, y2 = (CELL * (r + 0.5) for r in (r1, r2))
+    return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="currentColor" stroke-opacity="0.35"/>'

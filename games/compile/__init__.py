@@ -1,0 +1,1 @@
+"""Compilation of generic kernels with the rules of one game."""

@@ -1,0 +1,220 @@
+"""Games that are not built in: game files, and entry points of installed packages.
+
+A game file is ordinary Python that defines one subclass of `Game` (or of `PythonGame`), or a
+function ``from_spec(spec)`` that returns a game. Loading a file runs its code, so a service must not let
+its users name files (`games.load` has ``files=False`` for that).
+
+A worker on another machine does not have the file. It receives the file's text with the search and
+writes a copy to a cache folder, because Numba's cache works only for code that comes from a file. The name
+of a module includes a hash of its text, so that two versions of a file are different modules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from games.errors import BrokenGame, InvalidInput
+from games.game import Game
+from games.spec import Spec, options_of
+
+GROUP = "banyan.games"
+"""The group of entry points; each names a subclass of Game, or a function from Spec to Game."""
+
+_MODULE_PREFIXES = ("banyan_game_", "banyan_evaluator_")
+"""Prefixes of the names of modules that are made from files, see `module_of`."""
+
+_A = {"game": "a game", "evaluator": "an evaluator"}
+"""What a user's file defines, by the name of the field that gives its path."""
+
+
+_read: dict[str, str] = {}
+"""By path, the texts that `read_source` has read in this process."""
+
+_known: dict[str, str] = {}
+"""By path, the texts that another process has read and told this one."""
+
+
+def read_source(path: str, field: str = "game") -> str:
+    """The text of a user's file; raises InvalidInput (``field``) if it cannot be read.
+
+    Files of `know_files` are not read again: this process may be on another machine or in another folder.
+    """
+    if path in _known:
+        return _known[path]
+    try:
+        _read[path] = Path(path).read_text(encoding="utf-8")
+        return _read[path]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise InvalidInput(field, path, f"{_A[field]} file that can be read ({reason})") from None
+
+
+def files_read() -> dict[str, str]:
+    """By path, the texts of the users' files that this process has read: what a worker has to know."""
+    return {**_known, **_read}
+
+
+def know_files(texts: Mapping[str, str]) -> None:
+    """Take these texts (by path) for what the files say from now on."""
+    _known.update(texts)
+
+
+def game_from_file(spec: Spec, text: str) -> Game:
+    """The game that a file with this text defines; ``spec.name`` is its path, maybe on another machine.
+
+    Raises InvalidInput (field ``game``) for a file that fails or defines no game.
+    """
+    game = _make(_factory_in(module_of(spec.name, text), spec.name), spec)
+    game.source, game.source_text = spec.name, text
+    return game
+
+
+def installed() -> dict[str, EntryPoint]:
+    """The entry points of games of installed packages, by name."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def game_from_package(point: EntryPoint, spec: Spec) -> Game:
+    """The game of an entry point; raises InvalidInput (field ``game``) if it cannot be made."""
+    try:
+        found = point.load()
+    except Exception as error:
+        raise InvalidInput(
+            "game", spec.name, f"a package that can be imported ({reason_of(error)})"
+        ) from None
+    return _make(found, spec)
+
+
+def _make(factory: Any, spec: Spec) -> Game:
+    is_class = isinstance(factory, type) and issubclass(factory, Game)
+    try:
+        game = factory.from_spec(spec) if is_class else factory(spec)
+    except InvalidInput:
+        raise
+    except Exception as error:
+        raise InvalidInput("game", str(spec), f"a game that can be made ({reason_of(error)})") from None
+    if not isinstance(game, Game):
+        raise InvalidInput("game", str(spec), f"a Game, not a {type(game).__name__}")
+    if is_class and not game.options:
+        game.options = options_of(factory.__init__, spec)
+    game.name = game.name or Path(spec.name).stem
+    game.trusted = False
+    for field in ("rules", "max_moves", "max_plies"):
+        if not hasattr(game, field):
+            raise InvalidInput(
+                "game", str(spec), f"a game with {field} (class {type(game).__name__} has none)"
+            )
+    return game
+
+
+def module_of(path: str, text: str, field: str = "game") -> ModuleType:
+    """The module made from a file with this text; raises InvalidInput (``field``) if running it fails."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    name = f"banyan_{field}_{Path(path).stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    file = Path(path)
+    if not _holds(file, text):
+        file = _cached_copy(Path(path).name, digest, text)
+    found = importlib.util.spec_from_file_location(name, file.resolve())
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except InvalidInput:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise InvalidInput(field, path, f"{_A[field]} file that runs ({reason_of(error, path)})") from None
+    return module
+
+
+def _factory_in(module: ModuleType, path: str) -> Callable[[Spec], Game] | type[Game]:
+    if callable(factory := getattr(module, "from_spec", None)):
+        return factory  # type: ignore[no-any-return]
+    classes = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Game) and value.__module__ == module.__name__
+    ]
+    # A base class of other classes in the file is not the game.
+    games = [
+        each
+        for each in classes
+        if not any(other is not each and issubclass(other, each) for other in classes)
+    ]
+    if len(games) != 1:
+        found = ", ".join(each.__name__ for each in games) or "none"
+        accepted = f"a file with one subclass of games.Game, or a function from_spec (found: {found})"
+        raise InvalidInput("game", path, accepted)
+    if inspect.isabstract(games[0]):
+        missing = ", ".join(sorted(games[0].__abstractmethods__))
+        raise InvalidInput("game", path, f"class {games[0].__name__} to define {missing}")
+    return games[0]
+
+
+def _holds(file: Path, text: str) -> bool:
+    try:
+        return file.read_text(encoding="utf-8") == text
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _cached_copy(name: str, digest: str, text: str) -> Path:
+    """The path of a file with this text in the cache folder; it is written atomically."""
+    file = cache_folder() / digest / name
+    if not _holds(file, text):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as part:
+            part.write(text)
+        os.replace(part.name, file)
+    return file
+
+
+def cache_folder() -> Path:
+    """The folder for copies of game files: BANYAN_CACHE_DIR, or ``banyan/games`` in the user's cache."""
+    if own := os.environ.get("BANYAN_CACHE_DIR"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or (Path.home() / ".cache")
+    return Path(base) / "banyan" / "games"
+
+
+def broken_by(error: Exception) -> BrokenGame | None:
+    """The BrokenGame for an exception that was raised in a user's game file; None for other exceptions."""
+    files = {
+        str(module.__file__) for name, module in [*sys.modules.items()] if name.startswith(_MODULE_PREFIXES)
+    }
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    if not frames:
+        return None
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    name, line = Path(frames[-1].filename).name, frames[-1].lineno
+    return BrokenGame(name, f"{frames[0].name}: raised {what} (line {line})")
+
+
+def reason_of(error: Exception, path: str = "") -> str:
+    """The error as one line of text, with the number of the line of the file at ``path`` that raised it."""
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    stem = Path(path).name
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).name == stem
+    ]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    return f"line {lines[-1]}: {text}" if path and lines else text

@@ -1,0 +1,135 @@
+"""Leaves that are evaluated by a network: from the paths that lead to them to values and priors.
+
+The batch of a job follows from the request alone, so an evaluator sees equal batches whichever worker runs
+the job. That matters because a network's answers differ in their last bits from one batch size to another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from games.errors import InvalidInput
+from games.rules import State
+from search.evaluator import FIELD, Evaluator, reason_of
+from search.job import LeafJob, Policies
+from search.kernel.engine import Engine
+
+_Numbers = npt.NDArray[np.float64]
+
+
+def evaluate_job(
+    engine: Engine, evaluator: Evaluator, temperature: float, root_state: State, job: LeafJob
+) -> tuple[npt.NDArray[np.float64], Policies, int]:
+    """A job's sums ([B], the first player's viewpoint), policies, and how many states were evaluated.
+
+    Finished games count their return. Equal states are evaluated once. Raises InvalidInput (field
+    ``evaluator``) if an answer has a wrong shape or values out of range.
+    """
+    size = len(job.depths)
+    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
+    signs, counts = np.zeros(size), np.zeros(size, dtype=np.int32)
+    legal = np.zeros((size, engine.game.max_moves), dtype=np.uint16)
+    scratch = np.zeros(engine.game.max_moves, dtype=np.uint16)
+    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
+    moves, depths = np.array(job.moves), np.array(job.depths)
+    engine.reach_leaves(root_state.copy(), moves, depths, states, signs, counts, legal, scratch)
+    values = signs.copy()
+    going = np.flatnonzero(counts)
+    priors: list[npt.NDArray[np.float32]] = []
+    evaluated = 0
+    if len(going):
+        first, place = _distinct(states[going])
+        evaluated = len(first)
+        said, policies = asked(evaluator, states[going[first]])
+        values[going] *= said[place]
+        for b, row in zip(going, place, strict=True):
+            priors.append(priors_of(evaluator, policies[row], legal[b, : counts[b]], temperature))
+    listed = np.arange(legal.shape[1]) < counts[:, None]
+    joined = np.concatenate([np.empty(0, dtype=np.float32), *priors])
+    return values * job.visits, Policies(counts, legal[listed], joined), evaluated
+
+
+def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
+    """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
+    size = len(states)
+    try:
+        answer = evaluator.evaluate(states)
+    except InvalidInput:
+        raise
+    except Exception as error:
+        raise _refused(evaluator, f"evaluate(states) that runs ({reason_of(error, evaluator)})") from error
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise _refused(
+            evaluator, f"evaluate(states) to return (values, policies), not {type(answer).__name__}"
+        )
+    values = _numbers(evaluator, "values", answer[0])
+    policies = _numbers(evaluator, "policies", answer[1])
+    if values.shape not in ((size,), (size, 1)):
+        raise _refused(evaluator, f"values of shape ({size},) for {size} states, not {values.shape}")
+    if policies.ndim != 2 or len(policies) != size:
+        raise _refused(
+            evaluator, f"policies of shape ({size}, moves) for {size} states, not {policies.shape}"
+        )
+    values = values.reshape(size)
+    sound = np.abs(values) <= 1.0
+    if not sound.all():
+        raise _refused(evaluator, f"values from -1 to 1, not {values[~sound][0]:g}")
+    return values, policies
+
+
+def priors_of(
+    evaluator: Evaluator, policy: _Numbers, legal: npt.NDArray[np.uint16], temperature: float
+) -> npt.NDArray[np.float32]:
+    """Priors [K] of the ``legal`` moves ([K]) of a position by its ``policy`` ([M]); they add up to 1.
+
+    Raises InvalidInput (field ``evaluator``).
+    """
+    highest = int(legal.max())
+    if highest >= len(policy):
+        raise _refused(
+            evaluator, f"policies with a number for move code {highest}, not of {len(policy)} moves"
+        )
+    said = policy[legal]
+    if evaluator.policy == "logits":
+        # Minus infinity is a prior of 0; not so if every move has it.
+        if np.isnan(said).any() or not np.isfinite(said.max()):
+            raise _refused(evaluator, f"logits of legal moves that are numbers, not {_first_unsound(said):g}")
+    elif not (np.isfinite(said) & (said >= 0.0)).all() or said.sum() <= 0.0:
+        raise _refused(
+            evaluator,
+            "probabilities of legal moves of at least 0, and not all 0 "
+            f"(found: {said.min():g} to {said.max():g})",
+        )
+    else:
+        with np.errstate(divide="ignore"):
+            said = np.log(said)
+    shares = np.exp((said - said.max()) / temperature)
+    priors: npt.NDArray[np.float32] = (shares / shares.sum()).astype(np.float32)
+    return priors
+
+
+def _distinct(states: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Indices [U] of the first of equal rows, in order, and for each row the place [B] of its own in them."""
+    seen: dict[bytes, int] = {}
+    place = np.array([seen.setdefault(state.tobytes(), len(seen)) for state in states], dtype=np.intp)
+    return np.unique(place, return_index=True)[1], place
+
+
+def _numbers(evaluator: Evaluator, name: str, part: Any) -> _Numbers:
+    try:
+        return np.asarray(part, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise _refused(evaluator, f"{name} that NumPy makes an array of numbers of ({reason})") from None
+
+
+def _first_unsound(said: _Numbers) -> float:
+    unsound = said[~np.isfinite(said)]
+    return float(unsound[0])
+
+
+def _refused(evaluator: Evaluator, accepted: str) -> InvalidInput:
+    return InvalidInput(FIELD, evaluator.spec, accepted)

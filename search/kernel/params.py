@@ -1,0 +1,99 @@
+"""The numbers that tell the kernels which search they run, and how they follow from a request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from games.game import Game
+from search.job import Context
+from search.policies import POLICIES
+from search.request import EXPLORATION, ISMCTS_EXPLORATION, PUCT_EXPLORATION, SearchRequest
+
+NO_CUT = 2**31 - 1
+"""SearchParams.playout_plies of a search whose playouts run to the end of the game."""
+
+
+class SearchParams(NamedTuple):
+    """Parameters of a search, as plain numbers that compiled code takes as they are."""
+
+    exploration: float
+    """2 C, where C is the exploration constant on the scale of rewards in [0, 1]."""
+    first_play_urgency: float
+    """Score of an untried move, on the scale of Q; infinity tries every move once before any twice."""
+    solver: bool
+    """Whether proven wins, losses and draws are propagated (MCTS-Solver)."""
+    anticipated: int
+    """Unobserved samples that each visit adds to its path: visits that other lanes are expected to make."""
+    virtual_loss: bool
+    """Whether visits in flight count as lost for the player who chose them; else they count as unobserved."""
+    share: int
+    """tree: the rank of this lane among ``num_shares``; it decides which visits of a round are its own."""
+    num_shares: int
+    """tree: number of lanes, in all overlapping rounds, among which a round's visits are divided."""
+    order: int
+    """tree: seed, at least 0, of the order in which all lanes try the moves of a node."""
+    implicit: float
+    """Implicit minimax: weight of the minimax value against Q, 0 to 1."""
+    widening: int
+    """Progressive unpruning: number of moves that a node begins with."""
+    paired: int
+    """Hidden information: how many moves of the root search each determinization, one after the other."""
+    playout_plies: int
+    """Steered playouts: plies after which a playout is cut; NO_CUT for never."""
+    first_policy: int
+    """Steered playouts: how the first player moves, a code of search/policies.py."""
+    second_policy: int
+    """Steered playouts: how the second player moves, a code of search/policies.py."""
+    cpuct_base: float
+    """PUCT: c_base, the number of visits around which exploration begins to grow."""
+    fpu_reduction: float
+    """PUCT: how far the first-play urgency lies below the parent's mean once all of the policy is visited."""
+
+
+def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
+    """The request with its C: the one that it names, else that of its game and kind of search."""
+    if request.exploration is not None:
+        return request
+    if request.evaluator is not None:
+        return replace(request, exploration=PUCT_EXPLORATION)
+    if game.exploration is not None:
+        return replace(request, exploration=game.exploration)
+    hidden = game.hidden_information and request.hidden_information == "ismcts"
+    return replace(request, exploration=ISMCTS_EXPLORATION if hidden else EXPLORATION)
+
+
+def params_of(context: Context, anticipated: int = 0, share: int = 0, num_shares: int = 1) -> SearchParams:
+    """The parameters of a search; the last three arguments are those of a lane that anticipates others."""
+    params = params_from(context.request, context.hidden, context.exploration_scale)
+    if anticipated == 0:
+        return params
+    return params._replace(
+        anticipated=anticipated,
+        share=share,
+        num_shares=num_shares,
+        order=context.request.seed & 2**62 - 1,
+    )
+
+
+def params_from(request: SearchRequest, hidden: str, exploration_scale: float) -> SearchParams:
+    """The parameters of a search by one lane; ``hidden`` and ``exploration_scale`` as in Context."""
+    assert request.exploration is not None, "with_exploration was not called"
+    return SearchParams(
+        exploration=2.0 * request.exploration * exploration_scale,
+        first_play_urgency=float(request.first_play_urgency),
+        solver=request.solver,
+        anticipated=0,
+        virtual_loss=request.in_flight == "virtual-loss",
+        share=0,
+        num_shares=1,
+        order=0,
+        implicit=request.implicit_minimax,
+        widening=request.widening or 0,
+        paired=request.paired,
+        playout_plies=NO_CUT if request.playout_plies is None else request.playout_plies,
+        first_policy=POLICIES[request.policies[0]],
+        second_policy=POLICIES[request.policies[1]],
+        cpuct_base=request.cpuct_base,
+        fpu_reduction=request.fpu_reduction,
+    )

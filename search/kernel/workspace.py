@@ -1,0 +1,58 @@
+"""The arrays that a running kernel writes into: its scratch, and a batch of leaves in flight."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from search.kernel.lazy_snapshot import Base
+from search.minimax.alphabeta import Frames
+
+
+class Workspace(NamedTuple):
+    """Scratch of one running kernel; all of it but ``base`` is overwritten."""
+
+    state: npt.NDArray[np.generic]
+    """[state length] the position that a simulation has reached."""
+    leaf_state: npt.NDArray[np.generic]
+    """[state length] the position from which several playouts start."""
+    moves: npt.NDArray[np.uint16]
+    """[max_moves] legal moves of ``state``."""
+    slot_of: npt.NDArray[np.uint16]
+    """[65,536] by move: 1 if it is tried, or 1 + the slot of its child; all zero between uses."""
+    used: npt.NDArray[np.int64]
+    """[max_moves + 1] paired search: how many moves of the root have searched this determinization, and then
+    these moves."""
+    draw: npt.NDArray[np.uint64]
+    """[2] the random stream of a leaf's determinization."""
+    nodes: npt.NDArray[np.int32]
+    """[max_plies + 1] path of the simulation: its nodes from the root down."""
+    slots: npt.NDArray[np.uint16]
+    """[max_plies + 1] path of the simulation: slots[d] is the place of nodes[d + 1] among its siblings."""
+    movers: npt.NDArray[np.uint8]
+    """[max_plies + 1] path of the simulation: who moves at nodes[d]."""
+    frames: Frames
+    """Scratch of players in playouts who look ahead (search/minimax/alphabeta.py)."""
+    tally: npt.NDArray[np.int64]
+    """[2] number of playouts and of their plies; kernels count up and never reset."""
+    base: Base
+    """The snapshot that the tree began with, whose rows the lazy nodes stand for."""
+
+
+class Leaves(NamedTuple):
+    """A batch of B leaves in flight: selected, and not yet backed up."""
+
+    moves: npt.NDArray[np.uint16]
+    """[B, max_plies + 1] path from the root to each leaf, as moves."""
+    slots: npt.NDArray[np.uint16]
+    """[B, max_plies + 1] path to each leaf, as places of its nodes among their siblings."""
+    movers: npt.NDArray[np.uint8]
+    """[B, max_plies + 1] who moves at each node of the path."""
+    depths: npt.NDArray[np.int32]
+    """[B] number of moves of the path."""
+    visits: npt.NDArray[np.int32]
+    """[B] number of visits that the leaf stands for, which is its number of playouts."""
+    draws: npt.NDArray[np.uint64]
+    """[B, 2] random stream from which a leaf's determinization was drawn."""

@@ -1,0 +1,242 @@
+"""Minimax and alpha-beta for callers in Python: to a fixed depth, or by iterative deepening for a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from games.compile.specialise import specialise
+from games.game import Game, State
+from games.rules import Evaluator
+from search.minimax import alphabeta
+from search.minimax.alphabeta import (
+    CUTS,
+    LEAVES,
+    MAX_DEPTH,
+    NO_MOVE,
+    PLY,
+    POSITIONS,
+    UNFINISHED,
+    Frames,
+    Limits,
+)
+
+_GENERIC = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, alphabeta.count_tree)
+AFFORDABLE = 10_000
+"""Limit of the moves played to count the positions of minimax; they take one or two milliseconds."""
+FIRST_CHUNK = 64
+CHUNK_S = 0.002
+"""Duration, in seconds, of a search under a time budget between two readings of the clock."""
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """The result of a search to one depth."""
+
+    depth: int
+    value: float
+    """The root's score from the first player's viewpoint."""
+    best_moves: tuple[int, ...]
+    """The best moves in ascending order; only one of them if the search does not find ties."""
+    line: tuple[int, ...]
+    """The first best line: moves from the root."""
+    positions: int
+    """Visited positions, including the root; with iterative deepening, those of all depths."""
+    leaves: int
+    """Positions whose moves were not searched."""
+    cuts: int
+    """Positions of which some moves were not searched."""
+    complete: bool
+    """Whether every line was searched to the end of the game or cut: a deeper search cannot differ."""
+
+
+class Visit(NamedTuple):
+    """A position that a search visits."""
+
+    ply: int
+    """Distance from the root in plies."""
+    move: int
+    """The move that led to the position; `NO_MOVE` at the root."""
+    alpha: float
+    """Alpha when the position is opened: lower bound of what the first player can reach. Unset at a leaf."""
+    beta: float
+    """Beta when the position is opened: upper bound of what the first player can reach. Unset at a leaf."""
+    moves: tuple[int, ...]
+    """The moves in the order of search; empty at a leaf."""
+
+
+class Lookahead:
+    """Searches of one game with one evaluator; scratch memory is reused."""
+
+    def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
+        extra = {} if evaluator is None else {"evaluate": evaluator.rule}
+        functions = specialise(_GENERIC, game, extra)
+        self._evaluate = None if evaluator is None else evaluator.rule
+        self._begin, self._advance = functions["begin"], functions["advance"]
+        self._count_tree = functions["count_tree"]
+        self._game = game
+        self._evaluates_finished = evaluator is not None and evaluator.finished
+        self._frames: Frames | None = None
+
+    def limits(self, depth: int, **changes: bool) -> Limits:
+        """Limits for alpha-beta to a depth with every option of `Limits` on, except for ``changes``."""
+        limits = Limits(
+            depth=depth,
+            prunes=True,
+            cuts_equals=True,
+            ordered=True,
+            finds_ties=True,
+            evaluates_finished=self._evaluates_finished,
+        )
+        return limits._replace(**changes)
+
+    def search(self, state: State, limits: Limits) -> Foresight:
+        """Search an unfinished position to the depth of the limits."""
+        frames = self._frames_for(limits.depth)
+        frames.expected[0] = NO_MOVE
+        self._begin(state, limits, frames)
+        while not self._advance(limits, 2**40, frames):
+            pass
+        return self._found(limits, frames)
+
+    def watch(self, state: State, limits: Limits) -> Iterator[Visit]:
+        """Search as `search` does and yield each visited position. No other search may run meanwhile."""
+        frames = self._frames_for(limits.depth)
+        frames.expected[0] = NO_MOVE
+        self._begin(state, limits, frames)
+        tried = [0] * (limits.depth + 1)
+        yield self._visit(0, NO_MOVE, frames)
+        leaves = 0
+        while not self._advance(limits, 1, frames):
+            is_leaf = int(frames.counts[LEAVES]) > leaves
+            leaves = int(frames.counts[LEAVES])
+            ply = int(frames.counts[PLY]) + is_leaf
+            move = int(frames.moves[ply - 1, tried[ply - 1]])
+            tried[ply - 1] += 1
+            tried[ply] = 0
+            if is_leaf:
+                yield Visit(ply, move, -math.inf, math.inf, ())
+            else:
+                yield self._visit(ply, move, frames)
+
+    def value_of_leaf(self, state: State) -> float:
+        """The return or evaluation of a leaf, without the reductions of search/minimax/alphabeta.py."""
+        if self._game.calls.is_terminal(state) and not self._evaluates_finished:
+            return float(self._game.calls.returns(state))
+        return 0.0 if self._evaluate is None else float(self._evaluate(state))
+
+    def deepen(self, state: State, limits: Limits, seconds: float) -> Foresight:
+        """Iterative deepening from depth 1 to the depth of ``limits``, for ``seconds`` of CPU time.
+
+        Returns the result of the last completed depth; depth 1 is always completed. The time limit is
+        exceeded by at most `CHUNK_S` and the time of a few positions. Compilation is not counted.
+        """
+        frames = self._frames_for(limits.depth)
+        frames.expected[0] = NO_MOVE
+        first = limits._replace(depth=1)
+        self._begin(state, first, frames)
+        self._advance(first, 0, frames)
+        end = time.thread_time() + seconds
+        chunk, positions, found = FIRST_CHUNK, 0, None
+        for depth in range(1, limits.depth + 1):
+            step = limits._replace(depth=depth)
+            self._begin(state, step, frames)
+            done = False
+            while not done:
+                before, visited = time.thread_time(), int(frames.counts[POSITIONS])
+                if before >= end and found is not None:
+                    return found
+                done = self._advance(step, chunk, frames)
+                if not done:
+                    chunk = _next_chunk(int(frames.counts[POSITIONS]) - visited, time.thread_time() - before)
+            positions += int(frames.counts[POSITIONS])
+            found = self._found(step, frames, positions)
+            if found.complete:
+                return found
+            frames.expected[: depth + 1] = frames.lines[0, : depth + 1]
+        assert found is not None
+        return found
+
+    def share_cut(self, state: State, found: Foresight) -> float | None:
+        """The share of the positions of minimax of this depth that alpha-beta did not visit.
+
+        None if counting them would take more moves than both the search itself and `AFFORDABLE`, which
+        happens from depth 4 on in practice.
+        """
+        affordable = max(found.positions, AFFORDABLE)
+        total = self._count_tree(state, found.depth, affordable, self._frames_for(found.depth))
+        return None if total < 0 else 1.0 - found.positions / total
+
+    def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:
+        value, num_moves = float(frames.values[0]), int(frames.num_moves[0])
+        line = frames.lines[0].tolist()
+        best = frames.moves[0, :num_moves][frames.root_values[:num_moves] == value].tolist()
+        return Foresight(
+            depth=limits.depth,
+            value=value,
+            best_moves=tuple(sorted(best)) if limits.finds_ties else (line[0],),
+            line=tuple(line[: line.index(NO_MOVE)] if NO_MOVE in line else line),
+            positions=int(frames.counts[POSITIONS]) if positions is None else positions,
+            leaves=int(frames.counts[LEAVES]),
+            cuts=int(frames.counts[CUTS]),
+            complete=int(frames.counts[UNFINISHED]) == 0,
+        )
+
+    def _visit(self, ply: int, move: int, frames: Frames) -> Visit:
+        """The `Visit` of the open position of ``ply``."""
+        moves = frames.moves[ply, : frames.num_moves[ply]].tolist()
+        return Visit(ply, move, float(frames.alphas[ply]), float(frames.betas[ply]), tuple(moves))
+
+    def _frames_for(self, depth: int) -> Frames:
+        if self._frames is None or len(self._frames.states) <= depth:
+            self._frames = new_frames(self._game, depth)
+        return self._frames
+
+
+@lru_cache(maxsize=32)
+def lookahead_of(game: Game, evaluator: str) -> Lookahead:
+    """The `Lookahead` of a game with an evaluator of `Game.evaluators`; one instance for each process."""
+    return Lookahead(game, game.evaluators.get(evaluator))
+
+
+def _next_chunk(positions: int, seconds: float) -> int:
+    """The number of positions that take about `CHUNK_S`, at most four times the last number."""
+    if seconds <= 0.0:
+        return 4 * max(positions, 1)
+    return max(1, int(min(4.0 * positions, positions * CHUNK_S / seconds)))
+
+
+def new_frames(game: Game, depth: int) -> Frames:
+    """Scratch memory for searches of the game to ``depth``."""
+    plies, state = depth + 1, game.initial_state()
+
+    def room(*shape: int, dtype: Any = np.int64) -> Any:
+        return np.zeros(shape, dtype=dtype)
+
+    return Frames(
+        states=room(plies, len(state), dtype=state.dtype),
+        state=np.zeros_like(state),
+        moves=room(plies, game.max_moves, dtype=np.uint16),
+        listed=room(game.max_moves, dtype=np.uint16),
+        looks=room(plies, game.max_moves, dtype=np.float64),
+        num_moves=room(plies),
+        next_move=room(plies),
+        players=room(plies),
+        alphas=room(plies, dtype=np.float64),
+        betas=room(plies, dtype=np.float64),
+        values=room(plies, dtype=np.float64),
+        root_values=room(game.max_moves, dtype=np.float64),
+        lines=np.full((plies, plies), NO_MOVE, dtype=np.uint16),
+        expected=np.full(plies, NO_MOVE, dtype=np.uint16),
+        as_expected=room(plies, dtype=np.bool_),
+        counts=room(5),
+    )
+
+
+__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "Visit", "lookahead_of", "new_frames"]

@@ -1,0 +1,72 @@
+"""Batches of leaves in flight as arrays: the paths that lead to them, without unused columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from search.kernel.workspace import Leaves
+from search.packing.arrays import Arrays, require, take, within
+from search.tree.arena import COUNT_MASK, ROOT, Tree
+
+_PATHS = {"moves": np.uint16, "slots": np.uint16, "movers": np.uint8}
+
+
+def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
+    """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths."""
+    arrays: Arrays = {
+        "depths": np.concatenate([np.empty(0, dtype=np.int32), *(batch.depths for batch in batches)]),
+        "draws": np.concatenate([np.empty((0, 2), dtype=np.uint64), *(batch.draws for batch in batches)]),
+    }
+    for name, dtype in _PATHS.items():
+        paths = [getattr(batch, name)[_taken(batch)] for batch in batches]
+        arrays[name] = np.concatenate([np.empty(0, dtype=dtype), *paths])
+    return arrays
+
+
+def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None:
+    """Fill these batches, whose visits are set, with the leaves that were packed.
+
+    Raises CorruptState unless each path leads from node to node of the tree, and the tree has the visits of
+    all leaves in flight.
+    """
+    leaves = sum(len(batch.visits) for batch in batches)
+    depths = take(arrays, "depths", np.int32, leaves)
+    draws = take(arrays, "draws", np.uint64, leaves, 2)
+    longest = batches[0].moves.shape[1] - 1 if batches else 0
+    within(depths, 0, longest, "depths")
+    paths = {name: take(arrays, name, dtype, int(depths.sum())) for name, dtype in _PATHS.items()}
+    leaf = step = 0
+    for batch in batches:
+        size = len(batch.visits)
+        batch.depths[:] = depths[leaf : leaf + size]
+        batch.draws[:] = draws[leaf : leaf + size]
+        steps = int(batch.depths.sum())
+        for name, path in paths.items():
+            getattr(batch, name)[_taken(batch)] = path[step : step + steps]
+        leaf, step = leaf + size, step + steps
+        within(batch.movers.ravel(), 0, 1, "movers")
+        _walk(batch, tree)
+    in_flight = sum(int(batch.visits.sum()) for batch in batches)
+    require(in_flight == tree.unobserved[ROOT], "visits in flight are not those of the tree")
+
+
+def _taken(batch: Leaves) -> npt.NDArray[np.bool_]:
+    """[B, max_plies + 1] which entries of the batch belong to its paths."""
+    taken: npt.NDArray[np.bool_] = np.arange(batch.moves.shape[1]) < batch.depths[:, None]
+    return taken
+
+
+def _walk(batch: Leaves, tree: Tree) -> None:
+    """Follow all paths of the batch, one ply at a time; raises CorruptState where one leaves the tree."""
+    node = np.full(len(batch.depths), ROOT, dtype=np.int64)
+    for step in range(int(batch.depths.max(initial=0))):
+        going = batch.depths > step
+        slots = batch.slots[going, step]
+        known = slots < (tree.shape[node[going]] & COUNT_MASK)
+        require(known.all(), "a path to a leaf leaves the tree")
+        node[going] = tree.children[node[going]] + slots.astype(np.int64)
+        agree = tree.move[node[going]] == batch.moves[going, step]
+        require(agree.all(), "a path to a leaf has other moves")

@@ -1,0 +1,160 @@
+"""A tree as arrays: its nodes, and where in the arena they stand.
+
+Nodes are packed in the order of the arena and unpacked into equal slots, with equal free blocks, so that the
+tree goes on to grow exactly as it would have. Slots without a node are left out: their content is unused.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.specialise import cached_njit
+from games.jit import Int
+from search.packing.arrays import Arrays, require, take, within
+from search.tree.arena import (
+    CAPACITIES,
+    CLASS_OF,
+    FULL,
+    NO_BLOCK,
+    NODES,
+    ROOT,
+    USED,
+    Tree,
+    layout_of,
+    num_children,
+)
+
+EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
+"""Kinds of slots: not accounted for, a node, unused room of a node's block, part of a free block."""
+
+
+def most_visits(counts: npt.NDArray[Any]) -> int:
+    """The greatest number that an array of visits can hold."""
+    return int(np.iinfo(counts.dtype).max)
+
+
+@cached_njit
+def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32]) -> bool:
+    """Write the kind of each used slot to ``kinds`` ([used], all EMPTY); returns whether the arena is sound.
+
+    It is sound if each used slot belongs to exactly one block and all blocks lie within the used slots.
+    ``queue`` ([nodes]) is scratch.
+    """
+    used = tree.counts[USED]
+    kinds[ROOT] = NODE
+    queue[0] = ROOT
+    count = 1
+    place = 0
+    accounted: Int = 1
+    while place < count:
+        node = np.int64(queue[place])
+        place += 1
+        children = num_children(tree, node)
+        first = np.int64(tree.children[node])
+        if children == 0:
+            if first != NO_BLOCK:
+                return False
+            continue
+        capacity = np.int64(CAPACITIES[CLASS_OF[children]])
+        if first < 1 or first + capacity > used or count + children > len(queue):
+            return False
+        for slot in range(first, first + capacity):
+            if kinds[slot] != EMPTY:
+                return False
+            if slot < first + children:
+                kinds[slot] = NODE
+                queue[count] = slot
+                count += 1
+            else:
+                kinds[slot] = SPARE
+        accounted += capacity
+    for size_class in range(len(CAPACITIES)):
+        capacity = np.int64(CAPACITIES[size_class])
+        block = np.int64(tree.free[size_class])
+        while block != NO_BLOCK:
+            if block < 1 or block + capacity > used:
+                return False
+            for slot in range(block, block + capacity):
+                if kinds[slot] != EMPTY:
+                    return False
+                kinds[slot] = FREE
+            accounted += capacity
+            block = np.int64(tree.children[block])
+    return bool(count == len(queue) and accounted == used)
+
+
+def _kinds(tree: Tree) -> npt.NDArray[np.uint8]:
+    kinds = np.zeros(int(tree.counts[USED]), dtype=np.uint8)
+    require(
+        slot_kinds(tree, kinds, np.empty(int(tree.counts[NODES]), dtype=np.int32)), "the tree's arena is torn"
+    )
+    return kinds
+
+
+def pack_tree(tree: Tree) -> Arrays:
+    """The tree as arrays; raises CorruptState if its arena is not sound.
+
+    ``counts`` [3]; ``nodes``: a bit for each used slot, whether a node stands there; the columns of the
+    tree for these nodes alone; ``free_blocks``: the free blocks, class by class in the order of their
+    lists, and ``free_lengths`` [len(CAPACITIES)]: how many of each.
+    """
+    kinds = _kinds(tree)
+    is_node = kinds == NODE
+    used = len(kinds)
+    blocks: list[int] = []
+    lengths = np.zeros(len(CAPACITIES), dtype=np.int32)
+    for size_class, head in enumerate(tree.free.tolist()):
+        block = head
+        while block != NO_BLOCK:
+            blocks.append(block)
+            lengths[size_class] += 1
+            block = int(tree.children[block])
+    arrays: Arrays = {name: getattr(tree, name)[:used][is_node] for name in layout_of(tree).columns}
+    return arrays | {
+        "counts": tree.counts.copy(),
+        "nodes": np.packbits(is_node),
+        "free_blocks": np.array(blocks, dtype=np.int32),
+        "free_lengths": lengths,
+    }
+
+
+def unpack_tree(tree: Tree, arrays: Arrays) -> None:
+    """Make the tree, modified in place, the one that was packed.
+
+    It has the layout of that one, and at least as many slots as were used. Raises CorruptState, and then the
+    tree must not be used.
+    """
+    counts = take(arrays, "counts", np.int64, 3)
+    used, nodes, full = (int(count) for count in counts)
+    require(1 <= nodes <= used <= len(tree.visits) and full in (0, 1), "the tree's counts make no sense")
+    bits = take(arrays, "nodes", np.uint8, (used + 7) // 8)
+    is_node = np.unpackbits(bits, count=used).view(np.bool_)
+    require(int(is_node.sum()) == nodes and is_node[ROOT], "the tree's nodes are not as many as it says")
+    for name in layout_of(tree).columns:
+        column = getattr(tree, name)
+        column[:used][is_node] = take(arrays, name, column.dtype, nodes)
+    for name in ("visits", "unobserved"):
+        within(arrays[name], 0, most_visits(arrays[name]), name)
+    tree.counts[USED], tree.counts[NODES], tree.counts[FULL] = used, nodes, full
+    _link_free_blocks(tree, arrays, used)
+    require(np.array_equal(_kinds(tree) == NODE, is_node), "the tree's nodes are not where it says")
+
+
+def _link_free_blocks(tree: Tree, arrays: Arrays, used: int) -> None:
+    lengths = take(arrays, "free_lengths", np.int32, len(CAPACITIES))
+    within(lengths, 0, used, "free_lengths")
+    blocks = take(arrays, "free_blocks", np.int32, int(lengths.sum()))
+    within(blocks, 1, used - 1, "free_blocks")
+    # Twice in a list is a list without an end.
+    require(len(np.unique(blocks)) == len(blocks), "a free block of the tree is there twice")
+    start = 0
+    for size_class, length in enumerate(lengths.tolist()):
+        chain = [*blocks[start : start + length].tolist(), NO_BLOCK]
+        tree.free[size_class] = chain[0]
+        for block, following in pairwise(chain):
+            tree.children[block] = following
+        start += length

@@ -1,0 +1,232 @@
+"""Prepares a search: from a request to a strategy that is ready to issue jobs."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from statistics import pstdev
+
+import numpy as np
+import numpy.typing as npt
+
+import games
+from games.contract.trial import try_out
+from games.errors import InvalidInput
+from games.game import Game, State
+from games.rng import new_stream
+from search.evaluator import source_of_evaluator
+from search.job import SPREAD_STREAM, Context
+from search.kernel.engine import Engine, engine_of
+from search.kernel.params import params_of, with_exploration
+from search.plan import SearchPlan, plan_search
+from search.request import SearchRequest, features_of
+from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.warm_up import warm_up_coordinator
+
+REPORTED_SHARE = 50
+"""root: the children of a node are reported if it has at least 1 / REPORTED_SHARE of its lane's visits."""
+
+SPREAD_SAMPLES = 256
+"""Playouts from which the spread of returns is estimated."""
+SMALLEST_SPREAD = 0.001
+"""Lower limit of the spread: even if playouts near the root have equal returns, deeper ones may differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search that is ready to run."""
+
+    request: SearchRequest
+    game: Game
+    root_state: npt.NDArray[np.generic]
+    """The whole position; ``context`` has only what the player to move sees."""
+    context: Context
+    plan: SearchPlan
+    strategy: Strategy
+
+
+def root_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
+    """The state that a request searches; the array depends on the position alone, not on its description."""
+    state = game.initial_state() if request.position is None else game.parse_position(request.position)
+    game.play_text(state, request.moves)
+    return game.canonical(state)
+
+
+def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.generic]:
+    """`root_position`, checked: raises InvalidInput (moves, position) if the game is over.
+
+    Raises BrokenGame as `games.load` does.
+    """
+    state = root_position(request, game)
+    if not game.trusted and request.position is not None:
+        try_out(game, state)
+    if game.calls.is_terminal(state):
+        field = "moves" if request.moves else "position"
+        value = " ".join(request.moves) if request.moves else request.position
+        raise InvalidInput(field, value, "a position in which the game is not over")
+    return state
+
+
+def check_request(request: SearchRequest, *, files: bool = True) -> Game:
+    """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
+    _refuse_evaluators(request, files)
+    game = games.load(request.game, files=files)
+    root_state = unfinished_position(request, game)
+    game.observation(root_state, int(game.calls.current_player(root_state)))
+    _measure(request, game)
+    return game
+
+
+def open_search(
+    request: SearchRequest, *, files: bool = True, source: str | None = None, evaluator: str | None = None
+) -> Search:
+    """Load the game, set up the position, make the plan and an empty shared tree.
+
+    ``source`` and ``evaluator`` are the texts of the request's game file and evaluator file; None: the files
+    are read. Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file
+    is refused before any file is read.
+
+    Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
+    little memory. May take seconds, because kernels are compiled.
+    """
+    _refuse_evaluators(request, files)
+    if source is None:
+        source = games.source_of_spec(request.game, files=files)
+    game = games.load(request.game, source, files=files)
+    root_state = unfinished_position(request, game)
+    mover = int(game.calls.current_player(root_state))
+    view = game.observation(root_state, mover)
+    opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
+    return Search(request, game, root_state, *opened)
+
+
+def open_view(
+    request: SearchRequest,
+    game: Game,
+    view: State,
+    mover: int,
+    num_legal: int,
+    source: str | None = None,
+    evaluator: str | None = None,
+) -> tuple[Context, SearchPlan, Strategy]:
+    """Context, plan and strategy of a search from ``view``: what ``mover`` sees (Game.observation).
+
+    The position of the request is not used. ``num_legal`` is the number of legal moves, ``evaluator`` the
+    text of the evaluator's file; None reads the file. Raises InvalidInput as `open_search` does.
+    """
+    request = with_exploration(request, game)
+    hidden, plan, engine = _measure(request, game)
+    if request.evaluator is not None and evaluator is None:
+        evaluator = source_of_evaluator(request.evaluator)
+    memory_bytes = request.memory_mb * 2**20
+    total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
+    context = Context(
+        search_id=uuid.uuid4().hex,
+        request=request,
+        game=game.spec,
+        game_source=source,
+        root_state=view,
+        hidden=hidden,
+        exploration_scale=1.0,
+        tree_slots=_job_slots(request, plan, memory_bytes, engine),
+        report_visits=max(2, plan.expected_simulations // plan.lanes // REPORTED_SHARE),
+        snapshot_rows=plan.snapshot_rows,
+        increment_rows=plan.increment_rows,
+        evaluator_source=evaluator,
+        staleness=plan.staleness,
+    )
+    if request.scales_exploration:
+        context = replace(context, exploration_scale=_spread(engine, context))
+    shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
+    setup = Setup(
+        context=context,
+        engine=engine,
+        params=params_of(context),
+        plan=plan,
+        tree=engine.new_tree(engine.capacity_for(shared_bytes, total)),
+        mover=mover,
+        num_legal=num_legal,
+    )
+    strategy = STRATEGY_CLASSES[request.strategy](setup)
+    warm_up_coordinator(engine, context)
+    return context, plan, strategy
+
+
+def _refuse_evaluators(request: SearchRequest, files: bool) -> None:
+    if not files and request.evaluator is not None:
+        raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
+
+
+def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
+    """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
+    hidden = _treatment(request, game)
+    plan = plan_search(request, game)
+    engine = engine_of(game, features_of(request, hidden))
+    _check_memory(request, game, plan.lanes, engine.layout.bytes_per_node)
+    return hidden, plan, engine
+
+
+def _treatment(request: SearchRequest, game: Game) -> str:
+    """Context.hidden; raises InvalidInput for options that hidden information excludes."""
+    if request.paired > 1 and (
+        not game.hidden_information
+        or request.hidden_information != "ismcts"
+        or request.strategy == "leaf"
+        or request.paired > game.max_moves
+    ):
+        accepted = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
+        raise InvalidInput("paired", request.paired, accepted)
+    if not game.hidden_information:
+        return ""
+    if request.evaluator is not None:
+        accepted = f"none with {game.name}, where something is hidden: it evaluates whole positions"
+        raise InvalidInput("evaluator", request.evaluator, accepted)
+    if request.hidden_information == "ismcts":
+        for field in ("implicit_minimax", "decisive"):
+            if getattr(request, field):
+                raise InvalidInput(
+                    field,
+                    getattr(request, field),
+                    f"nothing with ismcts, so with {game.name}: it goes by whole positions",
+                )
+    if request.solver:
+        raise InvalidInput(
+            "solver", "yes", f"no: nothing is proven in {game.name}, where something is hidden"
+        )
+    if request.hidden_information == "determinized" and request.strategy != "root":
+        accepted = "root with hidden_information=determinized"
+        raise InvalidInput("strategy", request.strategy, accepted)
+    return request.hidden_information
+
+
+def _spread(engine: Engine, context: Context) -> float:
+    """Context.exploration_scale: the standard deviation of playouts after random moves of the root."""
+    values = np.zeros(SPREAD_SAMPLES)
+    stream = new_stream(context.request.seed, SPREAD_STREAM)
+    root_state = engine.lane_root(context, 0)
+    with np.errstate(over="ignore"):
+        engine.sample_leaves(root_state, params_of(context), values, stream, engine.new_workspace())
+    return max(SMALLEST_SPREAD, pstdev(values.tolist()))
+
+
+def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
+    """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory.
+
+    root: one process may hold the trees of all lanes. tree: half of the memory is for the shared tree.
+    """
+    if request.strategy == "leaf":
+        return 0
+    if request.strategy == "root":
+        per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
+        return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
+    per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
+    return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
+
+
+def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:
+    """Raise InvalidInput unless every tree has room for the root's children, while their block grows."""
+    trees = {"root": 2 * lanes, "tree": 2, "leaf": 1}[request.strategy]
+    needed_mb = -(-trees * 4 * (game.max_moves + 1) * node_bytes // 2**20)
+    if request.memory_mb < needed_mb:
+        accepted = f"at least {needed_mb} MB for {lanes} lanes of {request.strategy} with {game.name}"
+        raise InvalidInput("memory", request.memory_mb, accepted)

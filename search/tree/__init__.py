@@ -1,0 +1,1 @@
+"""The tree of a search: nodes in arrays, snapshots of its busiest part, and their serialized forms."""

@@ -1,0 +1,278 @@
+"""Statistics that travel between coordinator and workers: a pruned tree, breadth first.
+
+A *snapshot* is the busy top of a tree as it stands. *Increments* are what was added to a
+tree since a snapshot of it, and nothing of what the snapshot held. Both have one form, so
+that there is one encoding and one `merge`: visits and total values are added, means are
+never averaged.
+
+A node's children are sent when the node itself has at least `min_visits` visits, and the
+root's always (if they fit); visits of children that are not sent stay counted in the node.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.specialise import cached_njit
+from games.jit import Int, inner_njit
+from search.tree.arena import (
+    NO_BLOCK,
+    NODES,
+    ROOT,
+    UNPROVEN,
+    Tree,
+    add_child,
+    counts_availability,
+    layout_of,
+    num_children,
+    proof,
+    set_proof,
+)
+from search.tree.layout import PLAIN_LAYOUT, TreeLayout
+
+ABSENT = -1
+PROOF_BITS = 3
+CREATED = 4
+"""A flag of `marks`: the sender made this node, it was not in the snapshot."""
+
+
+class Statistics(NamedTuple):
+    """R nodes in breadth-first order, the root first; the children of a row stand side by side."""
+
+    move: npt.NDArray[np.uint16]
+    """[R] the move that leads to the node."""
+    visits: npt.NDArray[Any]
+    """[R] N, of the type of the tree's visits."""
+    total_value: npt.NDArray[np.float64]
+    """[R] the first player's viewpoint."""
+    num_children: npt.NDArray[np.uint16]
+    """[R] how many of the node's children are among the rows."""
+    marks: npt.NDArray[np.uint8]
+    """[R] what is proven of the node (PROOF_BITS), and CREATED."""
+    available: npt.NDArray[Any]
+    """[R] with hidden information how often the move was available, of the type of visits; else [0]."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(column.nbytes for column in self)
+
+
+def empty_statistics(rows: int, layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
+    """Room for that many rows of a tree with this layout, not initialised."""
+    return Statistics(
+        move=np.empty(rows, dtype=np.uint16),
+        visits=np.empty(rows, dtype=layout.count_type),
+        total_value=np.empty(rows, dtype=np.float64),
+        num_children=np.empty(rows, dtype=np.uint16),
+        marks=np.empty(rows, dtype=np.uint8),
+        available=np.empty(rows if layout.hidden else 0, dtype=layout.count_type),
+    )
+
+
+def lone_root(layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
+    """The snapshot of a tree that nobody has visited."""
+    return Statistics._make(np.zeros_like(column) for column in empty_statistics(1, layout))
+
+
+@inner_njit
+def _find(tree: Tree, node: Int, move: Int, hint: Int) -> int:
+    """The slot of the child with that move, or ABSENT; looks at slot ``hint`` first."""
+    first = np.int64(tree.children[node])
+    count = num_children(tree, node)
+    if hint < count and tree.move[first + hint] == move:
+        return hint  # type: ignore[return-value]
+    for slot in range(count):
+        if tree.move[first + slot] == move:
+            return slot
+    return ABSENT
+
+
+@cached_njit
+def first_children_of(num_children: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
+    """[R] the row of each row's first child."""
+    first = np.empty(len(num_children), dtype=np.int32)
+    following: Int = 1
+    for row in range(len(num_children)):
+        first[row] = following
+        following += np.int64(num_children[row])
+    return first
+
+
+@inner_njit
+def _write_row(
+    tree: Tree, node: Int, base: Statistics, base_row: Int, difference: bool, out: Statistics, row: Int
+) -> None:
+    """Write what was added to the node since row ``base_row`` of ``base``, or all if that is ABSENT."""
+    out.move[row] = tree.move[node]
+    out.visits[row] = tree.visits[node]
+    out.total_value[row] = tree.total_value[node]
+    out.marks[row] = proof(tree, node)
+    if counts_availability(tree):
+        out.available[row] = tree.available[node]
+    if base_row == ABSENT:
+        if difference:
+            out.marks[row] |= np.uint8(CREATED)
+        return
+    out.visits[row] -= base.visits[base_row]
+    out.total_value[row] -= base.total_value[base_row]
+    if counts_availability(tree):
+        out.available[row] -= base.available[base_row]
+
+
+@inner_njit
+def _is_changed(tree: Tree, node: Int, base: Statistics, base_row: Int) -> bool:
+    """Whether the node has visits or a proof that row ``base_row`` of ``base``, unless ABSENT, has not."""
+    if base_row == ABSENT:
+        return tree.visits[node] > 0 or proof(tree, node) != UNPROVEN
+    if counts_availability(tree) and tree.available[node] != base.available[base_row]:
+        return True
+    if tree.visits[node] != base.visits[base_row]:
+        return True
+    return proof(tree, node) != np.int64(base.marks[base_row]) & PROOF_BITS
+
+
+@cached_njit
+def _collect(
+    tree: Tree,
+    base: Statistics,
+    first_children: npt.NDArray[np.int32],
+    difference: bool,
+    min_visits: int,
+    out: Statistics,
+    places: npt.NDArray[np.int32],
+    base_rows: npt.NDArray[np.int32],
+) -> int:
+    """Write the rows to ``out`` and return their number; if that is more than fit, ``out`` is unusable.
+
+    With ``difference`` the rows are what was added since ``base``. ``places`` and ``base_rows`` ([rows]) are
+    scratch: the slot and the row of ``base`` of each row.
+    """
+    limit = len(places)
+    places[0] = ROOT
+    base_rows[0] = 0 if difference else ABSENT
+    count = 1
+    row = 0
+    while row < count:
+        node = np.int64(places[row])
+        base_row = np.int64(base_rows[row])
+        _write_row(tree, node, base, base_row, difference, out, row)
+        num_known = np.int64(base.num_children[base_row]) if base_row != ABSENT else np.int64(0)
+        sent = 0
+        if np.int64(tree.visits[node]) >= min_visits or (row == 0 and num_children(tree, ROOT) < limit):
+            first = np.int64(tree.children[node])
+            for slot in range(num_children(tree, node)):
+                known_row: Int = ABSENT
+                if slot < num_known:
+                    known_row = np.int64(first_children[base_row]) + slot
+                if _is_changed(tree, first + slot, base, known_row):
+                    if count == limit:
+                        return limit + 1
+                    places[count] = first + slot
+                    base_rows[count] = known_row
+                    count += 1
+                    sent += 1
+        out.num_children[row] = sent
+        row += 1
+    return count
+
+
+def snapshot(tree: Tree, min_visits: int, max_rows: int) -> tuple[Statistics, int]:
+    """The top of the tree in at most ``max_rows`` rows, and the least visits of nodes with children in it.
+
+    ``min_visits`` is doubled until the rows fit.
+    """
+    base = lone_root(layout_of(tree))
+    return _pruned(tree, base, first_children_of(base.num_children), False, min_visits, max_rows)
+
+
+def increments(
+    tree: Tree,
+    base: Statistics,
+    min_visits: int,
+    max_rows: int,
+    first_children: npt.NDArray[np.int32] | None = None,
+) -> tuple[Statistics, int]:
+    """What was added to the tree since ``base``, a snapshot of it, and the least visits as in `snapshot`.
+
+    ``first_children`` ([R]) is `first_children_of` the base's rows, computed if it is not given.
+
+    The rows of ``base`` must stand in the tree in the same order (as `snapshot` and
+    search/kernel/lazy_snapshot.py leave them); nodes without an added visit or a new proof are left out.
+    """
+    if first_children is None:
+        first_children = first_children_of(base.num_children)
+    return _pruned(tree, base, first_children, True, min_visits, max_rows)
+
+
+def _pruned(
+    tree: Tree,
+    base: Statistics,
+    first_children: npt.NDArray[np.int32],
+    difference: bool,
+    min_visits: int,
+    max_rows: int,
+) -> tuple[Statistics, int]:
+    rows = int(min(tree.counts[NODES], max_rows))
+    out = empty_statistics(rows, layout_of(tree))
+    places = np.empty(rows, dtype=np.int32)
+    base_rows = np.empty(rows, dtype=np.int32)
+    while True:
+        count = _collect(tree, base, first_children, difference, min_visits, out, places, base_rows)
+        if count <= rows:
+            return Statistics._make(column[:count].copy() for column in out), min_visits
+        min_visits = max(2 * min_visits, 2)
+
+
+@cached_njit
+def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple[int, int]:
+    """Add increments to the tree, which is modified in place.
+
+    Returns how many nodes the sender made, and how many of those the tree had already
+    (duplicate expansions: two lanes made the same node without knowing of each other).
+    When the arena is full, nodes that it lacks are left out; their visits stay counted above them.
+    ``places`` ([R] at least) is scratch.
+    """
+    places[0] = ROOT
+    following: Int = 1
+    created = 0
+    duplicates = 0
+    for row in range(len(added.visits)):
+        node = np.int64(places[row])
+        count = np.int64(added.num_children[row])
+        if node == ABSENT:
+            for child_row in range(following, following + count):
+                places[child_row] = ABSENT
+            following += count
+            continue
+        tree.visits[node] += added.visits[row]
+        tree.total_value[node] += added.total_value[row]
+        if counts_availability(tree):
+            tree.available[node] += added.available[row]
+        known = np.int64(added.marks[row]) & PROOF_BITS
+        if known != UNPROVEN and proof(tree, node) == UNPROVEN:
+            set_proof(tree, node, known)
+        hint = 0
+        for child_row in range(following, following + count):
+            move = added.move[child_row]
+            slot = _find(tree, node, move, hint)
+            made = (added.marks[child_row] & CREATED) != 0
+            created += made
+            if slot >= 0:
+                duplicates += made
+                hint = slot + 1
+            elif add_child(tree, node, move) != NO_BLOCK:
+                slot = num_children(tree, node) - 1
+            # The block may move until the last child is in: places are set below.
+            places[child_row] = slot
+        first = np.int64(tree.children[node])
+        for child_row in range(following, following + count):
+            if places[child_row] >= 0:
+                places[child_row] += first
+            else:
+                places[child_row] = ABSENT
+        following += count
+    return created, duplicates

@@ -1,0 +1,154 @@
+"""The top of a search tree, as people look at it: moves, visits, values, proofs."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Any
+
+from games.game import FIRST, Game, State
+from search.tree.arena import DRAWN, ROOT, UNPROVEN, Tree, children_of, proof_of
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Which nodes are shown: the most visited within these limits, each with the one above it."""
+
+    nodes: int
+    """Most nodes in all, the root among them."""
+    depth: int
+    """Most plies below the root."""
+    width: int
+    """Most children of one node."""
+    min_visits: int
+    """Least visits of a node."""
+
+
+@dataclass
+class TopNode:
+    """A node, and what is shown below it."""
+
+    move: str
+    """The move that led to it, in the game's notation; empty at the root."""
+    visits: int
+    share: float
+    """Share of the visits of all children of the parent."""
+    value: float
+    """Mean return in [-1, 1] of the player who made the move; of the root: of the player to move."""
+    first_value: float
+    """Mean return of the first player."""
+    proof: str
+    """``won``, ``drawn`` or ``lost`` for the player of `value`, or empty if nothing is proven."""
+    player: int | None
+    """Who moves; None if the game is over."""
+    num_children: int
+    """Number of children with visits."""
+    children: list[TopNode] = field(default_factory=list)
+    """Children that are shown, most visited first."""
+
+    @property
+    def left_out(self) -> int:
+        """Children with visits that are not shown."""
+        return self.num_children - len(self.children)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `banyan tree --json`."""
+        return {
+            "move": self.move,
+            "visits": self.visits,
+            "share": round(self.share, 6),
+            "value": self.value,
+            "proof": self.proof or None,
+            "children": [child.to_json() for child in self.children],
+            "left_out": self.left_out,
+        }
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A node whose turn to be shown may come."""
+
+    slot: int
+    parent: TopNode | None
+    """None: it is the root."""
+    chooser: int
+    """Who made the move, or who moves at the root."""
+    move: int
+    before: State
+    """The position before the move."""
+    share: float
+    level: int
+
+
+def top_of(tree: Tree, game: Game, root_state: State, extent: Extent) -> TopNode:
+    """The root, with the nodes below it that ``extent`` admits."""
+    start = _Found(ROOT, None, int(game.calls.current_player(root_state)), 0, root_state, 1.0, 0)
+    root, waiting = _shown(tree, game, start, extent)
+    # Most visited first; among equals what was found first.
+    found = [(-int(tree.visits[each.slot]), number, each) for number, each in enumerate(waiting)]
+    heapq.heapify(found)
+    number = len(found)
+    for _ in range(extent.nodes - 1):
+        if not found:
+            break
+        _, _, each = heapq.heappop(found)
+        node, waiting = _shown(tree, game, each, extent)
+        assert each.parent is not None
+        each.parent.children.append(node)
+        for child in waiting:
+            heapq.heappush(found, (-int(tree.visits[child.slot]), number, child))
+            number += 1
+    return root
+
+
+def _shown(tree: Tree, game: Game, found: _Found, extent: Extent) -> tuple[TopNode, list[_Found]]:
+    """The node, as yet without children, and those children that may be shown."""
+    state, move, reached = found.before, "", True
+    if found.parent is not None:
+        move = game.format_move(found.before, found.move)
+        # Where something is hidden, a draw may have had moves that this position has not: it ends there.
+        reached = found.move in game.legal_moves(found.before)
+        state = found.before.copy()
+        if reached:
+            game.calls.play(state, found.move)
+    player = None if game.calls.is_terminal(state) else int(game.calls.current_player(state))
+    first_value, proof = _worth(tree, found.slot)
+    value = first_value if found.chooser == FIRST else -first_value
+    visited = [child for child in children_of(tree, found.slot) if tree.visits[child] > 0]
+    visited.sort(key=lambda child: (-int(tree.visits[child]), int(tree.move[child])))
+    total = sum(int(tree.visits[child]) for child in visited)
+    node = TopNode(
+        move=move,
+        visits=int(tree.visits[found.slot]),
+        share=found.share,
+        # No minus zero for people to wonder at.
+        value=value + 0.0,
+        first_value=first_value + 0.0,
+        proof={1: "won", 0: "drawn", -1: "lost"}[round(value)] if proof else "",
+        player=player,
+        num_children=len(visited),
+    )
+    if player is None or not reached or found.level == extent.depth:
+        return node, []
+    return node, [
+        _Found(
+            child,
+            node,
+            player,
+            int(tree.move[child]),
+            state,
+            int(tree.visits[child]) / total,
+            found.level + 1,
+        )
+        for child in visited[: extent.width]
+        if tree.visits[child] >= extent.min_visits
+    ]
+
+
+def _worth(tree: Tree, slot: int) -> tuple[float, bool]:
+    """The first player's mean return, and whether it is proven."""
+    known = proof_of(tree, slot)
+    if known != UNPROVEN:
+        return float(DRAWN - known), True
+    visits = int(tree.visits[slot])
+    return (float(tree.total_value[slot]) / visits if visits else 0.0), False

@@ -1,0 +1,204 @@
+"""Clients that send slowly, read slowly, or hold connections: nobody else waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from cluster.service.api.connections import Patience, Waiting, address_of, bounded
+from cluster.service.service_figures import ServiceFigures
+from tests.cluster.service_process import Server
+
+MOST, OF_ONE = 40, 30
+HALF_A_HEADER = b"GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+STREAM = "GET /api/v1/searches/{}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+PROBES = ("/healthz", "/readyz")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("data"), "--max-connections", str(MOST)) as server:
+        yield server
+
+
+def connected(stack: ExitStack, server: Server, sent: bytes) -> socket.socket:
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+    connection.sendall(sent)
+    return connection
+
+
+def refusals(server: Server, reason: str) -> float:
+    text = httpx.get(f"{server.url}/metrics").text
+    (line,) = [line for line in text.splitlines() if f'reason="{reason}"' in line]
+    return float(line.rpartition(" ")[2])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", HALF_A_HEADER, b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"],
+    ids=["nothing", "half a header", "no body"],
+)
+def test_who_holds_connections_keeps_nobody_out(server: Server, sent: bytes) -> None:
+    before = refusals(server, "too_many_connections")
+    with ExitStack() as stack:
+        for _ in range(5 * MOST):
+            connected(stack, server, sent)
+        for path in (*PROBES, "/version", "/api/v1/searches"):
+            assert httpx.get(server.url + path).status_code == 200
+        assert refusals(server, "too_many_connections") >= before + 5 * MOST - OF_ONE
+
+
+def test_probes_are_answered_while_an_address_has_all_its_requests(server: Server) -> None:
+    client = server.client()
+    search_id = client.submit({"game": "gomoku:size=5", "seconds": 60, "lanes": 2})["id"]
+    with ExitStack() as stack:
+        streams = [connected(stack, server, STREAM.format(search_id).encode()) for _ in range(OF_ONE)]
+        for stream in streams:
+            assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        refused = httpx.get(f"{server.url}/version")
+        assert refused.status_code == 503 and int(refused.headers["Retry-After"]) > 0
+        assert refused.headers["Connection"] == "close"
+        for path in PROBES:
+            assert httpx.get(server.url + path).status_code == 200
+        streams[0].close()
+        deadline_s = time.monotonic() + 20
+        while httpx.get(f"{server.url}/version").status_code != 200:
+            assert time.monotonic() < deadline_s
+    client.cancel(search_id)
+    client.wait(search_id)
+
+
+def test_a_kept_connection_may_ask_again(server: Server) -> None:
+    request = b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as stack:
+        kept = connected(stack, server, b"")
+        for parts in ((request,), (request[:20], request[20:]), (request,)):
+            for part in parts:
+                kept.sendall(part)
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += kept.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 200 OK")
+
+
+async def answers(scope: Any, receive: Any, send: Any) -> None:
+    """An application that reads all of the body and answers much more than buffers hold."""
+    while (await receive()).get("more_body"):
+        pass
+    length = 2**25 if scope["path"] == "/much" else 2
+    head = [(b"content-length", str(length).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    for begin in range(0, length, 2**16):
+        part = b"x" * min(2**16, length - begin)
+        await send({"type": "http.response.body", "body": part, "more_body": begin + len(part) < length})
+
+
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+MUCH = b"GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "drips", "answered"),
+    [
+        (b"", False, b""),
+        (HALF_A_HEADER, False, b"HTTP/1.1 408 "),
+        (HALF_A_HEADER, True, b"HTTP/1.1 408 "),
+        (POST, True, b""),
+    ],
+    ids=["nothing", "half a header", "a header that drips", "a body that drips"],
+)
+def test_a_request_has_a_time_limit(sent: bytes, drips: bool, answered: bytes) -> None:
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+
+        async def drip() -> None:
+            while drips:
+                writer.write(b"x")
+                await asyncio.sleep(0.01)
+
+        dripping = asyncio.create_task(drip())
+        assert (await reader.read()).startswith(answered)
+        dripping.cancel()
+
+    assert served(ask, Patience(head_s=0.2, request_s=0.2)).refusals["too_slow"] == 1
+
+
+def test_who_does_not_read_is_not_waited_for() -> None:
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(MUCH)
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        while figures.refusals["too_slow"] == 0:
+            await asyncio.sleep(0.01)
+        reader._transport.resume_reading()  # type: ignore[attr-defined]
+        with suppress(ConnectionError):
+            assert len(await reader.read()) < 2**25
+
+    figures = ServiceFigures()
+    served(ask, Patience(stalled_s=0.1), figures)
+
+
+def test_who_reads_slowly_gets_everything() -> None:
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(MUCH)
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(32):
+            await reader.readexactly(2**20)
+            await asyncio.sleep(0.01)
+
+    assert served(ask, Patience(head_s=0.1, request_s=0.1, stalled_s=0.15)).refusals["too_slow"] == 0
+
+
+def served(
+    ask: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    patience: Patience,
+    figures: ServiceFigures | None = None,
+) -> ServiceFigures:
+    """What is counted while a client asks `answers` on a connection of its own."""
+    figures = figures or ServiceFigures()
+    protocol = bounded(MOST, figures, patience)
+    config = uvicorn.Config(answers, http=protocol, log_config=None, lifespan="off", ws="none")
+    config.load()
+
+    async def run() -> None:
+        loop, state = asyncio.get_running_loop(), ServerState()
+        server = await loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        async with asyncio.timeout(20):
+            await ask(reader, writer)
+        writer.close()
+        server.close()
+        while state.connections:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    return figures
+
+
+def test_who_has_waited_longest_makes_room() -> None:
+    waiting = Waiting[int](8)
+    assert [waiting.add(number, "a") for number in range(1, 7)] == [None] * 6
+    assert waiting.add(7, "a") == 1
+    waiting.remove(1, "a")
+    assert waiting.add(2, "a") is None
+    assert [waiting.add(number, f"b{number}") for number in (8, 9)] == [None] * 2
+    # Too many in all: the address with most of them has to give one.
+    assert waiting.add(10, "c") == 2
+    waiting.remove(2, "a")
+    waiting.remove(2, "a")
+    assert waiting.add(11, "c") == 3
+
+
+def test_an_address_of_ipv6_is_that_of_its_network() -> None:
+    assert address_of(("2001:db8::1", 1)) == address_of(("2001:db8::ffff:2", 9))
+    assert address_of(("2001:db8:0:1::1", 1)) != address_of(("2001:db8::1", 1))
+    assert address_of(("::ffff:192.0.2.7", 1)) == address_of(("192.0.2.7", 4)) == "192.0.2.7"
+    assert address_of(("fe80::1%eth0", 1)) and address_of(None) == ""

@@ -1,0 +1,211 @@
+"""Games that do not come with Banyan: what their code does harms neither the server nor other searches."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from cluster.service.allowed import allow_games
+from cluster.service.foreign import Foreign
+from cluster.system.processes import descendants
+from games.errors import InvalidInput
+from search.request import SearchRequest
+from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.service.foreign_games import install
+from tests.cluster.service_process import Server, refused
+
+openspiel = pytest.mark.skipif(
+    importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
+)
+BUILT_IN = ["battleship", "explicit", "gomoku", "grundy", "morris", "thud", "tictactoe"]
+LONG: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 10**9, "lanes": 2}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return install(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Iterator[Server]:
+    options = ["--allow-games", "nim", "--allow-games", "cr*"]
+    if importlib.util.find_spec("pyspiel") is not None:
+        options += ["--allow-games", "openspiel:connect_four", "--allow-games", "openspiel:*"]
+    with Server(tmp_path_factory.mktemp("data"), *options, environment=environment) as server:
+        yield server
+        assert server.restarts() == 0
+        assert server.client().searches("failed")["searches"] == []
+
+
+def trying(parent: int) -> list[int]:
+    """The processes below another in which games are tried."""
+    found = []
+    for pid in descendants(parent):
+        with suppress(OSError):
+            if b"foreign_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def refusals(server: Server, game: str) -> list[tuple[int, str, str]]:
+    """What each route answers: status, field, detail."""
+    api = f"{server.url}/api/v1"
+    answers = [
+        httpx.get(f"{api}/games/{game}", timeout=60),
+        httpx.post(f"{api}/games/{game}/positions", json={}, timeout=60),
+        httpx.post(f"{api}/searches", json={"game": game, "simulations": 200}, timeout=60),
+    ]
+    return [(a.status_code, a.json().get("field"), a.json().get("detail")) for a in answers]
+
+
+@openspiel
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("havannah(board_size=-1)", "ended its process by SIG"),
+        ("y(board_size=-1)", "ended its process by SIG"),
+        ("connect_four(rows=0)", "ended its process by SIG"),
+        ("gomoku(size=2,dims=30)", "needs more than 1024 MB"),
+        ("go(board_size=30)", "supports board size up to 19"),
+        ("hex(board_size=200)", "at most 4095 legal moves (this one begins with 40000)"),
+    ],
+)
+def test_parameters_that_end_a_process_are_refused(server: Server, name: str, reason: str) -> None:
+    for status, field, detail in refusals(server, f"openspiel:{name}"):
+        assert (status, field) == (422, "game")
+        assert reason in detail
+
+
+@openspiel
+@pytest.mark.parametrize("game", ["openspiel:tic_tac_toe", "openspiel:hex(board_size=4)", "nim:stones=7"])
+def test_sound_games_of_others_are_shown_and_searched(
+    server: Server, environment: dict[str, str], game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(environment["PYTHONPATH"].partition(":")[0])
+    with server.client() as client:
+        assert client.game(game)["game"] == game
+        move = client.position(game, [])["legal_moves"][0]
+        assert client.position(game, [move])["to_move"] == "second"
+        body = {"game": game, "moves": [move], "simulations": 40, "lanes": 2}
+        search = client.wait(client.submit(body)["id"])
+        alone = session_of(fresh(SearchRequest(game, (move,), simulations=40, lanes=2))).run()
+        assert search["result"]["digest"] == alone.digest
+        with pytest.raises(InvalidInput, match="moves"):
+            client.submit(body | {"moves": ["nowhere"]})
+    # Players are asked for moves in the process that tries games.
+    url = f"{server.url}/api/v1/games/{quote(game, safe='')}/moves"
+    answer = httpx.post(url, json={"moves": [move], "seconds": 0.05}, timeout=60)
+    assert answer.json()["player"] == "uct:preset=best,seconds=0.05", answer.text
+
+
+def test_a_game_whose_positions_end_a_process_is_refused(server: Server) -> None:
+    # The game is played at random before anything of it is shown.
+    url = f"{server.url}/api/v1/games/crash/positions"
+    for moves in ([], ["1", "3", "1"]):
+        answer = httpx.post(url, json={"moves": moves})
+        assert (answer.status_code, answer.json()["field"]) == (422, "game")
+        assert "ended its process by SIGSEGV" in answer.json()["detail"]
+    answer = httpx.post(f"{server.url}/api/v1/searches", json={"game": "crash", "simulations": 9})
+    assert (answer.status_code, answer.json()["field"]) == (422, "game")
+
+
+def test_only_what_is_allowed_is_listed(server: Server) -> None:
+    listed = [game["name"] for game in server.client().games()]
+    there = importlib.util.find_spec("pyspiel") is not None
+    assert listed == sorted([*BUILT_IN, "nim", *["openspiel:connect_four"] * there])
+
+
+def test_a_process_that_is_killed_is_started_again(server: Server) -> None:
+    assert server.client().game("nim")["name"] == "nim"
+    (pid,) = trying(server.process.pid)
+    os.kill(pid, signal.SIGKILL)
+    assert server.client().game("nim")["name"] == "nim"
+
+
+def test_nothing_of_others_is_taken_unless_it_is_allowed(tmp_path: Path, environment: dict[str, str]) -> None:
+    with Server(tmp_path, "--allow-games", "nim", "--max-running", "1", environment=environment) as server:
+        client = server.client()
+        client.submit(LONG)
+        stored = client.submit({"game": "nim", "simulations": 100})["id"]
+        server.kill()
+    with Server(tmp_path, "--max-running", "2", environment=environment) as server:
+        client = server.client()
+        assert [game["name"] for game in client.games()] == BUILT_IN
+        accepted = f"expected one of {', '.join(BUILT_IN)} (the operator of this server allows others with "
+        for game in (
+            "nim",
+            "nim:stones=3",
+            "openspiel:connect_four",
+            "openspiel:havannah(board_size=-1)",
+            "go",
+        ):
+            for status, field, detail in refusals(server, game):
+                assert (status, field) == (422, "game")
+                assert accepted in detail
+        # Nor what was asked for when it was allowed.
+        search = client.wait(stored)
+        assert search["state"] == "failed"
+        assert "--allow-games" in search["error"]["detail"]
+        assert trying(server.process.pid) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "accepted"),
+    [
+        ("no_such_game", "a game that is installed"),
+        ("openspiel:mnk(m=5,n=5,k=4)", "the name of a game without options"),
+        ("gomoku:size=5", "the name of a game without options"),
+        ("./mine.py", "the name of a game without options"),
+        ("", "the name of a game without options"),
+    ],
+)
+def test_an_operator_is_told_what_can_be_allowed(pattern: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as error:
+        allow_games(["gomoku", pattern])
+    assert (error.value.field, error.value.value) == ("allow_games", pattern)
+
+
+def test_a_server_that_is_to_allow_what_is_not_there_does_not_start(tmp_path: Path) -> None:
+    where = ("--data", str(tmp_path), "--port", "0", "--executor", "inline")
+    status, lines = refused(*where, "--allow-games", "no_such_game")
+    assert status == 2
+    assert lines[0].startswith(
+        "banyan: error: --allow-games: 'no_such_game' is not accepted; expected a game"
+    )
+
+
+def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
+    before = trying(os.getpid())
+    foreign = Foreign(memory_mb=300, seconds=1.0)
+    began_s = time.monotonic()
+    try:
+        assert foreign.ask("game", "nim", "nim")["name"] == "nim"
+        for game, reason in (
+            ("hang", "took longer than 1 s"),
+            ("spin", "took longer than 1 s"),
+            ("hungry", "needs more than 300 MB"),
+            ("exits", "ended its process with status 3"),
+            ("raises", "raised RuntimeError: the board is missing"),
+        ):
+            with pytest.raises(InvalidInput) as error:
+                foreign.ask("game", game, game)
+            assert error.value.field == "game"
+            assert str(error.value.value).partition(":")[0] == game
+            assert reason in error.value.accepted
+        assert foreign.ask("game", "nim", "nim")["name"] == "nim"
+        assert time.monotonic() - began_s < 30
+    finally:
+        foreign.close()
+    # Not even the children of what was tried are left.
+    assert trying(os.getpid()) == before

@@ -1,0 +1,168 @@
+"""A disk that takes nothing for a while: nothing is said that is not stored, and later all goes on."""
+
+from __future__ import annotations
+
+import queue
+import resource
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cluster.service.limits import Limits
+from cluster.service.pool import Pool, Run
+from cluster.service.recorder import Recorder
+from cluster.service.records import QUEUED
+from cluster.service.request_models import SearchBody
+from cluster.service.searches import Searches
+from cluster.service.store import Store
+from cluster.system.processes import descendants
+from tests.cluster.interrupted import session_of
+from tests.cluster.service_process import Server
+
+BODY: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 900, "lanes": 3, "seed": 4}
+WAIT_S = 30
+UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+
+@contextmanager
+def no_room(server: Server) -> Iterator[None]:
+    """While the block runs the kernel lets the server's processes write nothing to any file."""
+    limited = descendants(server.process.pid)
+    for pid in limited:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        for pid in limited:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, UNLIMITED)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+
+
+def ready(server: Server) -> httpx.Response:
+    return httpx.get(f"{server.url}/readyz")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("data"), "--max-running", "1") as server:
+        # Kernels are compiled and kept.
+        client = server.client()
+        client.wait(client.submit(BODY)["id"])
+        yield server
+
+
+def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server) -> None:
+    client, url = server.client(), f"{server.url}/api/v1/searches"
+    timed = client.submit({"game": "gomoku:size=5", "seconds": 0.5, "lanes": 3})["id"]
+    waiting = client.submit(BODY)["id"]
+    until(lambda: client.get(timed)["state"] == "running")
+    with no_room(server):
+        until(lambda: ready(server).status_code == 503)
+        assert "stored" in ready(server).json()["detail"]
+        assert httpx.get(f"{server.url}/healthz").status_code == 200
+        refused = httpx.post(url, json=BODY)
+        assert refused.status_code == 503 and int(refused.headers["Retry-After"]) > 0
+        assert refused.headers["content-type"] == "application/problem+json"
+        for search_id, state in ((timed, "running"), (waiting, "queued")):
+            for _ in range(2):
+                assert httpx.delete(f"{url}/{search_id}").status_code == 503
+            assert client.get(search_id)["state"] == state
+    ended = client.wait(timed)
+    assert (ended["state"], ended["result"]["stopped_by"]) == ("done", "seconds")
+    assert [event.final for event in client.events(timed)] == [True]
+    assert client.wait(waiting)["state"] == "done"
+    assert ready(server).status_code == 200
+    assert client.wait(client.submit(BODY)["id"])["state"] == "done"
+
+
+def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(server: Server) -> None:
+    client = server.client()
+    over = client.searches("done")["searches"][0]
+    with no_room(server):
+        refused = httpx.post(f"{server.url}/api/v1/searches", json=BODY)
+        assert refused.status_code == 503 and "stored" in refused.json()["detail"]
+        assert ready(server).status_code == 503
+        assert client.get(over["id"]) == over
+    until(lambda: ready(server).status_code == 200)
+    assert client.wait(client.submit(BODY)["id"])["state"] == "done"
+
+
+class Collecting(Pool):
+    """A pool that runs nothing."""
+
+    def __init__(self) -> None:
+        self.runs: queue.SimpleQueue[Run] = queue.SimpleQueue()
+
+    def add(self, run: Run, *, cancelled: bool = False) -> None:
+        self.runs.put(run)
+
+
+def test_a_search_that_ends_before_its_beginning_is_stored_tells_both_in_order(tmp_path: Path) -> None:
+    store, pool, recorder, gate = Store(tmp_path), Collecting(), Recorder(), threading.Event()
+    searches = Searches(store, pool, Limits(), recorder=recorder)
+    record, _ = searches.submit(SearchBody(game="tictactoe", simulations=20, lanes=1), None)
+    live = searches.live(record.id)
+    assert live is not None
+    run = pool.runs.get(timeout=WAIT_S)
+    session = session_of(run.opened)
+    # The disk takes its time, and the search does not.
+    recorder.put(partial(gate.wait, WAIT_S), lambda: None)
+    searches.search_begun(live, session)
+    searches.search_ended(live, session.run(), None)
+    assert searches.get(record.id).state == live.state == QUEUED
+    gate.set()
+    until(lambda: searches.live(record.id) is None)
+    events, closed = live.feed.after(0)
+    assert [event.name for event in events] == ["state", "state", "final"] and closed
+    assert [event.id for event in events] == sorted(event.id for event in events)
+    assert searches.get(record.id).final_event == events[-1].id
+    recorder.close()
+    store.close()
+
+
+def test_the_recorder_stores_in_order_and_tells_what_is_stored() -> None:
+    recorder, done, failures = Recorder(again_s=0.001), list[str](), [sqlite3.OperationalError("full")] * 3
+    seen: list[str | None] = []
+
+    def store() -> None:
+        seen.append(recorder.trouble)
+        if failures:
+            raise failures.pop()
+        done.append("stored")
+
+    def fail() -> None:
+        raise TypeError("a bug")
+
+    recorder.put(store, lambda: done.append("told"))
+    recorder.put(fail, lambda: done.append("never"))
+    recorder.put(lambda: done.append("next"), lambda: done.append("told next"))
+    until(lambda: len(done) == 4)
+    assert done == ["stored", "told", "next", "told next"]
+    assert seen == [None, "full", "full", "full"] and recorder.trouble is None
+    recorder.close()
+
+
+def test_a_recorder_that_ends_does_not_wait_for_the_disk() -> None:
+    recorder, told = Recorder(again_s=60), list[str]()
+
+    def store() -> None:
+        raise sqlite3.OperationalError("full")
+
+    recorder.put(store, lambda: told.append("what is not stored"))
+    recorder.put(lambda: None, lambda: told.append("what is"))
+    recorder.close()
+    assert told == ["what is"]

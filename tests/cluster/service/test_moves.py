@@ -1,0 +1,135 @@
+"""Moves over HTTP: who plays, what it says, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from cluster.service.errors import Problem
+from cluster.service.known_games import MOVES, KnownGames
+from cluster.service.positions import move
+from cluster.service.request_models import MoveBody, SearchBody
+from games.errors import InvalidInput
+from search.players.presets import BEST
+from tests.cluster.service_process import Server
+
+THREE = "morris:variant=three"
+MILL = ["a1", "c3", "b1", "b3"]
+"""At three men's morris the first player closes a mill with c1, and wins."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("data")) as found:
+        yield found
+
+
+def asked(server: Server, game: str, **body: Any) -> httpx.Response:
+    return httpx.post(f"{server.url}/api/v1/games/{game}/moves", json=body, timeout=60)
+
+
+def test_at_morris_alphabeta_moves(server: Server) -> None:
+    answer = asked(server, "morris", moves=["d2"], seconds=0.05).json()
+    assert answer["player"] == "alphabeta:seconds=0.05"
+    assert answer["simulations"] == 0 < answer["nodes"]
+    assert answer["thought"].startswith("depth ")
+    shown = httpx.post(f"{server.url}/api/v1/games/morris/positions", json={"moves": ["d2"]}).json()
+    assert answer["move"] in shown["legal_moves"]
+    position = httpx.post(f"{server.url}/api/v1/games/morris/positions", json={"moves": ["d2"]}).json()
+    assert asked(server, "morris", position=position["position"], seconds=0.05).status_code == 200
+
+
+def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
+    answer = asked(server, "morris", preset="plain", seconds=0.05).json()
+    assert answer["player"] == "uct:preset=plain,seconds=0.05"
+    assert answer["simulations"] > 0
+
+
+def test_it_sees_what_wins() -> None:
+    answer = move(THREE, MoveBody(moves=MILL, seconds=0.2))
+    assert (answer["move"], answer["value"] > 0.99) == ("c1", True)
+
+
+def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
+    listed = httpx.get(f"{server.url}/api/v1/games").json()["games"]
+    opponents = {game["name"]: game["opponent"] for game in listed}
+    assert {name for name, opponent in opponents.items() if opponent != "uct"} == {"morris"}
+    assert httpx.get(f"{server.url}/api/v1/games/{THREE}").json()["opponent"] == "alphabeta"
+
+
+@pytest.mark.parametrize("name", sorted(BEST))
+def test_the_best_settings_are_told_as_a_search_takes_them(name: str, server: Server) -> None:
+    best = httpx.get(f"{server.url}/api/v1/games/{name}").json()["best"]
+    told = json.dumps(best, sort_keys=True)
+    assert told == json.dumps(dict(BEST[name]), sort_keys=True)
+    assert SearchBody.model_validate({"game": name, **best})
+
+
+def test_what_is_hidden_is_not_needed() -> None:
+    answer = move("battleship:size=4,fleet=2", MoveBody(moves=["a1", "miss"], seconds=0.02))
+    assert answer["player"] == "uct:preset=best,seconds=0.02"
+
+
+def test_the_only_move_is_made_at_once() -> None:
+    moves = ["a1", "b1", "c1", "a2", "b2", "c2", "b3", "a3"]
+    answer = move("tictactoe", MoveBody(moves=moves))
+    assert (answer["move"], answer["thought"], answer["cpu_s"]) == ("c3", "the only move", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("game", "body", "field"),
+    [
+        ("chess", {}, "game"),
+        ("./mygame.py", {}, "game"),
+        ("morris", {"preset": "strong"}, "preset"),
+        ("morris", {"preset": "alphabeta:depth=9"}, "preset"),
+        ("morris", {"seconds": 10.5}, "seconds"),
+        ("morris", {"seconds": 0}, "seconds"),
+        ("morris", {"seconds": "1"}, "seconds"),
+        ("morris", {"moves": ["z9"]}, "moves"),
+        ("morris", {"position": "nowhere"}, "position"),
+        ("morris", {"seed": -1}, "seed"),
+        ("morris", {"simulations": 5}, "simulations"),
+        ("tictactoe", {"moves": ["b2", "a1", "b1", "a2", "b3"]}, "moves"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_field(
+    server: Server, game: str, body: dict[str, Any], field: str
+) -> None:
+    path = httpx.URL(f"{server.url}/api/v1/games/").copy_with(
+        raw_path=b"/api/v1/games/" + game.replace("/", "%2F").encode() + b"/moves"
+    )
+    answer = httpx.post(path, json=body, timeout=60)
+    assert answer.status_code in (404, 422), answer.text
+    if answer.status_code == 422:
+        assert answer.json()["field"] == field
+        assert answer.json()["accepted"]
+    else:
+        # A slash in a name is another path.
+        assert "/" in game
+
+
+def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(server: Server) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        moves = [threads.submit(asked, server, "morris", seconds=0.5) for _ in range(3)]
+        assert httpx.get(f"{server.url}/readyz", timeout=10).status_code == 200
+        assert [each.result().status_code for each in moves] == [200] * 3
+
+
+def test_more_than_can_wait_are_told_to_come_again() -> None:
+    known = KnownGames()
+    for _ in range(MOVES):
+        known._places.acquire()
+    with pytest.raises(Problem) as caught:
+        known.move("tictactoe", MoveBody())
+    assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "1"})
+    known._places.release()
+    with pytest.raises(InvalidInput):
+        known.move("tictactoe", MoveBody(moves=["z9"]))
+    # A move that was refused has given its place back.
+    assert known.move("tictactoe", MoveBody(seconds=0.01))["player"] == "uct:preset=best,seconds=0.01"

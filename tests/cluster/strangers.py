@@ -1,0 +1,127 @@
+"""Banyan as somebody meets it who has just installed it: an environment with nothing of ours in it, another
+folder, and a Ray that somebody else has started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cluster.system.processes import kill, marked
+
+BIN = Path(sys.executable).parent
+BANYAN = (sys.executable, "-P", "-m", "banyan")
+"""The command, whose script may not be installed where a test runs; without the current folder (-P)."""
+ROOT = Path(__file__).parents[2]
+MARK = "BANYAN_TEST_CLUSTER"
+
+
+def clean_environment(home: Path, **settings: str) -> dict[str, str]:
+    """PATH and HOME, and what is named here."""
+    home.mkdir(exist_ok=True)
+    return {"PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), **settings}
+
+
+def start(
+    *arguments: str, cwd: Path, environment: dict[str, str], command: tuple[str, ...] = BANYAN
+) -> subprocess.Popen[str]:
+    """The command in a process of its own, its output in pipes."""
+    return subprocess.Popen(
+        [*command, *arguments],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def banyan(
+    *arguments: str, cwd: Path, environment: dict[str, str], command: tuple[str, ...] = BANYAN
+) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error."""
+    with start(*arguments, cwd=cwd, environment=environment, command=command) as process:
+        out, err = process.communicate(timeout=150)
+        return process.returncode, out, err
+
+
+def installed(site: Path) -> Path:
+    """Banyan as a wheel puts it there."""
+    for name in ("games", "search", "cluster"):
+        shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.move(site / "cluster" / "banyan", site / "banyan")
+    return site
+
+
+class PlainCluster:
+    """What `ray start` starts: a head, and machines that join it, all on this machine."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._mark = secrets.token_hex(8)
+        self._environment = environment | {MARK: self._mark, "RAY_USAGE_STATS_ENABLED": "0"}
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def join(self) -> subprocess.Popen[bytes]:
+        """Another machine with one CPU, the head if it is the first; returns at once."""
+        first = not self.processes
+        where = ["--head", f"--port={self.port}"] if first else [f"--address={self.address}"]
+        command = [str(BIN / "ray"), "start", *where, "--num-cpus=1", "--include-dashboard=false", "--block"]
+        if not first:
+            command.remove("--include-dashboard=false")
+        process = subprocess.Popen(
+            command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def wait_until_up(self, timeout_s: float = 60.0) -> None:
+        """Until the head listens."""
+        until_s = time.monotonic() + timeout_s
+        while True:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            assert time.monotonic() < until_s, "ray start --head has not come up"
+            time.sleep(0.1)
+
+    def kill_machine(self, number: int) -> None:
+        """End all of its processes, with no warning."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.processes[number].pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End them all."""
+        kill(marked(f"{MARK}={self._mark}"))
+        for process in self.processes:
+            process.wait()
+
+
+@contextlib.contextmanager
+def plain_cluster(environment: dict[str, str], machines: int = 1) -> Iterator[PlainCluster]:
+    """A cluster that is up, and is gone afterwards."""
+    cluster = PlainCluster(environment)
+    try:
+        cluster.join()
+        cluster.wait_until_up()
+        for _ in range(machines - 1):
+            cluster.join()
+        yield cluster
+    finally:
+        cluster.end()

@@ -1,0 +1,413 @@
+"""What a program gets from `import banyan`: searches, their progress and results, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import json
+import signal
+import subprocess
+import sys
+import threading
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import banyan
+import pytest
+
+import cluster
+import search
+from cluster.checkpoint.checkpoint import Opened
+from cluster.executors.inline import InlineExecutor
+from cluster.front_door.options import placement_of
+from cluster.front_door.running import RunningSearch
+from cluster.runtime.coordinator import Coordinator, SearchFailed
+from cluster.runtime.resources import Resources
+from cluster.runtime.tasks import Event, Executor, JobFailed, Task
+from cluster.runtime.workers import Workers
+from games.tictactoe import TicTacToe
+from tests.cluster.strangers import banyan as command
+from tests.cluster.strangers import clean_environment, installed
+
+NIM = '''
+"""Nim: a game in plain Python, and a program that searches it."""
+import banyan
+from games import PythonGame
+
+
+class Position:
+    def __init__(self, pile):
+        self.pile, self.player = pile, 0
+
+    def current_player(self):
+        return self.player
+
+    def legal_moves(self):
+        return list(range(1, min(3, self.pile) + 1))
+
+    def play(self, move):
+        self.pile, self.player = self.pile - move, 1 - self.player
+
+    def is_terminal(self):
+        return self.pile == 0
+
+    def returns(self):
+        return 1.0 if self.player else -1.0
+
+
+class Nim(PythonGame):
+    max_moves, max_plies = 3, 30
+
+    def __init__(self, pile: int = 10):
+        super().__init__()
+        self.options = {"pile": pile}
+
+    def new_position(self):
+        return Position(self.options["pile"])
+
+'''
+PROGRAM = """
+    game = Nim(7)
+    print(banyan.search(game, simulations=120, lanes=4, executor="ray", workers=1).digest)
+"""
+
+
+def program(text: str, folder: Path, *arguments: str, **settings: str) -> tuple[int, str, str]:
+    """A program in a folder of its own, in an environment with nothing of ours."""
+    folder.mkdir(exist_ok=True)
+    (folder / "program.py").write_text(text)
+    environment = clean_environment(folder / "home", **settings)
+    return command("program.py", *arguments, cwd=folder, environment=environment, command=(sys.executable,))
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["cluster.front_door.calls", "cluster.front_door.running", "cluster.play.call", "search.run_inline"],
+)
+def test_the_examples_are_right(module: str) -> None:
+    found = doctest.testmod(import_module(module))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
+def test_every_door_gives_the_same_statistics(strategy: str) -> None:
+    request = search.SearchRequest(
+        "tictactoe", moves=("b2",), strategy=strategy, lanes=4, simulations=900, seed=3
+    )
+    asked: dict[str, Any] = {"strategy": strategy, "lanes": 4, "seed": 3}
+    found = [
+        search.run(request),
+        cluster.run(request),
+        banyan.search("tictactoe", moves="b2", simulations=900, executor="inline", **asked),
+        banyan.start("tictactoe", moves=["b2"], simulations=900, **asked).result(),
+    ]
+    assert len({each.digest for each in found}) == 1
+    assert {each.stopped_by for each in found} == {"simulations"}
+
+
+def test_search_run_ends_by_each_budget() -> None:
+    assert search.run(search.SearchRequest("tictactoe", seconds=0.2)).stopped_by == "seconds"
+    full = search.run(search.SearchRequest("gomoku", lanes=2, memory_mb=1, stop_when_full=True))
+    assert (full.stopped_by, full.tree_full) == ("memory", True)
+    solved = search.run(
+        search.SearchRequest("tictactoe", moves=("a1", "b1", "a2", "b2"), solver=True, seconds=9)
+    )
+    assert (solved.stopped_by, solved.move, solved.value) == ("proven", "a3", 1.0)
+
+
+@pytest.mark.parametrize("run", [search.run, cluster.run])
+def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
+    with pytest.raises(banyan.InvalidInput, match="budget: None is not accepted"):
+        run(search.SearchRequest("tictactoe"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"lane": 3}, "lane: 3 is not accepted; expected a keyword that there is: lanes"),
+        ({"workers": 0}, "workers: 0 "),
+        ({"workers": 2.5}, "workers: 2.5 "),
+        ({"workers": 2, "executor": "inline"}, "workers: 2 is not accepted; expected 1: the inline executor"),
+        ({"executor": "dask"}, "executor: 'dask' is not accepted; expected auto or ray or inline"),
+        ({"simulations": 1.5}, "simulations: 1.5 "),
+        ({"simulations": 5, "seconds": 1.0}, "budget: "),
+        ({"moves": "b2 b2"}, "moves: 'b2' "),
+        ({"job_timeout": -1.0, "executor": "inline"}, "job_timeout: -1.0 "),
+    ],
+)
+@pytest.mark.parametrize("call", [banyan.search, banyan.start])
+def test_what_is_wrong_is_said_before_the_call_returns(
+    call: Any, arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(banyan.InvalidInput) as caught:
+        call("tictactoe", **arguments)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_search_is_placed_as_its_keywords_say() -> None:
+    options = {"job_timeout": 90, "gpus_per_worker": 0.5, "worker_resources": "fast=1"}
+    placement = placement_of("2..8", "ray", "head:6379", options)
+    assert (placement.workers, placement.address, placement.job_timeout_s) == (Workers(2, 8), "head:6379", 90)
+    assert placement.resources == Resources(cpus=1.0, gpus=0.5, others={"fast": 1.0})
+
+
+def test_progress_comes_until_the_search_is_over() -> None:
+    with banyan.start("tictactoe", seconds=0.7) as running:
+        seen = list(running)
+    assert len(seen) >= 2
+    assert [each.simulations for each in seen] == sorted(each.simulations for each in seen)
+    assert all(each.move and each.pv and each.children for each in seen)
+    result = running.result()
+    last = seen[-1]
+    assert running.progress is last
+    assert (last.simulations, last.children) == (result.simulations, result.children)
+    assert last.share == 1.0
+    assert f"{last.simulations:,} simulations" in str(last)
+    assert list(running) == [last]
+
+
+def test_a_search_without_a_budget_ends_when_the_block_does() -> None:
+    with banyan.start("tictactoe") as running:
+        assert not running.done()
+        with pytest.raises(TimeoutError, match=r"not over after 0\.01 s"):
+            running.result(timeout=0.01)
+        next(iter(running))
+    assert running.done()
+    result = running.result()
+    assert (result.stopped_by, result.move is None) == ("cancelled", False)
+    with pytest.raises(ZeroDivisionError), banyan.start("tictactoe") as running:
+        1 / 0  # noqa: B018
+    assert running.done()
+
+
+def test_a_saved_search_goes_on_to_the_same_statistics(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"simulations": 60_000, "strategy": "root", "lanes": 4}
+    with banyan.start("tictactoe", **asked) as running:
+        running.save(tmp_path / "running")
+    running.save(tmp_path / "stopped")
+    whole = search.run(search.SearchRequest("tictactoe", **asked))
+    for name in ("running", "stopped"):
+        with banyan.resume(tmp_path / name, executor="inline") as resumed:
+            resumed.result()
+        assert resumed.result().digest == whole.digest
+        resumed.save(tmp_path / name)
+        assert banyan.resume(tmp_path / name).result().digest == whole.digest
+    with pytest.raises(banyan.InvalidInput, match="checkpoint"):
+        running.save(tmp_path / "missing" / "file")
+    with pytest.raises(banyan.InvalidInput, match="file"):
+        banyan.resume(tmp_path / "missing")
+
+
+class Failing(InlineExecutor):
+    """Its second job fails."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._submitted: list[int] = []
+
+    def submit(self, jobs: Iterable[Task]) -> None:
+        jobs = list(jobs)
+        self._submitted += [job.index for job in jobs]
+        super().submit(jobs)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        return [JobFailed(index, "out of luck") for index in self._submitted]
+
+    def close(self) -> None:
+        super().close()
+        self.closed = True
+
+
+def opened(**asked: Any) -> Opened:
+    return Opened(Coordinator(search.open_search(search.SearchRequest("tictactoe", **asked)), 1))
+
+
+def test_a_search_that_fails_raises_where_it_is_waited_for_and_closes_its_executor() -> None:
+    executor = Failing()
+
+    def start(_: threading.Event) -> Executor:
+        return executor
+
+    with pytest.raises(SearchFailed, match="out of luck"):
+        RunningSearch(opened(simulations=100), start).result()
+    assert executor.closed
+
+
+def test_an_executor_that_cannot_be_started_raises_at_once() -> None:
+    def start(_: threading.Event) -> Executor:
+        raise ConnectionError("no Ray here")
+
+    with pytest.raises(ConnectionError, match="no Ray here"):
+        RunningSearch(opened(simulations=100), start)
+
+
+def test_searches_run_in_threads_and_beside_an_event_loop() -> None:
+    found: list[str] = []
+
+    def one() -> None:
+        found.append(banyan.search("tictactoe", simulations=3000).digest)
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    async def beside() -> str:
+        found.append(banyan.search("tictactoe", simulations=3000).digest)
+        return (await asyncio.to_thread(banyan.start("tictactoe", simulations=3000).result)).digest
+
+    found.append(asyncio.run(beside()))
+    assert len(found) == 5
+    assert len(set(found)) == 1
+
+
+def test_games_by_name_object_and_class() -> None:
+    assert "gomoku" in banyan.games()
+    games = ("tictactoe", banyan.load_game("tictactoe"), TicTacToe)
+    assert len({banyan.search(game, simulations=200).digest for game in games}) == 1
+    for wrong in (7, object, banyan.search):
+        with pytest.raises(banyan.InvalidInput, match=r"a games\.Game, object or class"):
+            banyan.search(wrong)  # type: ignore[arg-type]
+
+
+def test_on_workers_a_program_searches_a_game_of_its_own(tmp_path: Path) -> None:
+    status, out, err = program(NIM + 'if __name__ == "__main__":' + PROGRAM, tmp_path)
+    assert status == 0, err
+    spec = f"{tmp_path / 'program.py'}:pile=7"
+    assert out.strip() == search.run(search.SearchRequest(spec, lanes=4, simulations=120)).digest
+
+
+def test_a_program_that_would_search_while_its_game_is_loaded_is_told_so(tmp_path: Path) -> None:
+    status, _, err = program(NIM + "if True:" + PROGRAM, tmp_path)
+    assert status == 1
+    assert 'below `if __name__ == "__main__":` in' in err.splitlines()[-1]
+
+
+def test_a_class_that_is_in_no_file_is_refused(tmp_path: Path) -> None:
+    text = NIM + "banyan.search(Nim, simulations=10)\n"
+    environment = clean_environment(tmp_path / "home")
+    status, _, err = command("-c", text, cwd=tmp_path, environment=environment, command=(sys.executable,))
+    assert status == 1
+    assert "game: 'Nim' is not accepted; expected a class in a file NAME.py" in err
+
+
+def test_a_result_shows_its_board_as_text_and_in_a_notebook() -> None:
+    result = banyan.search("gomoku:size=6", moves="c3 d4", simulations=500)
+    assert f"best move    {result.move} for x" in str(result)
+    assert f"[{max(1, round(100 * result.children[0].visits / 500))}]" in str(result).replace(" ", "")
+    assert repr(result).startswith(f"<SearchResult {result.game}: {result.move} ")
+    page = ElementTree.fromstring(result._repr_html_())
+    circles = [each for each in page.iter() if each.tag.endswith("circle")]
+    assert len(circles) == 2
+    assert result.move in "".join(page.itertext())
+    with banyan.start("morris", simulations=300) as running:
+        running.result()
+    shown = running._repr_html_()
+    assert shown is not None
+    assert len([each for each in ElementTree.fromstring(shown).iter() if each.tag.endswith("line")]) == 32
+    # A result of a game that is not there any more has no board.
+    gone = search.SearchResult(**{**vars(result), "game": "./gone.py"})
+    assert gone.board() is None
+    assert "best move" in str(gone)
+
+
+def test_importing_banyan_imports_nothing_else(tmp_path: Path) -> None:
+    text = "import sys, banyan\nprint(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    status, out, err = program(text, tmp_path)
+    assert status == 0, err
+    assert not {"numpy", "numba", "ray", "games", "search", "cluster", "rich", "typer"} & set(out.split())
+
+
+def test_all_names_are_there_and_others_are_not() -> None:
+    for name in banyan.__all__:
+        assert getattr(banyan, name) is not None
+    assert set(dir(banyan)) == set(banyan.__all__)
+    for package in (banyan, cluster, search):
+        with pytest.raises(AttributeError, match="has no attribute 'serch'"):
+            package.serch  # noqa: B018
+
+
+@pytest.mark.timeout(300)
+def test_a_typed_program_is_checked_against_an_installed_copy(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy is among the dev requirements")
+    site = installed(tmp_path / "site")
+    text = (
+        "import banyan\n"
+        'with banyan.start("gomoku", seconds=1.0) as running:\n'
+        "    moves: list[str | None] = [progress.move for progress in running]\n"
+        "result: banyan.SearchResult = running.result()\n"
+        "visits: int = result.children[0].visits\n"
+        "names: list[str] = banyan.games()\n"
+        "wrong: int = banyan.search(3).move\n"
+        "banyan.serch\n"
+    )
+    (tmp_path / "program.py").write_text(text)
+    found = subprocess.run(
+        [sys.executable, "-P", "-m", "mypy", "--strict", "--no-error-summary", "program.py"],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path / "home", PYTHONPATH=str(site)),
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    lines = [line.partition(": error: ") for line in found.stdout.splitlines()]
+    assert {(place, what.rpartition("[")[2]) for place, _, what in lines} == {
+        ("program.py:7", "assignment]"),
+        ("program.py:7", "arg-type]"),
+        ("program.py:8", "attr-defined]"),
+    }, found.stdout
+
+
+def test_ctrl_c_ends_a_search_and_raises(tmp_path: Path) -> None:
+    text = (
+        "import banyan, threading\n"
+        "try:\n"
+        '    with banyan.start("tictactoe") as running:\n'
+        '        print("running", flush=True)\n'
+        "        running.result()\n"
+        "except KeyboardInterrupt:\n"
+        '    print("interrupted", running.result().stopped_by, threading.active_count())\n'
+    )
+    (tmp_path / "program.py").write_text(text)
+    with subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path / "home"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert (out, process.returncode) == ("interrupted cancelled 1\n", 0)
+
+
+def test_a_program_may_forget_its_search(tmp_path: Path) -> None:
+    status, out, err = program('import banyan\nbanyan.start("tictactoe")\nprint("over")\n', tmp_path)
+    assert (status, out, err) == (0, "over\n", "")
+
+
+def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None:
+    """From another folder, with no settings of ours."""
+    text = (
+        "import banyan\n"
+        'asked = {"moves": "f6 g7", "simulations": 60_000, "lanes": 4, "executor": "ray", "workers": 2}\n'
+        'with banyan.start("gomoku", **asked) as running:\n'
+        "    shown = [progress.executor for progress in running]\n"
+        "print(running.result().digest, running.result().workers, set(shown))\n"
+    )
+    status, out, err = program(text, tmp_path / "folder")
+    assert status == 0, err
+    asked = ("search", "gomoku", "--moves", "f6 g7", "--simulations", "60000", "--lanes", "4", "--json")
+    environment = clean_environment(tmp_path / "home")
+    status, told, err = command(*asked, "--executor", "inline", cwd=tmp_path, environment=environment)
+    assert status == 0, err
+    assert out.split(maxsplit=2) == [json.loads(told)["digest"], "2", "{'ray'}\n"]

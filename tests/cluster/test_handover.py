@@ -1,0 +1,229 @@
+"""A search begins in its own process, and workers take over if they pay; its answer does not change by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.executors.handover import LOOK_S, PAYS_S, HandoverExecutor
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.pace import WORKER_S, WORTH, Pace
+from cluster.runtime.session import Session, left_s
+from cluster.runtime.tasks import Event, Executor, Task
+from cluster.runtime.worker_state import WorkerStatus
+from search.prepare import open_search
+from search.request import SearchRequest
+from tests.cluster.strangers import banyan, clean_environment
+
+STRATEGIES = ("root", "tree", "leaf")
+
+
+class Elsewhere:
+    """Stands for workers: an executor that runs the jobs it is given, and notes which."""
+
+    name = "elsewhere"
+
+    def __init__(self, ready: threading.Event, workers: int = 3) -> None:
+        self._inline = InlineExecutor()
+        self._ready = ready
+        self.num_workers = workers
+        self.submitted: list[int] = []
+        self.closed = False
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return self._inline.workers
+
+    def use(self, workers: int) -> None:
+        raise AssertionError(workers)
+
+    def open(self, context: Any) -> None:
+        self._ready.wait()
+        self._inline.open(context)
+
+    def submit(self, jobs: Iterable[Task]) -> None:
+        jobs = list(jobs)
+        self.submitted += [job.index for job in jobs]
+        self._inline.submit(jobs)
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        return self._inline.wait(timeout_s)
+
+    def drop(self) -> None:
+        self._inline.drop()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Clock:
+    """Stands still unless it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def request_for(strategy: str) -> SearchRequest:
+    return SearchRequest("tictactoe", strategy=strategy, lanes=4, simulations=20_000, seed=5)
+
+
+def run(strategy: str, observer: Callable[[Session], None] | None, executor: Executor) -> Session:
+    search = open_search(request_for(strategy))
+    executor.open(search.context)
+    session = Session(Coordinator(search, executor.num_workers), executor)
+    if isinstance(executor, HandoverExecutor):
+        executor.left_s = lambda: 2 * PAYS_S
+    session.run(() if observer is None else (observer,))
+    return session
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_workers_that_come_in_the_middle_run_the_jobs_that_are_left(strategy: str) -> None:
+    ready, clock, told = threading.Event(), Clock(), list[str]()
+    elsewhere = Elsewhere(ready)
+    executor = HandoverExecutor(lambda: elsewhere, 3, told.append, clock)
+
+    def half_way(session: Session) -> None:
+        # The clock says that the search lasts; the workers are up after three jobs.
+        clock.now_s = 2 * LOOK_S
+        if session.search.strategy.absorbed >= 3 and executor._starting is not None and not ready.is_set():
+            assert executor.name == "inline"
+            ready.set()
+            executor._starting.join()
+
+    session = run(strategy, half_way, executor)
+    alone = run(strategy, None, InlineExecutor())
+    assert session.coordinator.result(0.0, "").digest == alone.coordinator.result(0.0, "").digest
+    assert executor.name == "elsewhere"
+    assert session.coordinator.workers == 3
+    # None was run twice: at the handover two results may have come that had not been looked at.
+    assert len(elsewhere.submitted) == len(set(elsewhere.submitted))
+    assert min(elsewhere.submitted) >= 3
+    assert "starting 3 workers" in told[0]
+    assert told[1] == "3 workers have taken over"
+    executor.close()
+    assert elsewhere.closed
+
+
+@pytest.mark.parametrize(
+    ("workers", "left", "said"), [(4, PAYS_S - 1, "and workers take 5 s"), (1, 1e9, "one worker is enough")]
+)
+def test_none_are_started_where_they_do_not_pay(workers: int, left: float, said: str) -> None:
+    clock, told = Clock(), list[str]()
+
+    def never() -> Executor:
+        raise AssertionError("started")
+
+    executor = HandoverExecutor(never, workers, told.append, clock)
+    executor.open(open_search(request_for("tree")).context)
+    executor.left_s = lambda: left
+    assert executor.wait(0.0) == []
+    assert told == []
+    clock.now_s = 2 * LOOK_S
+    for _ in range(3):
+        executor.wait(0.0)
+    assert len(told) == 1
+    assert told[0].startswith("searching in this process: ")
+    assert said in told[0]
+    executor.close()
+
+
+def test_where_none_can_be_started_the_search_goes_on() -> None:
+    clock, told = Clock(), list[str]()
+
+    def fail() -> Executor:
+        raise ConnectionError("Ray could not be started: no room in /dev/shm")
+
+    def later(session: Session) -> None:
+        clock.now_s = 2 * LOOK_S
+        if executor._starting is not None:
+            executor._starting.join()
+
+    executor = HandoverExecutor(fail, 2, told.append, clock)
+    session = run("tree", later, executor)
+    assert session.coordinator.stopped_by == "simulations"
+    assert told[1].startswith("no workers could be started (Ray could not be started: no room in /dev/shm)")
+    assert len(told) == 2
+
+
+def test_workers_that_come_after_the_end_are_ended() -> None:
+    ready, clock = threading.Event(), Clock()
+    elsewhere = Elsewhere(ready)
+    executor = HandoverExecutor(lambda: elsewhere, 3, lambda line: None, clock)
+
+    def later(session: Session) -> None:
+        clock.now_s = 2 * LOOK_S
+
+    run("tree", later, executor)
+    starting = executor._starting
+    assert starting is not None
+    executor.close()
+    ready.set()
+    starting.join()
+    assert elsewhere.closed
+
+
+@pytest.mark.parametrize(("seconds", "after_s", "left"), [(None, 4.0, 16.0), (60.0, 50.0, 10.0)])
+def test_what_is_left_is_estimated_from_what_was_done(
+    seconds: float | None, after_s: float, left: float
+) -> None:
+    clock = Clock()
+    budget = {"simulations": 1000} if seconds is None else {"seconds": seconds}
+    search = open_search(SearchRequest("tictactoe", **budget))  # type: ignore[arg-type]
+    session = Session(Coordinator(search, 1), InlineExecutor(), clock)
+    session.begin()
+    session.coordinator.counters.simulations = 200
+    clock.now_s = after_s
+    assert left_s(session) == pytest.approx(left)
+
+
+def test_more_workers_than_cores_are_started_by_and_by_as_long_as_they_pay() -> None:
+    clock, left = Clock(), [1e9]
+    pace = Pace(2, lambda: left[0], clock)
+    assert pace.limit == 2
+    assert not pace.look(ready=1, wanted=32)
+    clock.now_s = 3.0
+    assert pace.look(ready=2, wanted=32)
+    assert pace.limit == 4
+    # The next ones take twice the three seconds, and are to be worth it.
+    clock.now_s = 9.0
+    left[0] = 2 * WORTH * 6.0 - 0.1
+    assert not pace.look(ready=4, wanted=32)
+    left[0] += 0.2
+    assert pace.look(ready=4, wanted=32)
+    assert pace.limit == 8
+    assert WORKER_S > 0
+    assert not pace.look(ready=8, wanted=8)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "home")
+    search = ("search", "gomoku", "--seed", "3", "--json", "--workers", "2")
+    status, out, err = banyan(*search, "--simulations", "20000", cwd=tmp_path, environment=environment)
+    assert status == 0, err
+    assert json.loads(out)["executor"] == "inline"
+    # Fourteen seconds of a core, or more on a slower one.
+    budget = ("--simulations", "14000000")
+    status, out, err = banyan(*search, *budget, cwd=tmp_path, environment=environment)
+    assert status == 0, err
+    long = json.loads(out)
+    assert (long["executor"], long["workers"]) == ("ray", 2), err
+    assert "starting 2 workers; this process searches meanwhile" in err
+    assert "2 workers have taken over" in err
+    status, out, err = banyan(
+        *search[:-2], *budget, "--executor", "inline", cwd=tmp_path, environment=environment
+    )
+    assert status == 0, err
+    assert json.loads(out)["digest"] == long["digest"]

@@ -1,0 +1,146 @@
+"""`--address` on clusters that `ray start` has started, by people who have never heard of our settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.system.processes import marked
+from tests.cluster.strangers import (
+    MARK,
+    PlainCluster,
+    banyan,
+    clean_environment,
+    installed,
+    plain_cluster,
+    start,
+)
+
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+    ),
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds Ray's processes by /proc"),
+]
+SEARCH = ("search", "gomoku", "--moves", "f6 g7", "--json")
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainCluster]:
+    """Without tokens, as Ray starts one where there is none; two machines."""
+    home = tmp_path_factory.mktemp("home")
+    with plain_cluster(clean_environment(home), machines=2) as cluster:
+        yield cluster
+
+
+def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_machine_dies(
+    cluster: PlainCluster, tmp_path: Path
+) -> None:
+    environment = clean_environment(tmp_path / "home")
+    budget = (*SEARCH, "--simulations", "4000000")
+    there = (*budget, "--address", cluster.address, "--workers", "1..2")
+    with start(*there, cwd=tmp_path, environment=environment) as process:
+        assert process.stderr is not None
+        errors = []
+        for line in process.stderr:
+            errors.append(line)
+            if " 2 workers" in line or len(errors) > 2:
+                cluster.kill_machine(1)
+                break
+        out, rest = process.communicate(timeout=150)
+    assert process.returncode == 0, "".join(errors) + rest
+    found = json.loads(out)
+    assert found["executor"] == "ray"
+    status, out, err = banyan(*budget, "--executor", "inline", cwd=tmp_path, environment=environment)
+    assert status == 0, err
+    assert found["digest"] == json.loads(out)["digest"]
+
+
+def test_a_setting_for_tokens_does_no_harm_where_the_cluster_asks_for_none(
+    cluster: PlainCluster, tmp_path: Path
+) -> None:
+    environment = clean_environment(tmp_path / "home", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN)
+    status, out, err = banyan(
+        *(*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1"),
+        cwd=tmp_path,
+        environment=environment,
+    )
+    assert status == 0, err
+    assert json.loads(out)["executor"] == "ray"
+
+
+def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go_on(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "home", RAY_gcs_rpc_server_reconnect_timeout_s="3")
+    with plain_cluster(environment) as cluster:
+        search = ("search", "gomoku", "--simulations", "60000000", "--checkpoint", "kept.ckpt")
+        there = (*search, "--address", cluster.address, "--workers", "1")
+        with start(*there, cwd=tmp_path, environment=environment) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if "simulations" in line:
+                    break
+            cluster.end()
+            out, err = process.communicate(timeout=100)
+    line = err.strip().splitlines()[-1]
+    assert (process.returncode, out) == (1, "")
+    assert line.startswith(f"banyan: error: the search failed: the cluster at {cluster.address} is gone")
+    assert "simulations are kept; to continue: banyan resume " in line
+    # It goes on elsewhere.
+    with start("resume", "kept.ckpt", "--executor", "inline", cwd=tmp_path, environment=environment) as again:
+        assert again.stderr is not None
+        assert "simulations" in again.stderr.readline()
+        again.send_signal(signal.SIGINT)
+        assert again.wait(20) == 130
+
+
+def test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_it_belongs(
+    tmp_path: Path,
+) -> None:
+    homes = {name: tmp_path / name for name in ("right", "wrong", "none")}
+    environments = {name: clean_environment(home) for name, home in homes.items()}
+    for name, token in (("right", TOKEN), ("wrong", TOKEN[::-1])):
+        (homes[name] / ".ray").mkdir()
+        (homes[name] / ".ray" / "auth_token").write_text(token)
+    with plain_cluster(environments["right"] | {"RAY_AUTH_MODE": "token"}) as cluster:
+        search = (*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1")
+        status, out, err = banyan(*search, cwd=tmp_path, environment=environments["right"])
+        assert status == 0, err
+        assert json.loads(out)["executor"] == "ray"
+        for name, said in (("wrong", "does not accept the token"), ("none", "asks for a token")):
+            began_s = time.monotonic()
+            status, out, err = banyan(*search, cwd=tmp_path, environment=environments[name])
+            assert (status, out) == (2, "")
+            assert err.startswith(f"banyan: error: --address: '{cluster.address}' is not accepted")
+            assert said in err
+            assert "~/.ray/auth_token" in err
+            assert err.count("\n") == 1
+            assert time.monotonic() - began_s < 30
+
+
+def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_path: Path) -> None:
+    site = installed(tmp_path / "site")
+    with (site / "search" / "plan.py").open("a") as file:
+        file.write("# Of another version.\n")
+    environment = clean_environment(tmp_path / "home")
+    with plain_cluster(environment | {"PYTHONPATH": str(site)}) as cluster:
+        search = (*SEARCH, "--simulations", "20000", "--address", cluster.address, "--workers", "1")
+        status, out, err = banyan(*search, cwd=tmp_path, environment=environment)
+    assert (status, out) == (1, "")
+    line = err.strip().splitlines()[-1]
+    assert line.startswith("banyan: error: the search failed: a worker runs another code of games and search")
+    assert "install the same Banyan on all machines" in line
+
+
+def test_a_cluster_that_is_ended_by_a_test_leaves_nothing(tmp_path: Path) -> None:
+    # The tests above rely on it.
+    with plain_cluster(clean_environment(tmp_path / "home")) as cluster:
+        pids = marked(f"{MARK}={cluster._mark}")
+        assert pids
+    assert not marked(f"{MARK}={cluster._mark}")

@@ -1,0 +1,165 @@
+"""Ray's own processes are killed: whatever runs on them goes on, and its answer stays the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from cluster.executors.choose import make_executor
+from cluster.ray_backend.executor import RayExecutor
+from cluster.ray_backend.revival import TRIES, Revival
+from cluster.system.processes import descendants
+from search.prepare import open_search
+from search.request import SearchRequest
+from search.worker import Worker
+from tests.cluster.strangers import banyan, clean_environment, start
+from tests.cluster.test_ray_executor import Once, inline_result, request_for, run_on
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+
+
+def named(name: str, below: int | None = None) -> list[int]:
+    """The processes below this one (or that one) that have this in their command."""
+    found = []
+    for pid in sorted(descendants(below)):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if name.encode() in command:
+            found.append(pid)
+    return found
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def executor(told: list[str]) -> Iterator[RayExecutor]:
+    executor = cast("RayExecutor", make_executor("ray", 2, job_timeout_s=30, notify=told.append))
+    yield executor
+    executor.close()
+    assert named("ray") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"),
+    [
+        ("/raylet/raylet", "tree"),
+        ("gcs_server", "leaf"),
+        ("ray::DashboardAgent", "root"),
+        ("ray::RuntimeEnvAgent", "tree"),
+    ],
+)
+def test_a_search_goes_on_when_one_of_rays_processes_is_killed(
+    executor: RayExecutor, told: list[str], name: str, strategy: str
+) -> None:
+    told.clear()
+    killed: list[int] = []
+
+    def kill(_: object) -> None:
+        killed.extend(named(name))
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+
+    # Long enough to be seen before it ends.
+    request = request_for(strategy, simulations=4_000_000 if strategy == "leaf" else 1_500_000)
+    result, _ = run_on(executor, request, Once(0.2, kill))
+    assert killed
+    assert result.digest == inline_result(request).digest
+    assert result.jobs_retried > 0
+    assert told[0].startswith("the local Ray has ended (")
+    assert "it is started again" in told[0]
+    assert told[1:] == ["Ray is there again"]
+
+
+def test_a_command_says_that_ray_has_ended_and_goes_on(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "home")
+    players = ("uct:simulations=20000", "uct:simulations=15000")
+    match = ("match", "gomoku", *players, "--games", "8", "--seed", "1", "--workers", "1", "--json")
+    with start(*match, cwd=tmp_path, environment=environment) as process:
+        until_s = time.monotonic() + 100
+        while not named("ray::Banyan", process.pid):
+            assert time.monotonic() < until_s
+            time.sleep(0.1)
+        for pid in named("/raylet/raylet", process.pid):
+            os.kill(pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=150)
+    assert process.returncode == 0, err
+    status, expected, _ = banyan(*match, "--executor", "inline", cwd=tmp_path, environment=environment)
+    assert status == 0
+    found, alone = json.loads(out), json.loads(expected)
+    for name in ("games", "a_results", "first_player", "pairs"):
+        assert found[name] == alone[name]
+    assert "the local Ray has ended" in err
+
+
+class Broken(Worker):
+    """Ends its process as a library does that cannot be loaded."""
+
+    def prepare(self, context: object) -> None:
+        print("libdriver.so: cannot open shared object file", file=sys.stderr, flush=True)
+        os._exit(7)
+
+
+class Refusing(Worker):
+    """Raises as it is made."""
+
+    def __init__(self) -> None:
+        raise ValueError("no licence for this machine")
+
+
+@pytest.mark.parametrize(
+    ("worker", "said"),
+    [(Broken, "libdriver.so: cannot open shared object file"), (Refusing, "no licence for this machine")],
+)
+def test_workers_that_cannot_be_kept_alive_are_explained(worker: type[Worker], said: str) -> None:
+    executor = make_executor("ray", 1, make_worker=worker)
+    try:
+        with pytest.raises(ConnectionError, match="no worker could be kept alive: ") as error:
+            executor.open(open_search(SearchRequest("tictactoe", simulations=1000)).context)
+    finally:
+        executor.close()
+    assert str(error.value).endswith(said)
+
+
+def test_a_ray_that_ends_again_and_again_is_given_up() -> None:
+    def never() -> None:
+        raise ConnectionError("no room in /dev/shm")
+
+    told: list[str] = []
+    revival = Revival(never, None, told.append)  # type: ignore[arg-type]
+    revival.begin("its raylet has died", 3)
+    assert told == [
+        "the local Ray has ended (its raylet has died); it is started again, and 3 jobs are run once more"
+    ]
+    with pytest.raises(ConnectionError, match="did not come back \\(no room in /dev/shm\\)"):
+        revival.poll(30.0)
+    for _ in range(TRIES - 1):
+        revival.begin("its raylet has died", 0)
+        with pytest.raises(ConnectionError):
+            revival.poll(30.0)
+    with pytest.raises(ConnectionError, match=f"ended {TRIES + 1} times in a row"):
+        revival.begin("its raylet has died", 0)
+
+
+def test_a_search_that_could_not_start_leaves_no_checkpoint(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "home", BANYAN_TEST="1")
+    search = ("search", "tictactoe", "--simulations", "1000", "--checkpoint", "a.ckpt")
+    status, _, err = banyan(*search, "--address", "127.0.0.1:1", cwd=tmp_path, environment=environment)
+    assert status == 2, err
+    assert not (tmp_path / "a.ckpt").exists()
+    status, _, err = banyan(*search, cwd=tmp_path, environment=environment)
+    assert status == 0, err

@@ -1,0 +1,80 @@
+"""Tables: how cells read, and what each renderer makes of them."""
+
+from __future__ import annotations
+
+import csv as csv_reader
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from cluster.report import table as report
+from cluster.report.table import Cell, Table, csv, html, json, left, markdown, right
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (report.count(12345), "12,345"),
+        (report.count(None), ""),
+        (report.number(1.2345), "1.23"),
+        (report.number(12345.6), "12,346"),
+        (report.number(1.5, interval=(1.25, None)), "1.5 (1.25 to ?)"),
+        (report.number(-2.0, "+.1f", half=0.25), "-2.0 ± 0.2"),
+        (report.number(float("inf"), unknown="beyond"), "beyond"),
+        (report.percent(0.946, interval=(0.93, 0.95)), "95 % (93 to 95)"),
+        (report.percent(0.05, 1, half=0.01, signed=True), "+5.0 % ± 1.0"),
+        (report.rate(1.5e6), "1.50 M/s"),
+        (report.duration(0.0123), "12.3 ms"),
+        (report.duration(90), "1:30 min"),
+    ],
+)
+def test_a_cell_reads_by_its_type(cell: Cell, words: str) -> None:
+    assert cell.text == words
+
+
+@pytest.fixture
+def table() -> Table:
+    table = Table(
+        [*left("player"), *right("games\nplayed"), *left("agrees")], title="A title", caption="Below"
+    )
+    table.add(report.code("a|b"), report.count(1200), report.verdict("no", False))
+    table.add(report.text("<i>", link="there"), report.percent(0.5))
+    return table
+
+
+def test_markdown_escapes_and_fills_up(table: Table) -> None:
+    assert markdown(table) == [
+        "| player | games played | agrees |",
+        "| --- | ---: | --- |",
+        "| `a\\|b` | 1,200 | **no** |",
+        "| [<i>](#there) | 50 % |  |",
+    ]
+
+
+def test_html_escapes_and_has_classes(table: Table) -> None:
+    page = html(table, "wide")
+    assert '<td class="n">1,200</td><td class="no">no</td>' in page
+    assert "<code>a|b</code>" in page
+    assert '<a href="#there">&lt;i&gt;</a>' in page
+
+
+def test_programs_get_values(table: Table) -> None:
+    assert json(table)[0] == {"player": "a|b", "games played": 1200, "agrees": "no"}
+    lines = list(csv_reader.reader(StringIO(csv(table))))
+    assert lines[1:] == [["a|b", "1200", "no"], ["<i>", "0.5", ""]]
+
+
+def test_a_console_prints_it_with_title_and_caption(table: Table) -> None:
+    console = Console(file=StringIO(), width=60)
+    console.print(table)
+    assert isinstance(console.file, StringIO)
+    printed = console.file.getvalue()
+    for words in ("A title", "Below", "a|b", "1,200", "50 %"):
+        assert words in printed
+
+
+def test_records_keep_their_values_and_lists_are_text_in_csv() -> None:
+    records = [{"name": "x", "ends": (1, 2), "parts": {"a": 0.5}, "none": None}]
+    assert json(Table.of_records(records)) == records
+    assert csv(Table.of_records(records)).splitlines() == ["name,ends,parts,none", "x,1 2,a 0.5,"]

@@ -1,0 +1,108 @@
+"""The states of workers: which changes there are, what is counted of them, and what the log keeps."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from cluster.executors.inline import InlineExecutor
+from cluster.lab.predict.costs import FaultModel
+from cluster.ray_backend.slot import Process
+from cluster.ray_backend.slots import FAILED_START, MAX_RESTARTS_IN_A_ROW, Slots
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.workers import exactly
+from search.prepare import open_search
+from search.request import SearchRequest
+from tests.cluster.test_simulated_executor import FREE, run
+
+EVERY_CHANGE = [(before, after) for before in WorkerState for after in WorkerState if before is not after]
+
+
+@pytest.mark.parametrize(("before", "after"), EVERY_CHANGE)
+def test_a_change_is_in_the_table_or_a_bug(before: WorkerState, after: WorkerState) -> None:
+    worker = WorkerStatus(3, before)
+    if after not in ALLOWED[before]:
+        with pytest.raises(AssertionError, match=f"worker 3 cannot be {after} after {before}"):
+            worker.become(after)
+        assert (worker.state, len(worker.log.changes)) == (before, 0)
+        return
+    alive = worker.alive
+    worker.become(after)
+    assert worker.state is after
+    assert worker.restarts == (after is WorkerState.LOST)
+    assert worker.left == (alive and not worker.alive)
+    assert len(worker.log.changes) == (not {before, after} <= {WorkerState.IDLE, WorkerState.BUSY})
+
+
+def test_every_state_can_be_reached_and_all_but_the_last_be_left() -> None:
+    assert {after for states in ALLOWED.values() for after in states} == set(WorkerState)
+    assert [state for state in WorkerState if not ALLOWED[state]] == [WorkerState.ENDED]
+
+
+def test_the_log_tells_the_life_of_a_worker_and_forgets_its_beginning() -> None:
+    log = WorkerLog(count(10).__next__)
+    worker = WorkerStatus(2, log=log)
+    worker.become(WorkerState.STARTING)
+    worker.become(WorkerState.IDLE)
+    worker.become(WorkerState.BUSY)
+    worker.become(WorkerState.BUSY)
+    worker.become(WorkerState.LOST, "ActorDiedError")
+    assert (worker.joined, worker.left, worker.restarts) == (1, 1, 1)
+    assert [str(change) for change in log.changes] == [
+        "10.0 s: worker 2: waiting -> starting",
+        "11.0 s: worker 2: starting -> idle",
+        "12.0 s: worker 2: busy -> lost (ActorDiedError)",
+    ]
+    for _ in range(KEPT):
+        worker.become(WorkerState.WAITING)
+        worker.become(WorkerState.STARTING)
+        worker.become(WorkerState.LOST, "never ready")
+    assert len(log.changes) == KEPT
+    assert log.total == 3 + 3 * KEPT
+    assert log.last_loss() == "never ready"
+    assert (worker.joined, worker.left, worker.restarts) == (1, 1, 1 + KEPT)
+
+
+def test_an_error_tells_the_last_loss_and_has_the_log_as_a_note() -> None:
+    slots = Slots(exactly(1), 1, 30.0, lambda slot: Process("actor", "call", 0.0), id, lambda: False)
+    slots.refill()
+    slot = slots.all[0]
+    while slot.process is not None:
+        slots.lost(slot, slot.process, "ActorDiedError: no memory")
+    with pytest.raises(
+        ConnectionError, match="no worker could be kept alive: ActorDiedError: no memory"
+    ) as error:
+        slots.check_alive()
+    losses = (MAX_RESTARTS_IN_A_ROW + 1) // FAILED_START
+    note = error.value.__notes__[0].splitlines()
+    assert len(note) == 2 * losses + 1
+    assert note[-1].endswith(f"lost -> given up ({losses * FAILED_START} failures without a finished job)")
+
+
+def test_the_log_of_a_worker_that_is_killed() -> None:
+    request = SearchRequest(game="tictactoe", strategy="root", lanes=4, simulations=40_000_000)
+    result, executor = run(request, 4, FREE, FaultModel(failures_per_hour=200.0))
+    killed = next(worker for worker in executor.workers if worker.restarts)
+    changes = [each for each in executor.log.changes if each.worker == killed.slot]
+    assert [(each.before, each.after) for each in changes[:3]] == [
+        (WorkerState.BUSY, WorkerState.LOST),
+        (WorkerState.LOST, WorkerState.STARTING),
+        (WorkerState.STARTING, WorkerState.IDLE),
+    ]
+    assert changes[0].reason == executor.log.last_loss() == "its worker died"
+    assert 0 < changes[0].time_s < result.elapsed_s
+
+
+def test_a_worker_in_this_process_ends_with_its_executor() -> None:
+    executor = InlineExecutor()
+    search = open_search(SearchRequest(game="tictactoe", simulations=1000, seed=1))
+    executor.open(search.context)
+    Session(Coordinator(search, 1), executor).run()
+    assert executor.workers[0].state is WorkerState.IDLE
+    executor.close()
+    assert [str(change).partition(": ")[2] for change in executor.workers[0].log.changes] == [
+        "worker 0: idle -> ended"
+    ]
