@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -234,6 +235,10 @@ class Game(ABC):
             [[0 if cell.owner is None else cell.owner + 1 for cell in row] for row in rows] for rows in boards
         ]
         return np.array(signs, dtype=np.int8)
+
+    def exact_solver(self) -> Any:
+        """The game's own solver, a `games.analysis.judge.Judge`; None if it has none."""
+        return None
 
     def canonical(self, state: State) -> State:
         """The position as an array that does not depend on the moves that led to it."""

@@ -187,10 +187,16 @@ def _cached_copy(name: str, digest: str, text: str) -> Path:
 
 def cache_folder() -> Path:
     """The folder for copies of game files: BANYAN_CACHE_DIR, or ``banyan/games`` in the user's cache."""
+    base = cache_base()
+    return base if os.environ.get("BANYAN_CACHE_DIR") else base / "games"
+
+
+def cache_base() -> Path:
+    """The folder of all that Banyan caches: BANYAN_CACHE_DIR, or ``banyan`` in the user's cache."""
     if own := os.environ.get("BANYAN_CACHE_DIR"):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or (Path.home() / ".cache")
-    return Path(base) / "banyan" / "games"
+    return Path(base) / "banyan"
 
 
 def broken_by(error: Exception) -> BrokenGame | None:

@@ -20,7 +20,10 @@ from cluster.commands.options import (
 )
 
 GAMES = "Games"
+EXACT = "Exact judge"
 DEFAULT_SIMULATIONS = 200
+DEFAULT_PAIRS = 100
+DEFAULT_POSITIONS = 2000
 
 
 def register(app: typer.Typer) -> None:
@@ -83,8 +86,13 @@ class Matches:
         ),
     ] = False
     pairs: Annotated[
-        int, typer.Option(metavar="N", help="Pairs of games in each match.", rich_help_panel=GAMES)
-    ] = 100
+        int | None,
+        typer.Option(
+            metavar="N",
+            help=f"Pairs of games in each match (default: {DEFAULT_PAIRS}).",
+            rich_help_panel=GAMES,
+        ),
+    ] = None
     total_pairs: Annotated[
         int | None,
         typer.Option(
@@ -106,6 +114,29 @@ class Matches:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """Who says which search is stronger."""
+
+    judge: Annotated[
+        str,
+        typer.Option(
+            metavar="games|exact",
+            help="games: matches between the searches. exact: the exact values of the moves they choose in "
+            "given positions of games that can be solved; quicker for the same interval.",
+            rich_help_panel=EXACT,
+        ),
+    ] = "games"
+    positions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help=f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).",
+            rich_help_panel=EXACT,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Files:
     """Files that are read and written."""
 
@@ -113,8 +144,8 @@ class Files:
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write strength.json, .csv, .png, .svg and every game there; a measurement that is started "
-            "again plays only the missing games.",
+            help="Write strength.json, .csv, .png, .svg and every game or move there; a measurement that is "
+            "started again makes only what is missing.",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -132,12 +163,13 @@ class Files:
 def strength(
     game: GameArgument,
     searches: Searches,
+    judged: Judged,
     matches: Matches,
     files: Files,
     place: GamePlace,
     output: OutputOptions,
 ) -> int:
-    """Play parallel searches against the sequential one: strength speedup, and score at equal totals.
+    """Measure parallel searches beside the sequential one: strength speedup, and loss at equal totals.
 
     The strength speedup is the budget of an equally strong sequential search, divided by the budget of one
     lane (Chaslot et al. 2008). Its interval is 95 %.
@@ -152,11 +184,37 @@ def strength(
     del asked["preset"]
     if searches.simulations is None and searches.total is None:
         asked["simulations"] = DEFAULT_SIMULATIONS
-    request = StrengthRequest(game, **asked, **vars(matches))
-    status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
+    _check_judge(judged, matches, files)
+    pairs = DEFAULT_PAIRS if matches.pairs is None else matches.pairs
+    request = StrengthRequest(game, **asked, **{**vars(matches), "pairs": pairs})
+    if judged.judge == "exact":
+        from cluster.lab.exact.launch import run_exact
+        from cluster.lab.exact.plan import ExactRequest
+
+        positions = DEFAULT_POSITIONS if judged.positions is None else judged.positions
+        exact = ExactRequest(request, positions)
+        status = run_exact(exact, place.placement(), output.output(), files.out)
+    else:
+        status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
     if status == 0:
         suggest_best(game, searches.preset, output.json_output)
     return status
+
+
+def _check_judge(judged: Judged, matches: Matches, files: Files) -> None:
+    """Raises InvalidInput for an unknown judge, and for options of the other one."""
+    from games.errors import InvalidInput
+
+    if judged.judge not in ("games", "exact"):
+        raise InvalidInput("judge", judged.judge, "games or exact")
+    if judged.judge == "games":
+        if judged.positions is not None:
+            raise InvalidInput("positions", judged.positions, "nothing without --judge exact")
+        return
+    given = {**vars(matches), "costs": files.costs}
+    for name in ("scores_only", "pairs", "total_pairs", "opening_plies", "costs"):
+        if given[name] not in (None, False):
+            raise InvalidInput(name, given[name], "nothing with --judge exact, which plays no games")
 
 
 def _options(game: str, options: str, preset: str | None) -> str:

@@ -112,6 +112,10 @@ class Solution:
         value = self.value_of(state)
         return [outcome.move for outcome in self.outcomes(state) if outcome.value == value]
 
+    def packed(self) -> tuple[Keys, npt.NDArray[np.int8]]:
+        """All positions in the order of discovery: uint64[P] packed numbers, int8[P] values for FIRST."""
+        return self._index.keys[: self.num_positions], self._values
+
     def states(self) -> Iterator[State]:
         """All positions in the order of discovery, each as a new array without a history of moves."""
         for key in self._index.keys[: self.num_positions]:

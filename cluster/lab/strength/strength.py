@@ -139,16 +139,12 @@ def make_plan(request: StrengthRequest) -> Plan:
     if not 0 <= plies <= game.max_plies:
         raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")
     options = read_options(request.options)
-    cells = tuple(
-        _cell(request, strategy, lanes)
-        for strategy in read_strategies(request.strategies)
-        for lanes in sorted(set(request.lanes))
-    )
+    cells = cells_of(request)
 
     def meeting(kind: str, a: Player, b: Player, cell: Cell | None = None) -> Meeting:
-        specs = tuple(_player(side, options, cell) for side in (a, b))
+        specs = tuple(player_spec(side, options, cell) for side in (a, b))
         for spec in specs:
-            _make(spec, game, cell)
+            check_player(spec, game, cell)
         seed = _seed_of(request.seed, *specs)
         context = MatchContext(game.spec, source, (specs[0], specs[1]), seed, plies)
         return Meeting(kind, a, b, context, request.pairs_of(kind), cell)
@@ -171,6 +167,18 @@ def make_plan(request: StrengthRequest) -> Plan:
     meetings.sort(key=_cost, reverse=True)
     start_of(meetings[0].context, game, 0)
     return Plan(request, game, cells, tuple(meetings))
+
+
+def cells_of(request: StrengthRequest) -> tuple[Cell, ...]:
+    """The parallel searches, ordered by strategy, then by lanes.
+
+    Raises InvalidInput (strategies, lanes, simulations, total).
+    """
+    return tuple(
+        _cell(request, strategy, lanes)
+        for strategy in read_strategies(request.strategies)
+        for lanes in sorted(set(request.lanes))
+    )
 
 
 def ladder(cells: tuple[Cell, ...]) -> list[int]:
@@ -243,8 +251,8 @@ def _cell(request: StrengthRequest, strategy: Spec, lanes: int) -> Cell:
     return Cell(strategy, lanes, round(request.total / lanes), request.total)
 
 
-def _player(side: Player, options: Mapping[str, str], cell: Cell | None) -> str:
-    """The player spec of one side."""
+def player_spec(side: Player, options: Mapping[str, str], cell: Cell | None) -> str:
+    """The player spec of one side: of a sequential search by its budget, or of ``cell``."""
     if isinstance(side, float):
         # The player's defaults are sequential: one lane, one tree.
         return str(Spec("uct", {"simulations": str(simulations_of(side)), **options}))
@@ -257,7 +265,8 @@ def _player(side: Player, options: Mapping[str, str], cell: Cell | None) -> str:
     return str(Spec("uct", {**own, **options, **cell.strategy.options}))
 
 
-def _make(spec: str, game: Game, cell: Cell | None) -> None:
+def check_player(spec: str, game: Game, cell: Cell | None) -> None:
+    """Make the player once; raises InvalidInput (strategies or options, and which)."""
     try:
         player_of(spec, game)
     except InvalidInput as error:
@@ -289,15 +298,21 @@ def _cost(meeting: Meeting) -> int:
 def describe(plan: Plan) -> dict[str, Any]:
     """The plan as JSON."""
     request = plan.request
+    return describe_request(request, plan.game) | {
+        "pairs": request.pairs,
+        "total_pairs": request.pairs_of(TOTAL),
+        "opening_plies": plan.meetings[0].context.opening_plies,
+    }
+
+
+def describe_request(request: StrengthRequest, game: Game) -> dict[str, Any]:
+    """The searches of a request as JSON, without the games that they play."""
     return {
-        "game": plan.game.spec,
+        "game": game.spec,
         "strategies": [str(spec) for spec in read_strategies(request.strategies)],
         "lanes": sorted(set(request.lanes)),
         "simulations_per_lane": request.simulations,
         "total_simulations": request.total,
         "options": request.options,
-        "pairs": request.pairs,
-        "total_pairs": request.pairs_of(TOTAL),
         "seed": request.seed,
-        "opening_plies": plan.meetings[0].context.opening_plies,
     }

@@ -1,0 +1,120 @@
+"""Runs `banyan strength --judge exact`: from the request to printed tables."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cluster.lab.exact import report
+from cluster.lab.exact.moves import Moves, MoveWorker
+from cluster.lab.exact.plan import ExactPlan, ExactRequest, make_plan
+from cluster.lab.exact.positions import SharpPosition, sharp_positions
+from cluster.lab.exact.result import ExactResult
+from cluster.lab.exact.store import MoveStore
+from cluster.launch import Launch, Output, Placement, launch
+from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from cluster.system import terminal
+from cluster.system.interruption import INTERRUPTED
+from cluster.system.status_line import StatusLine
+from games.analysis.judge import judge_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BEFORE_ANY = "banyan: interrupted before any move was made"
+LINE_S = 2.0
+"""Where there is no terminal: least seconds between two lines of progress."""
+
+
+def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path | None) -> int:
+    """Let all players move in the positions and print what they lose; returns the exit status.
+
+    Raises InvalidInput, PlayerFailed, ConnectionError, OSError.
+    """
+    with launch(output, BEFORE_ANY) as started:
+        plan = make_plan(request)
+        store = started.stack.enter_context(closing(MoveStore(out, plan.identity)))
+        positions = _positions(plan, started, output)
+        moves = Moves(plan.contexts(positions), plan.simulations, plan.game, store)
+        workers = 0
+        if not moves.finished:
+            jobset = Jobset(moves)
+            executor = started.start_units(place, jobset, MoveWorker, DEFAULT_GAME_TIMEOUT_S)
+            workers = executor.num_workers
+            with MovesProgress(started.errors, enabled=output.progress) as progress:
+                drive(jobset, executor, (progress,))
+            if jobset.cancelled:
+                started.status = INTERRUPTED
+        result = result_of(plan, positions, moves)
+        if output.json:
+            terminal.print_json(report.to_json(plan, result) | {"workers": workers})
+        else:
+            console = terminal.stdout_console(output.colour)
+            console.print(report.table(plan, result))
+            for note in report.notes():
+                console.print(note, style="dim")
+        if out is not None and result.rows:
+            for path in report.write_report(plan, result, out):
+                started.say(f"wrote {path}")
+    return started.status
+
+
+def result_of(plan: ExactPlan, positions: list[SharpPosition], moves: Moves) -> ExactResult:
+    """The result of the moves made so far."""
+    count = len(plan.budgets)
+    sequential = dict(zip(plan.budgets, moves.moves[:count], strict=True))
+    parallel = list(zip(plan.cells, moves.moves[count:], strict=True))
+    return ExactResult(positions, sequential, parallel, plan.request.searches.seed)
+
+
+def _positions(plan: ExactPlan, started: Launch, output: Output) -> list[SharpPosition]:
+    """The positions of the plan; shows the making of the judge's table and the search for positions."""
+    began_s = time.monotonic()
+    with StatusLine(started.errors, "looking for positions ...", LINE_S, enabled=output.progress) as status:
+
+        def show(done: int, text: str) -> None:
+            status.show(
+                done,
+                lambda: time.monotonic() - began_s,
+                lambda now: f"{text}, {terminal.duration(now)}",
+            )
+
+        def solving(done: int, found: int) -> None:
+            of = f"{terminal.count(done)} of {terminal.count(found)}"
+            show(done, f"solving {plan.game.spec}, once on this machine: {of} positions so far")
+
+        judge = judge_of(plan.game, solving)
+        wanted = plan.request.positions
+
+        def found(number: int) -> None:
+            show(number, f"{terminal.count(number)} of {terminal.count(wanted)} positions found")
+
+        return sharp_positions(plan.game, judge, wanted, plan.request.searches.seed, found)
+
+
+class MovesProgress(StatusLine):
+    """An observer of the moves, to be used as a context manager around `drive`."""
+
+    def __init__(self, console: Console, *, enabled: bool = True) -> None:
+        super().__init__(console, "making moves ...", LINE_S, enabled=enabled)
+
+    def __call__(self, jobset: Jobset[Moves]) -> None:
+        """Update the line, if it is due."""
+        moves = jobset.units
+        if not moves.finished:
+            self.show(moves.done, lambda: jobset.elapsed_s, lambda now: _line(moves, now))
+
+
+def _line(moves: Moves, elapsed_s: float) -> str:
+    """The progress in one plain line."""
+    if not moves.done:
+        waiting = "no move has been made yet (kernels are compiled once on a machine)"
+        return f"{waiting}, {terminal.duration(elapsed_s)}"
+    parts = [f"{terminal.count(moves.done)} of {terminal.count(moves.all)} moves"]
+    if moves.retried:
+        parts.append(f"{moves.retried} units run again")
+    return ", ".join([*parts, terminal.duration(elapsed_s)])

@@ -1,0 +1,159 @@
+"""The moves of players in given positions: units of work for a `Jobset`.
+
+A unit is a few positions of one player. The seed of a search follows from the seed of the measurement and the
+number of the position, so a unit that is lost is run again with the same moves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import games
+from cluster.lab.exact.store import Move, MoveStore
+from cluster.matches.game import Cancelled, PlayerFailed, ask, seed_of
+from cluster.runtime.tasks import Task
+from games.game import Game
+from search.players import Player, player_of
+
+UNIT_S = 2.0
+"""Estimated CPU seconds of a unit."""
+MOST_POSITIONS = 64
+"""The most positions of a unit."""
+
+
+@dataclass(frozen=True)
+class MoveContext:
+    """A player, and the positions in which it moves."""
+
+    game: str
+    game_source: str | None
+    """The text of the game file, for workers on machines without the file; None for other games."""
+    player: str
+    positions: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class MovesDone:
+    """The result of a unit: a move for each of its positions."""
+
+    index: int
+    moves: dict[int, Move]
+    """By number of the position."""
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class MoveJob:
+    """Numbers of the positions of a unit."""
+
+    index: int
+    numbers: tuple[int, ...]
+
+
+class MoveWorker:
+    """Runs units one after the other in its process."""
+
+    def __init__(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        self._cancelled = cancelled
+        self._context: MoveContext | None = None
+        self._game: Game
+        self._player: Player
+        self._warm = False
+
+    def prepare(self, context: MoveContext) -> None:
+        """Load the game and make the player."""
+        if context != self._context:
+            self._game = games.load(context.game, context.game_source)
+            self._player = player_of(context.player, self._game)
+            self._context, self._warm = context, False
+
+    def run(self, context: MoveContext, job: MoveJob) -> MovesDone:
+        """The moves of a unit; they depend only on context and job. Raises PlayerFailed, Cancelled."""
+        started = time.perf_counter()
+        self.prepare(context)
+        if not self._warm:
+            # So that no move includes the time to compile or load kernels.
+            self._move(context, job.numbers[0])
+            self._warm = True
+        moves = {number: self._move(context, number) for number in job.numbers}
+        return MovesDone(job.index, moves, time.perf_counter() - started)
+
+    def _move(self, context: MoveContext, number: int) -> Move:
+        if self._cancelled():
+            raise Cancelled
+        state = self._game.parse_position(context.positions[number])
+        choice, cpu_s = ask(self._player, self._game, state, seed_of(context.seed, number))
+        return Move(self._game.format_move(state, choice.move), cpu_s)
+
+
+class Moves:
+    """The units of all players; moves that are already stored are not made again."""
+
+    def __init__(
+        self, contexts: Sequence[MoveContext], simulations: Sequence[int], game: Game, store: MoveStore
+    ) -> None:
+        """``simulations``: of a move of each player, which decide how many positions a unit has."""
+        self.contexts: Mapping[int, MoveContext] = dict(enumerate(contexts))
+        self.moves = [store.read(context.player) for context in contexts]
+        """By player, the moves made so far by number of position."""
+        self.stopped = False
+        self.retried = 0
+        self._store = store
+        self._tasks = [
+            task
+            for key, (context, cost) in enumerate(zip(contexts, simulations, strict=True))
+            for task in self._units(key, context, cost / game.nominal_simulations_per_s)
+        ]
+        self._left = len(self._tasks)
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped or not self._left
+
+    @property
+    def done(self) -> int:
+        """Number of moves that are known."""
+        return sum(map(len, self.moves))
+
+    @property
+    def all(self) -> int:
+        """Number of moves of all players."""
+        return sum(len(context.positions) for context in self.contexts.values())
+
+    def missing(self) -> list[Task]:
+        """The units to be run: the first of every player, then the second, so that all advance together."""
+        return sorted(self._tasks, key=lambda task: (task.job.numbers[0], task.context))
+
+    def take(self, context: int, result: MovesDone) -> None:
+        """Take the result of a unit."""
+        self._left -= 1
+        self.moves[context] |= result.moves
+        self._store.add(self.contexts[context].player, result.moves)
+
+    def note_retry(self, context: int) -> None:
+        """Note that a unit was lost with its worker and is run again."""
+        self.retried += 1
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """A unit raised and would do so again: raises PlayerFailed."""
+        raise PlayerFailed(error.removeprefix("PlayerFailed: ")) from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """A unit was lost too often: raises PlayerFailed."""
+        raise PlayerFailed(f"moves of {self.contexts[context].player} were {reason}")
+
+    def stop(self, reason: str) -> None:
+        """End with the moves made so far."""
+        self.stopped = True
+
+    def _units(self, key: int, context: MoveContext, move_s: float) -> list[Task]:
+        size = max(1, min(MOST_POSITIONS, int(UNIT_S / move_s)))
+        left = [number for number in range(len(context.positions)) if number not in self.moves[key]]
+        starts = range(0, len(left), size)
+        return [
+            Task(index, MoveJob(index, tuple(left[start : start + size])), work=0, context=key)
+            for index, start in enumerate(starts)
+        ]

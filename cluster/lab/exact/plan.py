@@ -1,0 +1,103 @@
+"""What a measurement of strength by an exact judge consists of: its positions and its players."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import games
+from cluster.lab.exact.moves import MoveContext
+from cluster.lab.exact.positions import SharpPosition
+from cluster.lab.strength.strength import (
+    Cell,
+    StrengthRequest,
+    cells_of,
+    check_player,
+    describe_request,
+    ladder,
+    player_spec,
+    read_options,
+)
+from games.errors import InvalidInput
+from games.game import Game
+
+MAX_POSITIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class ExactRequest:
+    """The request of a measurement; its figures depend on nothing else, apart from CPU times."""
+
+    searches: StrengthRequest
+    """Game, strategies, lanes, budget, options and seed; its pairs of games are not played."""
+    positions: int = 2000
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput (positions)."""
+        if not 1 <= self.positions <= MAX_POSITIONS:
+            raise InvalidInput("positions", self.positions, f"a whole number from 1 to {MAX_POSITIONS:,}")
+
+
+@dataclass(frozen=True)
+class ExactPlan:
+    """The players of a measurement, without its positions."""
+
+    request: ExactRequest
+    game: Game
+    source: str | None
+    """The text of the game file; None for other games."""
+    cells: tuple[Cell, ...]
+    """The parallel searches."""
+    budgets: tuple[int, ...]
+    """Simulations of the sequential searches, ascending; the totals of all cells are among them."""
+    specs: tuple[str, ...]
+    """Player specs: of the budgets, then of the cells."""
+
+    @property
+    def simulations(self) -> tuple[int, ...]:
+        """Simulations of a move of each player."""
+        return (*self.budgets, *(cell.total_simulations for cell in self.cells))
+
+    def contexts(self, positions: list[SharpPosition]) -> list[MoveContext]:
+        """A context for each player."""
+        texts = tuple(position.text for position in positions)
+        seed = self.request.searches.seed
+        return [MoveContext(self.game.spec, self.source, spec, texts, seed) for spec in self.specs]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a move depends on, apart from its player and the number of its position."""
+        source = None if self.source is None else hashlib.sha256(self.source.encode()).hexdigest()
+        return {"game": self.game.spec, "source": source, "seed": self.request.searches.seed}
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        return describe_request(self.request.searches, self.game) | {"judge": "exact"}
+
+
+def make_plan(request: ExactRequest) -> ExactPlan:
+    """Check the request and create each player once.
+
+    Raises InvalidInput (game, strategies, lanes, simulations, total, options, seed).
+    """
+    searches = request.searches
+    source = games.source_of_spec(searches.game)
+    game = games.load(searches.game, source)
+    if game.hidden_information:
+        raise InvalidInput("judge", "exact", f"games: something is hidden in {game.name}")
+    if not 0 <= searches.seed < 2**63:
+        raise InvalidInput("seed", searches.seed, "a whole number from 0 to 2**63 - 1")
+    options = read_options(searches.options)
+    cells = tuple(cell for cell in cells_of(searches) if not cell.is_sequential)
+    if not cells:
+        raise InvalidInput("lanes", searches.lanes[0], "more than one lane, or more than root alone")
+    budgets = tuple(sorted({*ladder(cells), *(cell.total_simulations for cell in cells)}))
+    specs = [player_spec(math.log2(budget), options, None) for budget in budgets]
+    for spec in specs:
+        check_player(spec, game, None)
+    for cell in cells:
+        specs.append(player_spec(cell.name, options, cell))
+        check_player(specs[-1], game, cell)
+    return ExactPlan(request, game, source, cells, budgets, tuple(specs))

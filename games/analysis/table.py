@@ -1,0 +1,141 @@
+"""Value tables: the exact values of all positions of a solved game, in files that are mapped into memory.
+
+A table is made once, by solving the game, and is then ready in milliseconds: nothing is read until a position
+is looked up. It lies in the user's cache, in a folder whose name contains a hash of the game's rules, so that
+a change of the rules makes a new table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from games.analysis.solving import Outcome, Solution, list_successors, number_of, solve
+from games.compile.specialise import fingerprint, specialise
+from games.errors import InvalidInput
+from games.game import Game, State
+from games.user_games import cache_base
+
+Keys = npt.NDArray[np.uint64]
+Values = npt.NDArray[np.int8]
+MOST_POSITIONS = 60_000_000
+"""The most positions of a table: about 5 GB of memory while it is made, and 540 MB of disk."""
+KEPT_FROM = 1_000_000
+"""Tables of fewer positions are made anew each time, which takes seconds."""
+FORMAT = 1
+
+
+class ValueTable:
+    """The value of every position that can be reached from the start of a game."""
+
+    def __init__(self, game: Game, keys: Keys, values: Values) -> None:
+        """``keys``: uint64[P], the packed positions in ascending order. ``values``: int8[P], the first
+        player's value of each: 1, 0 or -1."""
+        self.game = game
+        self.keys = keys
+        self.values = values
+        self._number_of = cast(Callable[[State], int], specialise([number_of], game)["number_of"])
+
+    @property
+    def num_positions(self) -> int:
+        return len(self.keys)
+
+    def value_of(self, state: State) -> int:
+        """The first player's return under best play: 1, 0 or -1.
+
+        Raises InvalidInput (field ``position``) for a position that cannot be reached from the start.
+        """
+        key = np.uint64(self._number_of(state))
+        place = int(np.searchsorted(self.keys, key))
+        if place == len(self.keys) or self.keys[place] != key:
+            text = self.game.format_position(state)
+            raise InvalidInput("position", text, f"a position that can be reached in {self.game.spec}")
+        return int(self.values[place])
+
+    def can_judge(self, state: State) -> bool:
+        """Always: a look-up takes microseconds."""
+        return True
+
+    def outcomes(self, state: State) -> list[Outcome]:
+        """The outcome of each legal move, in ascending order of moves; empty if the game is over.
+
+        Their plies are None: a table has values only.
+        """
+        outcomes = []
+        for move in self.game.legal_moves(state):
+            child = state.copy()
+            self.game.calls.play(child, move)
+            outcomes.append(Outcome(move, self.value_of(child), None))
+        return outcomes
+
+    def save(self, folder: Path) -> None:
+        """Write the table into a new folder, which appears complete or not at all. Raises OSError."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
+        try:
+            np.save(part / "keys.npy", self.keys)
+            np.save(part / "values.npy", self.values)
+            # What is there is not sound, or as good, where another process was faster.
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                os.replace(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+    @classmethod
+    def load(cls, game: Game, folder: Path) -> ValueTable | None:
+        """The table of the game in this folder, mapped into memory; None if there is no sound table."""
+        try:
+            keys = np.load(folder / "keys.npy", mmap_mode="r")
+            values = np.load(folder / "values.npy", mmap_mode="r")
+        except (OSError, ValueError):
+            return None
+        if keys.dtype != np.uint64 or values.dtype != np.int8 or keys.shape != values.shape or not len(keys):
+            return None
+        return cls(game, keys, values)
+
+
+def table_of(game: Game, report: Callable[[int, int], None] | None = None) -> ValueTable:
+    """The game's table: from the user's cache, or made and kept there.
+
+    ``report`` is called as `games.analysis.solving.solve` does while a table is made. Raises InvalidInput
+    (field ``game``) for a game whose positions cannot be counted or are more than MOST_POSITIONS.
+    """
+    folder = folder_of(game)
+    table = ValueTable.load(game, folder)
+    if table is not None:
+        return table
+    try:
+        solution = solve(game, game.canonical(game.initial_state()), MOST_POSITIONS, report)
+    except InvalidInput as error:
+        if error.field != "max_positions":
+            raise
+        accepted = f"a game of at most {MOST_POSITIONS:,} positions"
+        raise InvalidInput("game", game.spec, accepted) from None
+    table = _table(game, solution)
+    if table.num_positions >= KEPT_FROM:
+        table.save(folder)
+    return table
+
+
+def folder_of(game: Game) -> Path:
+    """Where the game's table is kept: ``tables`` of BANYAN_CACHE_DIR or the user's cache."""
+    rules = fingerprint(specialise([number_of, list_successors], game)["list_successors"])
+    start = game.format_position(game.initial_state())
+    name = hashlib.sha256(f"{FORMAT} {game.spec} {start} {rules}".encode()).hexdigest()[:16]
+    return cache_base() / "tables" / f"{game.name}-{name}"
+
+
+def _table(game: Game, solution: Solution) -> ValueTable:
+    keys, values = solution.packed()
+    order = np.argsort(keys)
+    return ValueTable(game, keys[order], values[order])

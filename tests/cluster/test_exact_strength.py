@@ -1,0 +1,173 @@
+"""`banyan strength --judge exact`: positions, what is read from losses, and whole small measurements."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import games
+from cluster.lab.exact.positions import KEEPING, SharpPosition, sharp_positions
+from cluster.lab.exact.result import ExactResult, Row, budgets_of, falling_fit
+from cluster.lab.exact.store import MOVES, Move
+from cluster.lab.strength.strength import Cell
+from games.analysis.judge import judge_of
+from games.analysis.solving import solve
+from games.errors import InvalidInput
+from games.spec import Spec
+from tests.cluster.command import here
+
+SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
+INLINE = ("--executor", "inline", "--no-progress", "--json")
+
+
+def measured(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    status, out, err = here(capsys, *SMALL, *INLINE, *more)
+    assert status == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def without_times(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key != "cpu_ms"} for row in found["rows"]]
+
+
+def test_positions_are_sharp_and_their_values_exact() -> None:
+    game = games.load("tictactoe")
+    solution = solve(game, game.initial_state())
+    found = sharp_positions(game, judge_of(game), 60, seed=3)
+    assert len({position.text for position in found}) == 60
+    for position in found:
+        state = game.parse_position(position.text)
+        sign = 1 - 2 * int(game.calls.current_player(state))
+        exact = {
+            game.format_move(state, outcome.move): sign * outcome.value
+            for outcome in solution.outcomes(state)
+        }
+        assert position.values == exact
+        losses = [position.loss(move) for move in exact]
+        assert min(losses) == 0
+        assert losses.count(0) <= KEEPING * len(losses)
+    assert sharp_positions(game, judge_of(game), 20, seed=3) == found[:20]
+    assert sharp_positions(game, judge_of(game), 20, seed=4) != found[:20]
+
+
+def test_more_positions_than_there_are_is_refused() -> None:
+    game = games.load("grundy:pile=9")
+    with pytest.raises(InvalidInput) as refused:
+        sharp_positions(game, judge_of(game), 10_000, seed=1)
+    assert refused.value.field == "positions"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_falling_fit_is_the_nearest_falling_sequence(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.normal(size=7))[::-1] + rng.normal(scale=0.7, size=7)
+    fitted = falling_fit(values)
+    assert all(high >= low for high, low in pairwise(fitted))
+    best = float(((fitted - values) ** 2).sum())
+    for _ in range(2000):
+        other = np.sort(fitted + rng.normal(scale=0.3, size=7))[::-1]
+        assert float(((other - values) ** 2).sum()) >= best - 1e-12
+
+
+def test_a_loss_is_read_on_the_curve() -> None:
+    budgets = np.arange(5.0)
+    curve = np.array([2.0**-budgets])
+    for at in (0.0, 0.25, 3.5):
+        assert budgets_of(budgets, curve, np.array([2.0**-at])) == pytest.approx([at])
+    assert budgets_of(budgets, curve, np.array([2.0])) == [-np.inf]
+    assert budgets_of(budgets, curve, np.array([0.01])) == [np.inf]
+
+
+def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int = 4000) -> list[Row]:
+    """Rows of players that lose 1 in a share of the positions: the easiest for a player are so for all."""
+    positions = [SharpPosition(str(n), {"good": 1, "bad": 0}) for n in range(count)]
+    hard = np.random.default_rng(1).random(count)
+
+    def moves(share: float) -> dict[int, Move]:
+        return {n: Move("bad" if hard[n] < share else "good", 0.001) for n in range(count)}
+
+    sequential = {budget: moves(share) for budget, share in share_lost.items()}
+    return ExactResult(positions, sequential, [(cell, moves(share))], seed=1).rows
+
+
+def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None:
+    cell = Cell(Spec("tree", {}), 4, 100, 400)
+    curve = {100: 0.4, 200: 0.2, 400: 0.1, 800: 0.05}
+    *sequential, row = invented(curve, cell, curve[200])
+    assert [each.loss.value for each in sequential] == pytest.approx([*curve.values()], rel=0.1)
+    assert row.strength is not None
+    assert row.strength.value == pytest.approx(2.0)
+    # The two lose in the same positions, so that the interval has no width at all.
+    assert row.strength.interval == pytest.approx((2.0, 2.0))
+    assert row.beside_total is not None
+    assert row.beside_total.value == pytest.approx(row.loss.value - sequential[2].loss.value)
+    assert row.kept.value == pytest.approx(1 - row.loss.value)
+
+
+def test_beyond_the_curve_there_is_no_figure() -> None:
+    cell = Cell(Spec("tree", {}), 4, 100, 400)
+    row = invented({100: 0.4, 400: 0.1, 800: 0.05}, cell, 0.6)[-1]
+    assert row.strength is not None
+    assert row.strength.value == 0
+
+
+def test_a_measurement_says_what_every_search_loses(capsys: pytest.CaptureFixture[str]) -> None:
+    found = measured(capsys, "--positions", "40", "--strategies", "tree,root")
+    assert found["judge"] == "exact"
+    assert found["positions"] == 40
+    rows = {(row["strategy"], row["total_simulations"]): row for row in found["rows"]}
+    assert set(rows) == {("sequential", n) for n in (8, 16, 32, 64)} | {("tree", 32), ("root", 32)}
+    assert rows["sequential", 64]["loss"] < rows["sequential", 8]["loss"]
+    for row in found["rows"]:
+        assert row["loss_low"] <= row["loss"] <= row["loss_high"]
+        assert 1 - 2 * row["kept"] <= row["loss"] + 1
+    assert rows["tree", 32]["loss_beside_total"] is not None
+
+
+def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--out", str(tmp_path))
+    whole = measured(capsys, "--positions", "24")
+    measured(capsys, "--positions", "12", *out)
+    moves = tmp_path / MOVES
+    text = moves.read_text()
+    # What a process that was killed leaves.
+    moves.write_text(text[: len(text) - 25])
+    again = measured(capsys, "--positions", "24", *out)
+    assert without_times(again) == without_times(whole)
+    for name in ("strength.json", "strength.csv", "strength.png", "strength.svg"):
+        assert (tmp_path / name).stat().st_size > 0
+    status, _, error = here(capsys, *SMALL, *INLINE, "--seed", "5", *out)
+    assert status == 2
+    assert "--out" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        (("--judge", "nobody"), "--judge"),
+        (("--judge", "exact", "--pairs", "3"), "--pairs"),
+        (("--judge", "exact", "--scores-only"), "--scores-only"),
+        (("--judge", "exact", "--positions", "0"), "--positions"),
+        (("--judge", "games", "--positions", "3"), "--positions"),
+        (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
+    ],
+)
+def test_wrong_options_are_named(
+    option: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, error = here(capsys, "strength", "tictactoe", *INLINE, *option)
+    assert status == 2
+    assert named in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_game_that_nobody_knows_exactly_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, error = here(capsys, "strength", "gomoku", "--judge", "exact", *INLINE)
+    assert status == 2
+    assert "exact judge" in error
