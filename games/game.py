@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from games.compile.calls import calls_of
 from games.errors import InvalidInput
+from games.judge import Judge
 from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
 from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
@@ -234,6 +235,13 @@ class Game(ABC):
             [[0 if cell.owner is None else cell.owner + 1 for cell in row] for row in rows] for rows in boards
         ]
         return np.array(signs, dtype=np.int8)
+
+    def exact_solver(self) -> Judge | None:
+        """A new solver that computes the exact value of any position in bounded time and memory.
+
+        Default: None, where the game has none.
+        """
+        return None
 
     def canonical(self, state: State) -> State:
         """The position as an array that does not depend on the moves that led to it."""
