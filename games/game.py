@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from games.compile.calls import calls_of
 from games.errors import InvalidInput
+from games.judge import Judge
 from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
 from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
@@ -236,8 +236,11 @@ class Game(ABC):
         ]
         return np.array(signs, dtype=np.int8)
 
-    def exact_solver(self) -> Any:
-        """The game's own solver, a `games.analysis.judge.Judge`; None if it has none."""
+    def exact_solver(self) -> Judge | None:
+        """A new solver that computes the exact value of any position in bounded time and memory.
+
+        Default: None, where the game has none.
+        """
         return None
 
     def canonical(self, state: State) -> State:

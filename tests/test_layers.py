@@ -19,7 +19,7 @@ PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[tuple[str, ...], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
     ("games.errors", "games.jit", "games.notation", "games.rules"),
-    ("games.rng", "games.spec"),
+    ("games.judge", "games.rng", "games.spec"),
     ("games.compile",),
     ("games.game",),
     (

@@ -24,6 +24,7 @@ from games.compile.specialise import cached_njit, specialise
 from games.errors import InvalidInput
 from games.game import FIRST, Game
 from games.jit import njit
+from games.judge import Outcome
 from games.rng import mix
 from games.rules import Moves, State
 
@@ -36,18 +37,6 @@ BLOCK = 1 << 20
 _OPEN = 2
 """Marks a position whose value is not known (yet)."""
 _ONE = np.uint64(1)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a move under best play."""
-
-    move: int
-    value: int
-    """The value for the first player: 1 win, 0 draw, -1 loss."""
-    plies: int | None
-    """Plies from after the move to the end if the winner plays for a short game and the loser for a long
-    one; None for a draw."""
 
 
 class Solution:

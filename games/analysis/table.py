@@ -19,10 +19,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from games.analysis.solving import Outcome, Solution, list_successors, number_of, solve
+from games.analysis.solving import Solution, list_successors, number_of, solve
 from games.compile.specialise import fingerprint, specialise
 from games.errors import InvalidInput
 from games.game import Game, State
+from games.judge import Outcome
 from games.user_games import cache_base
 
 Keys = npt.NDArray[np.uint64]
