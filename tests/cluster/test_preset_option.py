@@ -65,8 +65,8 @@ def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
     assert told(*short).count(hint) == 1
     assert hint not in told(*short, "--lanes", "1")
     assert hint not in told(*short, "--json")
-    # 50 ms of work for each of two lanes.
-    assert hint not in told("search", "gomoku", "--simulations", "6000", "--lanes", "2")
+    # 37 ms of work for each of two lanes.
+    assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
 
 
 def test_speedup_tells() -> None:
