@@ -6,6 +6,9 @@ priority. Games and search run a second time as plain Python, where an index out
 --quick only as plain Python, which saves compiling their kernels. What the other runs print follows that of
 the first.
 
+What failed is run once more when all runs have ended: beside other tests, on two cores, a wait may be too
+long for its limit. A test that fails alone as well has failed; one that passes is told of, by name.
+
 The exit status is 0 when every run passed, 1 when one did not, 130 after Ctrl-C, which leaves nothing
 running.
 """
@@ -13,12 +16,14 @@ running.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import IO
 
 SERVICE = (
@@ -44,6 +49,8 @@ BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
+TESTS_FAILED = 1
+"""Pytest's exit status after tests that failed."""
 END_S = 20.0
 """Seconds that a run has to clean up after Ctrl-C, before it is killed."""
 
@@ -52,13 +59,21 @@ class Run:
     """A pytest in a session of its own: Ctrl-C comes to this process alone, which passes it on once."""
 
     def __init__(
-        self, *arguments: str, later: IO[str] | None = None, niceness: int = 0, **environment: str
+        self,
+        *arguments: str,
+        cache: Path,
+        later: IO[str] | None = None,
+        niceness: int = 0,
+        **environment: str,
     ) -> None:
-        """``later`` keeps what it prints until it has been waited for."""
+        """``cache`` is an empty folder, ``later`` keeps what it prints until it has been waited for."""
         self.later = later
+        self._command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
+        self._environment = {**os.environ, **environment}
+        self._failed = cache / "v" / "cache" / "lastfailed"
         self.process = subprocess.Popen(
-            ["nice", "-n", str(niceness), sys.executable, "-m", "pytest", *arguments],
-            env={**os.environ, **environment},
+            ["nice", "-n", str(niceness), *self._command],
+            env=self._environment,
             stdout=later,
             stderr=None if later is None else subprocess.STDOUT,
             start_new_session=True,
@@ -72,6 +87,17 @@ class Run:
             shutil.copyfileobj(self.later, sys.stdout)
             sys.stdout.flush()
         return status == 0
+
+    def passes_again(self) -> bool:
+        """Whether what failed passes alone. A run that did not come to its end has no list of that."""
+        if self.process.returncode != TESTS_FAILED or not self._failed.exists():
+            return False
+        names = "\n    ".join(json.loads(self._failed.read_text(encoding="utf-8")))
+        print(f"\nfailed beside others, and run once more alone:\n    {names}", flush=True)
+        self.process = subprocess.Popen(
+            [*self._command, "--last-failed"], env=self._environment, start_new_session=True
+        )
+        return self.process.wait() == 0
 
     def call_off(self) -> None:
         if self.process.poll() is None:
@@ -95,13 +121,15 @@ def main(quick: bool) -> int:
     choice = ["--quick"] if quick else []
     apart = (*SERVICE, *KERNELS, *(RAY if quick else ()))
     runs: list[Run] = []
-    results: list[bool] = []
+    failed: list[Run] = []
     with contextlib.ExitStack() as stack:
 
         def start(*arguments: str, niceness: int = 0, **environment: str) -> None:
             # The first one prints at once.
             later = stack.enter_context(tempfile.TemporaryFile("w+")) if runs else None
-            runs.append(Run(*choice, *arguments, later=later, niceness=niceness, **environment))
+            cache = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            run = Run(*choice, *arguments, cache=cache, later=later, niceness=niceness, **environment)
+            runs.append(run)
 
         try:
             start("tests", *(f"--ignore={each}" for each in apart), **RANK)
@@ -110,15 +138,16 @@ def main(quick: bool) -> int:
                 start(*RAY, **RANK)
             else:
                 start(*KERNELS, niceness=BACKGROUND)
-                results.append(runs[1].passed())
+                failed += [run for run in runs[1:2] if not run.passed()]
             start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
-            results += [run.passed() for run in runs[:1] + runs[1 if quick else 2 :]]
+            failed += [run for run in runs[:1] + runs[1 if quick else 2 :] if not run.passed()]
+            still = [run for run in failed if not run.passes_again()]
         finally:
             for run in runs:
                 run.call_off()
             for run in runs:
                 run.end()
-    return 0 if all(results) else 1
+    return 1 if still else 0
 
 
 if __name__ == "__main__":

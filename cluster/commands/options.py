@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from search.request import STRATEGIES
+from search.request import STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
     from cluster.launch import Output, Placement
@@ -249,6 +249,23 @@ def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
 
     if game.partition(":")[0] in BEST:
         print("a stronger search for the best move: --preset best", file=sys.stderr)
+
+
+def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
+    """Name ``--lanes 1`` to a person at a terminal, where jobs are so short that dividing costs more."""
+    if json_output or not sys.stderr.isatty() or request.simulations is None or request.lanes == 1:
+        return
+    import games
+    from search.plan import MIN_ROUNDS, SHORTEST_JOB_S
+
+    rate = games.load(request.game).nominal_simulations_per_s
+    lane_s = request.simulations / request.lanes / rate
+    if request.evaluator is None and lane_s < MIN_ROUNDS * SHORTEST_JOB_S:
+        print(
+            f"{request.lanes} lanes have about {1000 * lane_s:.2g} ms of work each: with so few simulations, "
+            "--lanes 1 is quicker and plays no worse",
+            file=sys.stderr,
+        )
 
 
 def report(line: str) -> None:

@@ -16,6 +16,7 @@ from cluster.commands.options import (
     OutputOptions,
     SearchPlace,
     suggest_best,
+    suggest_one_lane,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -82,6 +83,7 @@ def search(
         status = run_search(request, place.placement(), output.output(), keep=keep)
     if status == 0:
         suggest_best(request.game, preset, output.json_output)
+        suggest_one_lane(request, output.json_output)
     return status
 
 

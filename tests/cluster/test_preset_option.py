@@ -59,6 +59,16 @@ def test_search_and_strength_tell() -> None:
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
 
 
+def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
+    short = ("search", "tictactoe", "--simulations", "2000")
+    hint = "--lanes 1 is quicker"
+    assert told(*short).count(hint) == 1
+    assert hint not in told(*short, "--lanes", "1")
+    assert hint not in told(*short, "--json")
+    # 37 ms of work for each of two lanes.
+    assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
+
+
 def test_speedup_tells() -> None:
     small = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
     assert told("speedup", "gomoku:size=5", *small).count(LINE) == 1
