@@ -40,10 +40,9 @@ def table(plan: ExactPlan, result: ExactResult) -> Table:
     headings = ["lanes", "simulations", "keeps the\nvalue", "loss", "beside\nthe total", "strength\nspeedup"]
     made = Table([*left("search"), *right(*headings, "CPU\nms")], title=title(plan, result))
     for row in result.rows:
-        lanes = "" if row.cell is None else row.cell.lanes
         made.add(
             "sequential" if row.cell is None else str(row.cell.strategy),
-            text("") if not lanes else count(lanes),
+            count(None if row.cell is None else row.cell.lanes),
             count(row.simulations),
             percent(row.kept.value, 1),
             _thousandths(row.loss),
