@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.connect_four import rules
+from games.connect_four.solver import Solver
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
 from games.jit import source_of
@@ -140,6 +141,10 @@ class ConnectFour(Game):
         stones = states[:, :2, None, None] >> places & 1
         signs: npt.NDArray[np.int8] = (stones[:, FIRST] + 2 * stones[:, SECOND]).astype(np.int8)
         return signs
+
+    def exact_solver(self) -> Solver:
+        """A new solver, which takes 32 MiB; see `games.connect_four.solver`."""
+        return Solver(self)
 
     def _owners(self, state: State) -> list[list[int | None]]:
         """The owner of each cell (None: empty), rows from the top."""

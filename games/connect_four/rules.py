@@ -120,7 +120,7 @@ def _drop(
     the fractional part is left for the next choice.
     """
     fraction *= np.uint64(num_columns)
-    place = int(fraction >> _S60) << 2
+    place: int = np.int64(fraction >> _S60) << 2  # type: ignore[assignment]
     stone = (taken + (1 << (((columns >> place) & 15) * height))) & ~taken
     if stone & top:
         columns = without(columns, place)
@@ -205,7 +205,7 @@ def pack(state: State) -> np.uint64:
 def unpack(key: np.uint64, state: State) -> None:
     """Write the position with this packed number into ``state``, modified in place."""
     height = state[HEIGHT]
-    bits = int(key)
+    bits = np.int64(key)
     taken, columns, count, stones = 0, 0, 0, 0
     column = 0
     while (state[BOTTOM] >> (column * height)) & 1:
@@ -218,7 +218,8 @@ def unpack(key: np.uint64, state: State) -> None:
             columns |= column << 4 * count
             count += 1
         column += 1
-    set_position(state, bits & taken, taken & ~bits, stones, columns, count)
+    first: int = bits & taken  # type: ignore[assignment]
+    set_position(state, first, taken ^ first, stones, columns, count)
 
 
 @njit
