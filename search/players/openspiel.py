@@ -51,7 +51,10 @@ class OpenSpiel(Player):
         self._pyspiel = pyspiel_or_refuse("player", spec)
         name = name_of(game)
         if name is None:
-            accepted = "tictactoe, gomoku without candidates and with overlines, morris:repetition=none"
+            accepted = (
+                "connect_four, tictactoe, gomoku without candidates and with overlines, "
+                "morris:repetition=none"
+            )
             raise InvalidInput(
                 "player",
                 f"{spec} for {game.spec}",

@@ -47,6 +47,55 @@ class NaiveGomoku:
         return steps
 
 
+class NaiveConnectFour:
+    """A game in progress: by column the owners of its stones from the bottom."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows = rows
+        self.columns: list[list[int]] = [[] for _ in range(columns)]
+        self.winner: int | None = None
+
+    @property
+    def num_stones(self) -> int:
+        return sum(map(len, self.columns))
+
+    @property
+    def is_over(self) -> bool:
+        return self.winner is not None or self.num_stones == self.rows * len(self.columns)
+
+    def legal(self) -> list[int]:
+        return [] if self.is_over else [c for c, owners in enumerate(self.columns) if len(owners) < self.rows]
+
+    def play(self, column: int) -> None:
+        player = self.num_stones % 2
+        self.columns[column].append(player)
+        row = len(self.columns[column]) - 1
+        for up, right in DIRECTIONS:
+            line = [self._owner(row + k * up, column + k * right) for k in range(-3, 4)]
+            if any(line[k : k + 4] == [player] * 4 for k in range(4)):
+                self.winner = player
+
+    def _owner(self, row: int, column: int) -> int | None:
+        inside = 0 <= column < len(self.columns) and 0 <= row < len(self.columns[column])
+        return self.columns[column][row] if inside else None
+
+    def copy(self) -> NaiveConnectFour:
+        other = NaiveConnectFour(self.rows, len(self.columns))
+        other.columns, other.winner = [list(owners) for owners in self.columns], self.winner
+        return other
+
+    def minimax(self) -> int:
+        """The value for the first player, 1, 0 or -1, by trying everything."""
+        if self.is_over:
+            return 0 if self.winner is None else 1 - 2 * self.winner
+        values = []
+        for column in self.legal():
+            after = self.copy()
+            after.play(column)
+            values.append(after.minimax())
+        return min(values) if self.num_stones % 2 else max(values)
+
+
 Piles = tuple[int, ...]
 """The sizes of all piles of Grundy's game, sorted."""
 

@@ -18,7 +18,14 @@ from search.players import Choice, Seen, describe, names, player_of
 from tests.games.common import JIT, random_game, random_position
 
 HERE = Path(search.__file__).parent
-OPEN_GAMES = ["tictactoe", "gomoku:size=6", "grundy:pile=9", "morris:variant=three", "thud:turns=60"]
+OPEN_GAMES = [
+    "tictactoe",
+    "connect_four",
+    "gomoku:size=6",
+    "grundy:pile=9",
+    "morris:variant=three",
+    "thud:turns=60",
+]
 EVERYWHERE = [
     "random",
     "greedy",

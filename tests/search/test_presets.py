@@ -37,7 +37,9 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
         with_preset(SearchRequest(game.spec), "strongest", game)
 
 
-@pytest.mark.parametrize("name", ["battleship", "gomoku", "grundy", "morris", "thud", "tictactoe"])
+@pytest.mark.parametrize(
+    "name", ["battleship", "connect_four", "gomoku", "grundy", "morris", "thud", "tictactoe"]
+)
 def test_the_opponent_of_people_is_a_player_of_the_game(name: str) -> None:
     game = games.load(name)
     for preset in (*NAMES, "none"):

@@ -2,6 +2,7 @@
 
 const TITLES = {
   battleship: "Battleship",
+  connect_four: "Connect four",
   explicit: "A tree that is written down",
   gomoku: "Gomoku",
   grundy: "Grundy's game",

@@ -1,0 +1,211 @@
+"""Connect four against a slow twin written from the rules, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.connect_four import ConnectFour, rules
+from games.game import State
+from tests.games.common import JIT, SPECS, random_game, random_position, sample
+from tests.games.naive import NaiveConnectFour
+
+NAMES = [spec for spec in SPECS if spec.startswith("connect_four")]
+SIZES = [
+    *NAMES,
+    "connect_four:rows=4,columns=4",
+    "connect_four:rows=6,columns=9",
+    "connect_four:rows=14,columns=4",
+]
+
+
+def _load(spec: str) -> ConnectFour:
+    game = games.load(spec)
+    assert isinstance(game, ConnectFour)
+    return game
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = _load(spec)
+    for seed in range(60 if JIT else 3):
+        draw = random.Random(seed)
+        state, naive = game.initial_state(), NaiveConnectFour(game.rows, game.columns)
+        while not naive.is_over:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == naive.num_stones % 2
+            assert game.legal_moves(state) == naive.legal()
+            move = draw.choice(naive.legal())
+            game.rules.play(state, move)
+            naive.play(move)
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == {0: 1.0, 1: -1.0, None: 0.0}[naive.winner]
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_every_four_wins_and_no_line_runs_over_an_edge(spec: str) -> None:
+    game = _load(spec)
+    height = game.rows + 1
+    cells = [(row, column) for row in range(game.rows) for column in range(game.columns)]
+    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        for row, column in cells:
+            line = [(row + k * down, column + k * right) for k in range(4)]
+            inside = [cell for cell in line if cell in cells]
+            mask = sum(1 << c * height + r for r, c in inside)
+            assert rules.has_four(mask, height) == (len(inside) == 4)
+    full_but_fours = sum(1 << c * height + r for r, c in cells if (c // 2 + r) % 2)
+    assert not rules.has_four(full_but_fours, height)
+    # The last three cells of each column and the first of the next one are neighbours but for a bit.
+    for column in range(game.columns - 1):
+        ends = [(row, column) for row in range(game.rows - 3, game.rows)] + [(0, column + 1)]
+        assert not rules.has_four(sum(1 << c * height + r for r, c in ends), height)
+
+
+def _late(game: ConnectFour, free: int) -> tuple[State, NaiveConnectFour]:
+    """A position of a random game with so many free cells, and its twin."""
+    for seed in range(1_000):
+        naive = NaiveConnectFour(game.rows, game.columns)
+        for state, _, move in random_game(game, seed):
+            if game.max_plies - naive.num_stones == free:
+                return state, naive
+            naive.play(move)
+    raise AssertionError("no random game lasts so long")
+
+
+@pytest.mark.parametrize(
+    "spec", ["connect_four", "connect_four:rows=4,columns=4", "connect_four:rows=5,columns=4"]
+)
+@pytest.mark.parametrize("free", [1, 2, 5, 8, 9, 10])
+def test_playouts_give_each_end_its_probability(spec: str, free: int) -> None:
+    """Means over all games that are left, computed exactly, against those of playouts."""
+    game = _load(spec)
+    state, naive = _late(game, free)
+    length, square, result = _random_play(naive)
+    number = 20_000 if JIT else 100
+    lengths, results = sample(game, state, number, 11, own=True)
+    error = float(square - length**2) ** 0.5 / number**0.5
+    assert abs(lengths.mean() - float(length)) <= 5 * error
+    assert abs(results.mean() - float(result)) <= 5 / number**0.5
+
+
+def _random_play(naive: NaiveConnectFour) -> tuple[Fraction, Fraction, Fraction]:
+    """Of uniformly random play to the end: the mean length, mean square of the length, and mean return."""
+
+    @cache
+    def means(columns: tuple[tuple[int, ...], ...]) -> tuple[Fraction, Fraction, Fraction]:
+        after = []
+        for column in at(columns).legal():
+            board = at(columns)
+            board.play(column)
+            if board.is_over:
+                after.append((Fraction(1), Fraction(1), Fraction(board.minimax())))
+            else:
+                n, n2, result = means(tuple(map(tuple, board.columns)))
+                after.append((1 + n, 1 + 2 * n + n2, result))
+        n, n2, result = (sum(each, Fraction(0)) / len(after) for each in zip(*after, strict=True))
+        return n, n2, result
+
+    def at(columns: tuple[tuple[int, ...], ...]) -> NaiveConnectFour:
+        board = naive.copy()
+        board.columns = [list(owners) for owners in columns]
+        return board
+
+    return means(tuple(map(tuple, naive.columns)))
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_packed_positions_are_whole_positions(spec: str) -> None:
+    game = _load(spec)
+    assert game.rules.pack is not None and game.rules.unpack is not None
+    seen: dict[int, bytes] = {}
+    for seed in range(10 if JIT else 2):
+        for state, _, _ in random_game(game, seed):
+            key = game.rules.pack(state)
+            assert int(key) < 2**63
+            assert seen.setdefault(int(key), state.tobytes()) == state.tobytes()
+            again = random_position(game, seed + 1, 9)
+            game.rules.unpack(np.uint64(key), again)
+            assert np.array_equal(again, state)
+
+
+def test_finished_positions_are_unpacked_as_finished() -> None:
+    game = _load("connect_four")
+    assert game.rules.pack is not None and game.rules.unpack is not None
+    state, again = game.initial_state(), game.initial_state()
+    game.play_text(state, ["a", "b", "a", "b", "a", "b", "a"])
+    game.rules.unpack(np.uint64(game.rules.pack(state)), again)
+    assert np.array_equal(again, state)
+    assert game.rules.returns(again) == 1.0
+
+
+def test_owners_are_those_of_the_drawn_board() -> None:
+    for spec in SIZES:
+        game = _load(spec)
+        states = np.stack([state for state, _, _ in random_game(game, 3)])
+        assert np.array_equal(game.owners(states), super(ConnectFour, game).owners(states))
+
+
+def test_a_position_reads_as_it_is_seen() -> None:
+    game = _load("connect_four")
+    state = game.initial_state()
+    game.play_text(state, ["d", "d", "e"])
+    assert game.format_position(state) == "7/7/7/7/3o3/3xx2 o"
+    board = game.board(state, 4)
+    assert [(r, c) for r in range(6) for c in range(7) if board.rows[r][c].last] == [(5, 4)]
+    assert game.cells_of(4) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("7/7/7/7/7 x", "6 rows from the top"),
+        ("7/7/7/7/7/8 x", "7 cells in each row"),
+        ("7/7/7/7/3x3/7 o", "no empty cell below a stone"),
+        ("7/7/7/7/7/3x3 x", "one x more when o moves"),
+        ("7/7/7/7/oooo3/xxxx3 x", "except by the last move"),
+        ("7/7/7/7/oooo3/xxxxx2 o", "except by the last move"),
+        ("7/7/7/4o2/o1oooo1/xoxxxxx x", "one x more"),
+        ("7/7/7/o6/oooo3/xxxxxx1 o", "except by the last move"),
+    ],
+)
+def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted):
+        _load("connect_four").parse_position(text)
+
+
+def test_a_stone_that_joins_two_fours_may_be_the_last() -> None:
+    game = _load("connect_four")
+    state = game.parse_position("7/7/7/7/ooo1ooo/xxxxxxx o")
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ("connect_four:rows=3", "rows"),
+        ("connect_four:rows=15", "rows"),
+        ("connect_four:columns=3", "columns"),
+        ("connect_four:columns=13", "columns"),
+        ("connect_four:columns=10", "columns"),
+        ("connect_four:rows=8,columns=8", "from 4 to 7 with rows=8"),
+        ("connect_four:size=7", "rows, columns"),
+    ],
+)
+def test_boards_that_do_not_fit_are_refused(spec: str, field: str) -> None:
+    with pytest.raises(InvalidInput, match=field):
+        games.load(spec)
+
+
+def test_full_columns_are_named_as_such() -> None:
+    game = _load("connect_four")
+    state: State = game.initial_state()
+    game.play_text(state, ["a", "a", "a", "a", "a", "a"])
+    with pytest.raises(InvalidInput, match="a column that is not full: b, c, d, e, f, g"):
+        game.parse_move(state, "a")
