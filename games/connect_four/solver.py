@@ -46,6 +46,9 @@ who can win can draw as well."""
 PROBED_FREE = 18
 """Free cells above which the table is asked about all moves before the first one is searched."""
 
+QUICK_FREE = 30
+"""Most free cells of positions whose values take milliseconds: 12 stones or more on a board of 6x7."""
+
 Frames = npt.NDArray[np.int64]
 """By number of free cells, the position of the current line that has so many; its columns:"""
 MINE, TAKEN, MOVES, NUM_MOVES, NEXT, FIRST_MOVE = 0, 1, 2, 3, 4, 5
@@ -279,6 +282,10 @@ class Solver:
         )
         self._frames = np.zeros((rows * columns + 1, FIRST_MOVE + columns), dtype=np.int64)
         self._table = np.zeros(1 << TABLE_BITS, dtype=np.uint64)
+
+    def can_judge(self, state: State) -> bool:
+        """Whether at most `QUICK_FREE` cells are free: solving takes milliseconds on average."""
+        return self.game.max_plies - int(state[STONES]) <= QUICK_FREE
 
     def value_of(self, state: State) -> int:
         """The first player's return under best play: 1, 0 or -1.
