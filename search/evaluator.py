@@ -22,6 +22,8 @@ from games.spec import Spec, is_path, options_of, parse_spec
 
 FIELD = "evaluator"
 POLICIES = ("logits", "probabilities")
+EXTERNAL = "external"
+"""The spec of an evaluator outside of the search: its caller evaluates the leaves (search/ask_tell)."""
 ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=value,key=value"
 
 
@@ -76,15 +78,17 @@ class Evaluator(ABC):
 
 
 def evaluator_spec(text: str) -> Spec:
-    """Parse the spec of an evaluator; raises InvalidInput (field ``evaluator``)."""
+    """Parse the spec of an evaluator, which may be EXTERNAL; raises InvalidInput (field ``evaluator``)."""
     spec = parse_spec(text, FIELD, paths=True)
-    if not is_path(spec.name):
+    if not is_path(spec.name) and text != EXTERNAL:
         raise InvalidInput(FIELD, text, ACCEPTED)
     return spec
 
 
 def source_of_evaluator(text: str) -> str:
     """The text of the file that the spec names; raises InvalidInput (field ``evaluator``)."""
+    if text == EXTERNAL:
+        raise InvalidInput(FIELD, text, ACCEPTED)
     return own.read_source(evaluator_spec(text).name, FIELD)
 
 
