@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from functools import lru_cache
 from typing import Any
 
@@ -44,8 +45,12 @@ class Evaluator(ABC):
         self.game = game
 
     @abstractmethod
-    def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any]:
+    def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any] | Awaitable[tuple[Any, Any]]:
         """Evaluate B different unfinished positions; returns (values, policies).
+
+        It may be ``async def``, for evaluators that wait for something else, such as a model server: then it
+        runs in an event loop that is the same for all calls in a process, and can await all B positions at
+        once (``asyncio.gather``). A worker runs one job at a time, so a process awaits ``batch`` positions.
 
         ``states`` [B, state length] holds the game's state arrays. values [B], in [-1, 1], are from the
         viewpoint of the player to move (1: a certain win). policies [B, M] has an entry for each move code,

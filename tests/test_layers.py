@@ -36,6 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("games",),
     # search: the request and the tree, the kernel, the strategies, a whole search, players.
     (
+        "search.awaiting",
         "search.evaluator",
         "search.options",
         "search.policies",

@@ -6,6 +6,7 @@ the job. That matters because a network's answers differ in their last bits from
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.rules import State
+from search.awaiting import wait_for
 from search.evaluator import FIELD, Evaluator, reason_of
 from search.job import LeafJob, Policies
 from search.kernel.engine import Engine
@@ -95,7 +97,9 @@ def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Nu
     """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
     size = len(states)
     try:
-        answer = evaluator.evaluate(states)
+        answer: Any = evaluator.evaluate(states)
+        if inspect.isawaitable(answer):
+            answer = wait_for(answer)
     except InvalidInput:
         raise
     except Exception as error:
