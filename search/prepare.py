@@ -165,7 +165,7 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
         raise InvalidInput(
             "evaluator",
             EXTERNAL,
-            "a file: leaves are evaluated outside with search.open, banyan.open and banyan.reopen",
+            "a file: leaves are evaluated outside with banyan.open, banyan.reopen, or a service",
         )
     if not files and request.evaluator not in (None, EXTERNAL):
         raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")

@@ -86,6 +86,8 @@ def fingerprint_of(value: float, policy: Policy | None) -> int:
 
     It needs no leaf. A policy by texts has another hash than the same policy as an array.
     """
+    if policy is not None and not isinstance(policy, Mapping | Sequence | np.ndarray):
+        return 0
     given = [value, *(policy.values() if isinstance(policy, Mapping) else () if policy is None else policy)]
     numbers = [_number(each) for each in given]
     if None in numbers:

@@ -6,16 +6,11 @@ which leaves there are, do not depend on the order of the answers.
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 
-from games.errors import InvalidInput
-from search.ask_tell.desk import ID, Desk
-from search.ask_tell.keeping import pack_answers, unpack_answers
-from search.ask_tell.leaf import Answer, Policy, answer_of, fingerprint_of
-from search.job import JobResult, LeafJob
-from search.kernel.engine import engine_of
+from search.ask_tell.desk import Desk
+from search.ask_tell.leaf import Policy
+from search.job import Job, JobResult, LeafJob
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.prepare import Search
 from search.tree.arena import FULL, ROOT, UNPROVEN
@@ -24,14 +19,12 @@ from search.tree.arena import FULL, ROOT, UNPROVEN
 class Machine:
     """The state of one search: its tree, its desk, and the answers that were told."""
 
-    def __init__(self, search: Search, deadline_s: float) -> None:
+    def __init__(self, search: Search) -> None:
         """``search`` is opened with ``external``, and has no budget in seconds."""
         self.search = search
+        self.desk = Desk(search)
         self.stopped_by: str | None = None
         """Why the search is over, one of `search.result.STOPPED_BY`; None before that."""
-        context = search.context
-        engine = engine_of(search.game, context.features)
-        self.desk = Desk(engine, context.root_state, search.strategy.lanes, deadline_s)
         self.simulations = 0
         self.playouts = 0
         """Evaluations in the tree: one for each leaf that was answered."""
@@ -40,8 +33,6 @@ class Machine:
         """How often the search was resumed from a checkpoint."""
         self._early: dict[int, JobResult] = {}
         self._next_id = 0
-        self._told = array("Q")
-        """By id: the fingerprint of its answer, 0 without one."""
 
     @property
     def done(self) -> bool:
@@ -52,27 +43,17 @@ class Machine:
         self._advance()
 
     def tell(self, leaf_id: int, value: float, policy: Policy | None) -> None:
-        """Take an answer. Raises InvalidInput (``id``, ``value``, ``policy``); then nothing has changed."""
-        if isinstance(leaf_id, bool) or not isinstance(leaf_id, int | np.integer):
-            raise InvalidInput("id", leaf_id, ID)
-        if 0 <= leaf_id < len(self._told) and self._told[leaf_id]:
-            if self._told[leaf_id] != fingerprint_of(value, policy):
-                raise InvalidInput("id", leaf_id, "a leaf without an answer: this one has another answer")
-            return
-        leaf = self.desk.leaf(int(leaf_id))
-        answer = answer_of(leaf, value, policy, self.search.request.policy_temperature)
-        self._told.extend([0] * (leaf.id + 1 - len(self._told)))
-        self._told[leaf.id] = fingerprint_of(value, policy)
-        for complete in self.desk.tell(leaf.id, answer):
+        """Take an answer. Raises InvalidInput as `Desk.tell` does."""
+        for complete in self.desk.tell(leaf_id, value, policy):
             self._early[complete.index] = complete
         self._advance()
 
     def state(self) -> Arrays:
         """The state as arrays: the tree, leaves in flight, answers that wait for their turn, and counts."""
-        counts = [self.simulations, self.playouts, self.tree_full, self.resumed, self.desk.asked_again]
-        own = {"counts": np.array(counts, dtype=np.int64), "told": np.array(self._told, dtype=np.uint64)}
-        answers = pack_answers(self.desk.answers(self.search.strategy.absorbed))
-        return self.search.strategy.state() | prefixed("ask_tell.", own | answers)
+        strategy = self.search.strategy
+        counts = [self.simulations, self.playouts, self.tree_full, self.resumed]
+        own = {"counts": np.array(counts, dtype=np.int64)} | self.desk.state(strategy.absorbed)
+        return strategy.state() | prefixed("ask_tell.", own)
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from the `state` of an equal search, instead of `begin`.
@@ -82,23 +63,17 @@ class Machine:
         """
         strategy, own = self.search.strategy, without_prefix("ask_tell.", arrays)
         strategy.restore(arrays)
-        counts = take(own, "counts", np.int64, 5)
+        counts = take(own, "counts", np.int64, 4)
         within(counts, 0, 2**62, "counts")
-        self.simulations, self.playouts, full, self.resumed, self.desk.asked_again = counts.tolist()
+        self.simulations, self.playouts, full, self.resumed = counts.tolist()
         self.tree_full = bool(full)
         require(self.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits")
         sizes = all(job.simulations == self._size(index) for index, job in strategy.jobs.items())
         require(sizes, "jobs are not those of the request")
-        told = take(own, "told", np.uint64, None)
-        require(
-            len(told) <= self.simulations + strategy.unobserved, "answers are to leaves that are not there"
-        )
-        self._told = array("Q", told.tolist())
+        self.desk.restore(own, self.simulations + strategy.unobserved)
         self._next_id = self.simulations
-        known = unpack_answers(own)
         for job in strategy.jobs.values():
-            assert isinstance(job, LeafJob)
-            self._hand_in(job, known)
+            self._hand_in(job)
         self.stopped_by = self._reason_to_stop()
         self.resumed += not self.done
         self._advance()
@@ -115,12 +90,11 @@ class Machine:
     def _issue(self) -> None:
         strategy = self.search.strategy
         while not self.done and strategy.ready and (size := self._size(strategy.issued)):
-            job = strategy.next_job(size)
-            assert isinstance(job, LeafJob)
-            self._hand_in(job, {})
+            self._hand_in(strategy.next_job(size))
 
-    def _hand_in(self, job: LeafJob, known: dict[int, Answer]) -> None:
-        complete = self.desk.add(job, self._next_id, known)
+    def _hand_in(self, job: Job) -> None:
+        assert isinstance(job, LeafJob)
+        complete = self.desk.add(job, self._next_id)
         self._next_id += job.simulations
         if complete is not None:
             self._early[job.index] = complete

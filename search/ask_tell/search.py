@@ -57,7 +57,8 @@ class AskTellSearch:
         self._clock = clock
         self._began_s = clock() - elapsed_s
         self._changed = threading.Condition()
-        self._machine = Machine(search, float(deadline_s))
+        self._deadline_s = float(deadline_s)
+        self._machine = Machine(search)
         if state is None:
             self._machine.begin()
         else:
@@ -101,7 +102,7 @@ class AskTellSearch:
         with self._changed:
             while True:
                 now_s = self._clock()
-                leaves = [] if self.done else self._machine.desk.ask(n, now_s)
+                leaves = [] if self.done else self._machine.desk.ask(n, now_s, self._deadline_s)
                 if leaves or self.done or now_s >= until_s:
                     return leaves
                 due_s = self._machine.desk.next_due_s()

@@ -201,7 +201,7 @@ def test_the_same_answer_again_changes_nothing_and_another_is_an_error() -> None
             old = draw.choice([*told])
             opened.tell(old, *told[old])
             before = opened.result().digest
-            for value, policy in ((0.123, told[old][1]), (told[old][0], None), (7.0, None)):
+            for value, policy in ((0.123, told[old][1]), (told[old][0], None), (7.0, None), (0.0, 0.5)):
                 with pytest.raises(InvalidInput, match="this one has another answer") as caught:
                     opened.tell(old, value, policy)
                 assert (caught.value.field, caught.value.value) == ("id", old)
@@ -346,10 +346,10 @@ def test_a_damaged_state_is_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     ("told", "field", "accepted"),
     [
-        ((99, 0.0), "id", "the id of a leaf that ask has returned"),
-        ((-1, 0.0), "id", "the id of a leaf that ask has returned"),
-        (("1", 0.0), "id", "the id of a leaf that ask has returned"),
-        ((True, 0.0), "id", "the id of a leaf that ask has returned"),
+        ((99, 0.0), "id", "the id of a leaf that was handed out"),
+        ((-1, 0.0), "id", "the id of a leaf that was handed out"),
+        (("1", 0.0), "id", "the id of a leaf that was handed out"),
+        ((True, 0.0), "id", "the id of a leaf that was handed out"),
         ((1, 1.5), "value", "a number from -1 to 1"),
         ((1, float("nan")), "value", "a number from -1 to 1"),
         ((1, "0.5"), "value", "a number from -1 to 1"),
