@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,8 @@ from games.spec import Spec, is_path, options_of, parse_spec
 
 FIELD = "evaluator"
 POLICIES = ("logits", "probabilities")
+EXTERNAL = "external"
+"""The spec of an evaluator outside of the search: its caller evaluates the leaves (search/ask_tell)."""
 ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=value,key=value"
 
 
@@ -42,8 +45,12 @@ class Evaluator(ABC):
         self.game = game
 
     @abstractmethod
-    def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any]:
+    def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any] | Awaitable[tuple[Any, Any]]:
         """Evaluate B different unfinished positions; returns (values, policies).
+
+        It may be ``async def``, for evaluators that wait for something else, such as a model server: then it
+        runs in an event loop that is the same for all calls in a process, and can await all B positions at
+        once (``asyncio.gather``). A worker runs one job at a time, so a process awaits ``batch`` positions.
 
         ``states`` [B, state length] holds the game's state arrays. values [B], in [-1, 1], are from the
         viewpoint of the player to move (1: a certain win). policies [B, M] has an entry for each move code,
@@ -76,15 +83,17 @@ class Evaluator(ABC):
 
 
 def evaluator_spec(text: str) -> Spec:
-    """Parse the spec of an evaluator; raises InvalidInput (field ``evaluator``)."""
+    """Parse the spec of an evaluator, which may be EXTERNAL; raises InvalidInput (field ``evaluator``)."""
     spec = parse_spec(text, FIELD, paths=True)
-    if not is_path(spec.name):
+    if not is_path(spec.name) and text != EXTERNAL:
         raise InvalidInput(FIELD, text, ACCEPTED)
     return spec
 
 
 def source_of_evaluator(text: str) -> str:
     """The text of the file that the spec names; raises InvalidInput (field ``evaluator``)."""
+    if text == EXTERNAL:
+        raise InvalidInput(FIELD, text, ACCEPTED)
     return own.read_source(evaluator_spec(text).name, FIELD)
 
 

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from games.game import Game
+from search.evaluator import EXTERNAL
 from search.request import SearchRequest
 
 JOB_S = 0.15
@@ -154,8 +155,10 @@ def _fixed_rounds(
     per_lane = simulations / lanes
     longest = max(1.0, rate * job_seconds(lanes))
     if request.evaluator is not None:
-        rounds = math.ceil(per_lane / (request.batch or BATCH))
-        rounds = rounds if request.batch else max(MIN_ROUNDS, rounds)
+        # What is evaluated outside is waited for one by one.
+        batch = request.batch or (1 if request.evaluator == EXTERNAL else None)
+        rounds = math.ceil(per_lane / (batch or BATCH))
+        rounds = rounds if batch else max(MIN_ROUNDS, rounds)
     elif request.strategy == "root":
         rounds = math.ceil(per_lane / longest)
     elif request.strategy == "tree":

@@ -14,7 +14,7 @@ from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.rng import new_stream
-from search.evaluator import source_of_evaluator
+from search.evaluator import EXTERNAL, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.params import params_of, with_exploration
@@ -67,9 +67,9 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
     return state
 
 
-def check_request(request: SearchRequest, *, files: bool = True) -> Game:
+def check_request(request: SearchRequest, *, files: bool = True, external: bool = False) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
-    _refuse_evaluators(request, files)
+    _refuse_evaluators(request, files, external)
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -78,18 +78,24 @@ def check_request(request: SearchRequest, *, files: bool = True) -> Game:
 
 
 def open_search(
-    request: SearchRequest, *, files: bool = True, source: str | None = None, evaluator: str | None = None
+    request: SearchRequest,
+    *,
+    files: bool = True,
+    source: str | None = None,
+    evaluator: str | None = None,
+    external: bool = False,
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
     ``source`` and ``evaluator`` are the texts of the request's game file and evaluator file; None: the files
     are read. Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file
-    is refused before any file is read.
+    is refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the
+    request may, and must, name the evaluator EXTERNAL.
 
     Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
     little memory. May take seconds, because kernels are compiled.
     """
-    _refuse_evaluators(request, files)
+    _refuse_evaluators(request, files, external)
     if source is None:
         source = games.source_of_spec(request.game, files=files)
     game = games.load(request.game, source, files=files)
@@ -116,7 +122,7 @@ def open_view(
     """
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
-    if request.evaluator is not None and evaluator is None:
+    if request.evaluator is not None and request.evaluator != EXTERNAL and evaluator is None:
         evaluator = source_of_evaluator(request.evaluator)
     memory_bytes = request.memory_mb * 2**20
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
@@ -152,8 +158,16 @@ def open_view(
     return context, plan, strategy
 
 
-def _refuse_evaluators(request: SearchRequest, files: bool) -> None:
-    if not files and request.evaluator is not None:
+def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> None:
+    if external and request.evaluator != EXTERNAL:
+        raise InvalidInput("evaluator", request.evaluator, f"{EXTERNAL}, where the caller evaluates leaves")
+    if not external and request.evaluator == EXTERNAL:
+        raise InvalidInput(
+            "evaluator",
+            EXTERNAL,
+            "a file: leaves are evaluated outside with banyan.open, banyan.reopen, or a service",
+        )
+    if not files and request.evaluator not in (None, EXTERNAL):
         raise InvalidInput("evaluator", request.evaluator, "none: files of others are not run here")
 
 

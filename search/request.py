@@ -293,7 +293,8 @@ class SearchRequest:
     evaluator: str | None = option(
         None,
         help="Strategy leaf: a file that evaluates leaves by a network's value and policy, instead of "
-        "playouts, with PUCT in the tree; ./net.py:key=value sets its options.",
+        "playouts, with PUCT in the tree; ./net.py:key=value sets its options. external: the caller "
+        "of search.open, or clients of a service, evaluate leaves.",
         group=NETWORK,
         metavar="FILE.py",
         unset="playouts",

@@ -44,6 +44,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("games",),
     # search: the request and the tree, the kernel, the strategies, a whole search, players.
     (
+        "search.awaiting",
         "search.evaluator",
         "search.options",
         "search.policies",
@@ -59,7 +60,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("search.strategies", "search.warm_up"),
     ("search.prepare", "search.worker"),
     ("search.result",),
-    ("search.run_inline",),
+    ("search.run_inline", "search.ask_tell"),
     ("search.players",),
     ("search",),
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.

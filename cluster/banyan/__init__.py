@@ -8,6 +8,8 @@
 - `search` searches a position and returns a `SearchResult`.
 - `start` searches in the background and returns a `RunningSearch`, which can be watched, stopped and saved.
   `resume` continues a saved search.
+- `open` opens a search whose leaves this program evaluates, and returns an `OpenSearch`: ask for leaves, tell
+  what they are worth. `reopen` continues a saved one.
 - `play` plays a game against the strongest player known for it, in a terminal or a notebook.
 - `games` lists the names of games, `load_game` loads one.
 - `Client` and `AsyncClient` send requests to a server (``banyan serve``).
@@ -34,6 +36,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cluster.client.client import AsyncClient, Client
+    from cluster.front_door.ask_tell import OpenSearch, open, reopen  # noqa: A004
     from cluster.front_door.calls import resume, search, start
     from cluster.front_door.progress import SearchProgress
     from cluster.front_door.running import RunningSearch
@@ -50,6 +53,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "InvalidInput",
+    "OpenSearch",
     "RunningSearch",
     "SearchFailed",
     "SearchProgress",
@@ -57,7 +61,9 @@ __all__ = [
     "__version__",
     "games",
     "load_game",
+    "open",
     "play",
+    "reopen",
     "resume",
     "search",
     "start",
@@ -67,13 +73,16 @@ _OFFERED = {
     "AsyncClient": ("cluster.client.client", "AsyncClient"),
     "Client": ("cluster.client.client", "Client"),
     "InvalidInput": ("games.errors", "InvalidInput"),
+    "OpenSearch": ("cluster.front_door.ask_tell", "OpenSearch"),
     "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
     "SearchFailed": ("cluster.runtime.coordinator", "SearchFailed"),
     "SearchProgress": ("cluster.front_door.progress", "SearchProgress"),
     "SearchResult": ("search.result", "SearchResult"),
     "games": ("games.catalogue", "names"),
     "load_game": ("games.catalogue", "load"),
+    "open": ("cluster.front_door.ask_tell", "open"),
     "play": ("cluster.play.call", "play"),
+    "reopen": ("cluster.front_door.ask_tell", "reopen"),
     "resume": ("cluster.front_door.calls", "resume"),
     "search": ("cluster.front_door.calls", "search"),
     "start": ("cluster.front_door.calls", "start"),

@@ -16,10 +16,10 @@ import math
 import time
 import types
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from cluster.checkpoint.archive import read_arrays, read_description, write_archive
 from cluster.runtime.code_version import code_of_searches
@@ -27,9 +27,9 @@ from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
 from search.asked import current
-from search.packing.arrays import CorruptState
+from search.packing.arrays import Arrays, CorruptState, prefixed, without_prefix
 from search.packing.npz import BadArchive
-from search.prepare import open_search
+from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import STOPPED_BY
 
@@ -38,6 +38,9 @@ SHARE = 0.05
 """Largest share of the time that writing may take; a search with large checkpoints writes fewer of them."""
 NODE_S = 3e-7
 """Seconds that a worker needs to pack and compress one node of a lane's tree."""
+FURTHER = "further."
+"""Prefix of the names of arrays that do not belong to the coordinator."""
+T = TypeVar("T")
 OVER = tuple(reason for reason in STOPPED_BY if reason != "cancelled")
 """Reasons that end a search finally; a cancelled search can be resumed."""
 
@@ -48,6 +51,8 @@ class Opened:
 
     coordinator: Coordinator
     elapsed_s: float = 0.0
+    further: Arrays = field(default_factory=dict)
+    """The arrays that `Keeper.further` added to the checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -66,22 +71,34 @@ class Checkpoint:
     banyan: str
     """The version of Banyan that wrote the checkpoint."""
 
-    def open(self, *, files: bool = True) -> Opened:
-        """Restore the search. ``files``: whether its game and evaluator may be files, see `open_search`.
+    def open(self, *, files: bool = True, external: bool = False) -> Opened:
+        """Restore the search; ``files`` and ``external`` as in `open_search`.
 
         Raises InvalidInput (``file``, or a field of the request).
         """
         opened = open_search(
-            self.request, files=files, source=self.game_source, evaluator=self.evaluator_source
+            self.request,
+            files=files,
+            source=self.game_source,
+            evaluator=self.evaluator_source,
+            external=external,
         )
         coordinator = Coordinator(opened, 1)
+
+        def restore(arrays: Arrays) -> Arrays:
+            coordinator.restore(arrays, self.stopped_by)
+            return without_prefix(FURTHER, arrays)
+
+        return Opened(coordinator, self.elapsed_s, self.read(restore))
+
+    def read(self, restore: Callable[[Arrays], T]) -> T:
+        """What ``restore`` makes of the state, or InvalidInput (``file``) where it raises CorruptState."""
         try:
-            coordinator.restore(read_arrays(self.path), self.stopped_by)
+            return restore(read_arrays(self.path))
         except (BadArchive, OSError) as error:
             raise InvalidInput("file", str(self.path), _reason(error)) from None
         except CorruptState as error:
             raise InvalidInput("file", str(self.path), f"a sound checkpoint ({error})") from None
-        return Opened(coordinator, self.elapsed_s)
 
     @property
     def warnings(self) -> list[str]:
@@ -140,6 +157,8 @@ class Keeper:
             raise InvalidInput("checkpoint", str(path), "a file in a folder that is there")
         # The target of a link is replaced, not the link.
         self.path = path.resolve()
+        self.further: Callable[[], Arrays] = dict
+        """Returns arrays that checkpoints contain beside those of the coordinator."""
         self.written = 0
         """Number of checkpoints written."""
         self._every_s = every_s
@@ -187,7 +206,8 @@ class Keeper:
     def _write(self, coordinator: Coordinator, elapsed_s: float) -> None:
         started = self._clock()
         try:
-            write_archive(self.path, _described(coordinator, elapsed_s), coordinator.state())
+            description = described(coordinator.search, coordinator.stopped_by, elapsed_s)
+            write_archive(self.path, description, coordinator.state() | prefixed(FURTHER, self.further()))
             self.written += 1
         finally:
             self._due_s = elapsed_s + max(self._every_s, (self._clock() - started) / SHARE)
@@ -205,8 +225,8 @@ def refuse_unfinished(path: Path) -> None:
         raise InvalidInput("checkpoint", str(path), accepted)
 
 
-def _described(coordinator: Coordinator, elapsed_s: float) -> dict[str, Any]:
-    search, stopped_by = coordinator.search, coordinator.stopped_by
+def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[str, Any]:
+    """The description of a search for its checkpoint; ``stopped_by``: why it is over, None if it is not."""
     try:
         banyan = version("banyan-mcts")
     except PackageNotFoundError:

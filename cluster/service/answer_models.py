@@ -120,6 +120,45 @@ class SearchPage(BaseModel):
     next: str | None = Field(description="Value of `after` for the next page; null on the last page.")
 
 
+class LeafView(BaseModel):
+    """A leaf that waits for its evaluation."""
+
+    id: int = Field(description="The number of the simulation that selected it; 0: the searched position.")
+    moves: list[str] = Field(description="From the searched position to the leaf.")
+    position: str = Field(description="The position as one line.")
+    player: Literal[0, 1] = Field(description="Who moves; the value is from this player's viewpoint.")
+    to_move: str = Field(description="The name of this player.")
+    legal: list[str] = Field(description="The legal moves.")
+    codes: list[int] = Field(description="The codes of the legal moves.")
+    state: list[int | float] = Field(description="The game's state array.")
+
+
+class Leaves(BaseModel):
+    """Leaves of a search, none if all are out, or if the search waits or is over."""
+
+    id: str
+    state: State = Field(description="The state of the search: if it is over, no more leaves will come.")
+    leaves: list[LeafView]
+
+
+class Refusal(BaseModel):
+    """An evaluation that was not taken."""
+
+    id: int
+    field: str
+    value: Any
+    accepted: str
+
+
+class Taken(BaseModel):
+    """What became of evaluations."""
+
+    id: str
+    state: State
+    taken: int = Field(description="Evaluations that were taken, or had been before.")
+    refused: list[Refusal] = Field(description="Evaluations that were not taken, with the reasons.")
+
+
 class FinalEvent(BaseModel):
     """The data of the final event."""
 

@@ -31,6 +31,7 @@ from games import catalogue
 from games.contract.probing import probe
 from games.errors import InvalidInput
 from games.rng import below, new_stream
+from search.evaluator import EXTERNAL
 from search.prepare import check_request, root_position
 from search.request import SearchRequest
 
@@ -57,7 +58,7 @@ def check(request: SearchRequest) -> dict[str, Any]:
 
     Returns the ``position`` without hidden information. Raises InvalidInput, and whatever the game raises.
     """
-    game = check_request(request, files=False)
+    game = check_request(request, files=False, external=request.evaluator == EXTERNAL)
     probe(game, root_position(request, game))
     return {"position": positions.seen(game, request.position)}
 

@@ -19,6 +19,7 @@ from cluster.service.foreign import Foreign
 from cluster.service.request_models import MoveBody, PositionBody
 from games import catalogue
 from games.errors import InvalidInput
+from search.evaluator import EXTERNAL
 from search.prepare import check_request
 from search.request import SearchRequest
 
@@ -100,7 +101,9 @@ class KnownGames:
         """
         if self.allowed.is_foreign(request.game):
             return self._try(request, patient=False)
-        return positions.seen(check_request(request, files=False), request.position)
+        return positions.seen(
+            check_request(request, files=False, external=request.evaluator == EXTERNAL), request.position
+        )
 
     def admit(self, request: SearchRequest) -> None:
         """Raise InvalidInput for a search that the server must not open: its game is not allowed, or fails.

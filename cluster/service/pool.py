@@ -13,13 +13,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.runtime.coordinator import SearchFailed
-from cluster.runtime.drive import Drive
+from cluster.runtime.drive import TICK_S, Drive
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
@@ -59,6 +59,11 @@ class Run:
     session: Session = field(init=False)
     queue: PoolQueue = field(init=False)
 
+    guard: AbstractContextManager[Any] = field(init=False, default_factory=nullcontext)
+    """Held while the pool looks at the run or keeps it."""
+    external: bool = field(init=False, default=False)
+    """Whether the jobs are done outside of the pool."""
+
     @property
     def contexts(self) -> Mapping[int, Any]:
         return self.session.contexts
@@ -89,6 +94,13 @@ class Run:
     def check(self) -> None:
         """End the run if it was cancelled or its time is over."""
         self.session.check()
+
+    def end(self) -> SearchResult:
+        """Stop the clock; returns the result. Only when the run has finished."""
+        return self.session.end()
+
+    def close(self) -> None:
+        """Take no more results: the run continues in another server."""
 
 
 class Pool:
@@ -176,16 +188,21 @@ class Pool:
             except Exception as error:
                 self._fail_over(error)
         for run in tuple(self._drive.machines):
+            run.close()
             self._keep(run)
             self._forget(run)
             self._tell(lambda run=run: run.watcher.put_off(run.session))  # type: ignore[misc]
 
     def _take_commands(self) -> None:
-        """Run all waiting commands. If no search runs, wait up to IDLE_S for the first."""
-        idle = not self._drive.machines
+        """Run all waiting commands. If no search runs in the pool, wait for the first.
+
+        At most IDLE_S, or TICK_S if there are searches whose jobs are done outside of the pool.
+        """
+        idle = all(run.external for run in self._drive.machines)
+        patience_s = TICK_S if self._drive.machines else IDLE_S
         with suppress(queue.Empty):
             while True:
-                command = self._commands.get(block=idle, timeout=IDLE_S)
+                command = self._commands.get(block=idle, timeout=patience_s)
                 idle = False
                 command()
 
@@ -216,10 +233,12 @@ class Pool:
     def _looked(self, run: Run) -> None:
         """Handle a run after a turn: end it if it is over, otherwise notify its watcher and its keeper."""
         if not run.finished:
-            run.watcher.looked(run.session)
-            run.keeper(run.session)
+            with run.guard:
+                run.watcher.looked(run.session)
+                run.keeper(run.session)
             return
-        result = run.session.end()
+        with run.guard:
+            result = run.end()
         if result.stopped_by == "cancelled":
             self._keep(run)
         self._forget(run)
@@ -236,7 +255,8 @@ class Pool:
         self._tell(lambda: run.watcher.ended(run.session, None, what))
 
     def _keep(self, run: Run) -> None:
-        self._tell(lambda: run.keeper.keep(run.session))
+        with run.guard:
+            self._tell(lambda: run.keeper.keep(run.session))
 
     @staticmethod
     def _tell(action: Callable[[], None]) -> None:

@@ -26,10 +26,20 @@ EXAMPLE: dict[str, Any] = {
     "seed": 7,
 }
 MOVE_EXAMPLE: dict[str, Any] = {"moves": ["a7", "g7"], "preset": "best", "seconds": 0.5}
+EVALUATOR_HELP = (
+    "Strategy leaf: `external` if clients evaluate the leaves (`GET leaves`, `POST evaluations`), with PUCT "
+    "in the tree and a budget in simulations. null: playouts."
+)
+EVALUATION_EXAMPLE: dict[str, Any] = {
+    "evaluations": [{"id": 0, "value": 0.25, "policy": {"e5": 0.75, "d5": 0.25}}]
+}
+MOST_EVALUATIONS = 1024
+"""Largest number of evaluations in a request."""
 SHORTEST_S = 0.001
 POSITION_EXAMPLE: dict[str, Any] = {"moves": ["f6", "g7"]}
 
 Move = Annotated[str, Field(min_length=1, max_length=64)]
+Probability = Annotated[float, Field(ge=0)]
 
 
 class Strict(BaseModel):
@@ -68,6 +78,11 @@ class SearchBase(Strict):
         check_text(self.position, "position", limits)
         check_moves(self.moves, limits)
         values = self.model_dump(exclude={"priority"}) | {"moves": tuple(self.moves)}
+        if values.get("evaluator") is not None:
+            if values["seconds"] is not None:
+                raise InvalidInput("seconds", values["seconds"], "null with an external evaluator")
+            if values["simulations"] is None:
+                raise InvalidInput("simulations", None, "a number with an external evaluator")
         request = request_of(values, self.asks_for)
         if values["memory_mb"] is None:
             request = replace(request, memory_mb=min(DEFAULT_MEMORY_MB, limits.memory_mb))
@@ -79,12 +94,17 @@ class SearchBase(Strict):
         """A text that is equal for bodies that ask for the same."""
         # Records of servers that had the options that were removed have them in their fingerprints.
         removed = {name: each.default for name, each in RETIRED.items()}
-        return hashlib.sha256(json.dumps(self.model_dump() | removed, sort_keys=True).encode()).hexdigest()
+        asked = self.model_dump() | removed
+        if asked.get("evaluator") is None:
+            # Nor do they have this field.
+            asked.pop("evaluator", None)
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
     """The body that asks for a search of this kind: a field for each option that the API takes."""
     fields: dict[str, Any] = {knob.name: _field(knob) for knob in knobs_of(kind) if knob.option.api}
+    fields["evaluator"] = (Literal["external"] | None, Field(default=None, description=EVALUATOR_HELP))
     model = create_model("SearchBody", __base__=SearchBase, __doc__=SearchBase.__doc__, **fields)
     model.asks_for = kind
     return model
@@ -166,6 +186,28 @@ class MoveBody(Strict):
         longest_s = min(limits.move_seconds, limits.seconds)
         if self.seconds > longest_s:
             raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")
+
+
+class Evaluation(Strict):
+    """The answer to a leaf."""
+
+    id: int = Field(ge=0, description="The id of the leaf.")
+    value: float = Field(ge=-1, le=1, description="Expected return of the player to move at the leaf.")
+    policy: dict[str, Probability] | list[Probability] | None = Field(
+        default=None,
+        description="Probabilities of the legal moves: by move (0 for moves that are left out), or in the "
+        "order of `legal`. They need not add up to 1. null: all moves are equally likely.",
+    )
+
+
+class EvaluationsBody(Strict):
+    """Answers to leaves of a search, in any order."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EVALUATION_EXAMPLE]})
+
+    evaluations: list[Evaluation] = Field(
+        min_length=1, max_length=MOST_EVALUATIONS, description="Each is taken or refused by itself."
+    )
 
 
 def check_text(text: str | None, field: str, limits: Limits) -> None:

@@ -30,6 +30,7 @@ from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.event_stream import FINAL, Feed, final_data
+from cluster.service.external_run import ExternalRun
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.open_search import Live
@@ -40,6 +41,7 @@ from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
 from games.errors import InvalidInput
+from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -316,11 +318,17 @@ class Searches:
             self.games.admit(request)
             self._note_opening(live)
             opened = self._opened(live.id, request)
-            # Compile the kernels here, so that they are in this machine's cache before workers need them.
-            Worker().prepare(opened.coordinator.search.context)
+            external = request.evaluator == EXTERNAL
+            if not external:
+                # Compile the kernels here, so that they are in this machine's cache before workers need them.
+                Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
-            run = Run(opened, live, keeper, live.priority)
+            run: Run
+            if external:
+                run = ExternalRun(opened, live, keeper, live.priority, longest_idle_s=self.limits.seconds)
+            else:
+                run = Run(opened, live, keeper, live.priority)
             with self._lock:
                 if self.draining:
                     return
@@ -345,17 +353,17 @@ class Searches:
 
     def _opened(self, search_id: str, request: SearchRequest) -> Opened:
         """Open the search from its checkpoint if there is a valid one, else from the beginning."""
-        path = self._path(search_id)
+        path, external = self._path(search_id), request.evaluator == EXTERNAL
         if path.exists():
             try:
                 checkpoint = read_checkpoint(path)
                 if checkpoint.stopped_by is None:
                     for line in checkpoint.warnings:
                         LOG.warning("%s", line)
-                    return checkpoint.open(files=False)
+                    return checkpoint.open(files=False, external=external)
             except InvalidInput as error:
                 LOG.warning("search %s begins anew: %s", search_id, error)
-        return Opened(Coordinator(open_search(request, files=False), 1))
+        return Opened(Coordinator(open_search(request, files=False, external=external), 1))
 
     def _conclude(
         self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None

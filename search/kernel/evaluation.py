@@ -6,6 +6,9 @@ the job. That matters because a network's answers differ in their last bits from
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +16,48 @@ import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.rules import State
+from search.awaiting import wait_for
 from search.evaluator import FIELD, Evaluator, reason_of
 from search.job import LeafJob, Policies
 from search.kernel.engine import Engine
 
 _Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The positions of a job's B leaves; U of the unfinished ones are different."""
+
+    states: npt.NDArray[Any]
+    """[B, state length]: the leaves' states."""
+    signs: npt.NDArray[np.float64]
+    """[B]: 1 where the first player moves, -1 where the second does; of a finished game the first player's
+    return."""
+    counts: npt.NDArray[np.int32]
+    """[B]: the number of legal moves, 0 in a finished game."""
+    legal: npt.NDArray[np.uint16]
+    """[B, max_moves]: the legal moves."""
+    going: npt.NDArray[np.intp]
+    """The leaves that are not finished games, in order."""
+    first: npt.NDArray[np.intp]
+    """[U]: the first leaf with each of the different unfinished states, in order."""
+    place: npt.NDArray[np.intp]
+    """For each leaf of ``going``: the place of its state in ``first``."""
+
+
+def reach(engine: Engine, root_state: State, job: LeafJob) -> Reached:
+    """The positions to which the paths of a job lead from the root."""
+    size = len(job.depths)
+    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
+    signs, counts = np.zeros(size), np.zeros(size, dtype=np.int32)
+    legal = np.zeros((size, engine.game.max_moves), dtype=np.uint16)
+    scratch = np.zeros(engine.game.max_moves, dtype=np.uint16)
+    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
+    moves, depths = np.array(job.moves), np.array(job.depths)
+    engine.reach_leaves(root_state.copy(), moves, depths, states, signs, counts, legal, scratch)
+    going = np.flatnonzero(counts)
+    first, place = _distinct(states[going])
+    return Reached(states, signs, counts, legal, going, going[first], place)
 
 
 def evaluate_job(
@@ -28,35 +68,38 @@ def evaluate_job(
     Finished games count their return. Equal states are evaluated once. Raises InvalidInput (field
     ``evaluator``) if an answer has a wrong shape or values out of range.
     """
-    size = len(job.depths)
-    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
-    signs, counts = np.zeros(size), np.zeros(size, dtype=np.int32)
-    legal = np.zeros((size, engine.game.max_moves), dtype=np.uint16)
-    scratch = np.zeros(engine.game.max_moves, dtype=np.uint16)
-    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
-    moves, depths = np.array(job.moves), np.array(job.depths)
-    engine.reach_leaves(root_state.copy(), moves, depths, states, signs, counts, legal, scratch)
-    values = signs.copy()
-    going = np.flatnonzero(counts)
-    priors: list[npt.NDArray[np.float32]] = []
-    evaluated = 0
-    if len(going):
-        first, place = _distinct(states[going])
-        evaluated = len(first)
-        said, policies = asked(evaluator, states[going[first]])
-        values[going] *= said[place]
-        for b, row in zip(going, place, strict=True):
-            priors.append(priors_of(evaluator, policies[row], legal[b, : counts[b]], temperature))
-    listed = np.arange(legal.shape[1]) < counts[:, None]
-    joined = np.concatenate([np.empty(0, dtype=np.float32), *priors])
-    return values * job.visits, Policies(counts, legal[listed], joined), evaluated
+    reached = reach(engine, root_state, job)
+    said, priors = np.zeros(0), []
+    if len(reached.first):
+        said, policies = asked(evaluator, reached.states[reached.first])
+        for leaf, row in zip(reached.first, policies, strict=True):
+            legal = reached.legal[leaf, : reached.counts[leaf]]
+            priors.append(priors_of(evaluator, row, legal, temperature))
+    sums, joined = outcome_of(reached, job, said, priors)
+    return sums, joined, len(reached.first)
+
+
+def outcome_of(
+    reached: Reached, job: LeafJob, said: _Numbers, priors: Sequence[npt.NDArray[np.float32]]
+) -> tuple[npt.NDArray[np.float64], Policies]:
+    """A job's sums ([B], the first player's viewpoint) and policies from the answers to its U positions.
+
+    ``said`` [U]: values in [-1, 1] of the player to move; ``priors``: of the legal moves, by position.
+    """
+    values = reached.signs.copy()
+    values[reached.going] *= said[reached.place]
+    listed = np.arange(reached.legal.shape[1]) < reached.counts[:, None]
+    joined = np.concatenate([np.empty(0, dtype=np.float32), *(priors[row] for row in reached.place)])
+    return values * job.visits, Policies(reached.counts, reached.legal[listed], joined)
 
 
 def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
     """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
     size = len(states)
     try:
-        answer = evaluator.evaluate(states)
+        answer: Any = evaluator.evaluate(states)
+        if inspect.isawaitable(answer):
+            answer = wait_for(answer)
     except InvalidInput:
         raise
     except Exception as error:
@@ -104,9 +147,18 @@ def priors_of(
             f"(found: {said.min():g} to {said.max():g})",
         )
     else:
-        with np.errstate(divide="ignore"):
-            said = np.log(said)
-    shares = np.exp((said - said.max()) / temperature)
+        return of_probabilities(said, temperature)
+    return _of_logits(said, temperature)
+
+
+def of_probabilities(probabilities: _Numbers, temperature: float) -> npt.NDArray[np.float32]:
+    """Priors [K] of probabilities [K], which are at least 0 and not all 0 but need not add up to 1."""
+    with np.errstate(divide="ignore"):
+        return _of_logits(np.log(probabilities), temperature)
+
+
+def _of_logits(logits: _Numbers, temperature: float) -> npt.NDArray[np.float32]:
+    shares = np.exp((logits - logits.max()) / temperature)
     priors: npt.NDArray[np.float32] = (shares / shares.sum()).astype(np.float32)
     return priors
 

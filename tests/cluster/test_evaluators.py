@@ -22,6 +22,7 @@ from games.errors import InvalidInput
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, banyan, here
+from tests.search.test_async_evaluator import WAITING
 from tests.search.test_evaluator import BODY, HASHED
 
 if TYPE_CHECKING:
@@ -61,14 +62,15 @@ def inline_digest(request: SearchRequest) -> str:
 
 
 @real_workers
+@pytest.mark.parametrize("file", [HASHED, WAITING], ids=["function", "coroutine"])
 def test_workers_without_the_file_give_the_digest_of_the_inline_search(
-    tmp_path: Path, two_workers: RayExecutor
+    file: str, tmp_path: Path, two_workers: RayExecutor
 ) -> None:
     path = tmp_path / "net.py"
-    shutil.copy(HASHED, path)
+    shutil.copy(file, path)
     request = request_of(str(path))
     search = open_search(request)
-    expected = inline_digest(request)
+    expected = inline_digest(request_of(HASHED))
     path.unlink()
     for workers in (1, 2):
         two_workers.use(workers)

@@ -85,7 +85,14 @@ def program(text: str, folder: Path, *arguments: str, **settings: str) -> tuple[
 
 @pytest.mark.parametrize(
     "module",
-    ["cluster.front_door.calls", "cluster.front_door.running", "cluster.play.call", "search.run_inline"],
+    [
+        "cluster.front_door.ask_tell",
+        "cluster.front_door.calls",
+        "cluster.front_door.running",
+        "cluster.play.call",
+        "search.ask_tell.search",
+        "search.run_inline",
+    ],
 )
 def test_the_examples_are_right(module: str) -> None:
     found = doctest.testmod(import_module(module))

@@ -61,6 +61,7 @@ def install(app: FastAPI) -> None:
 
 TAGS = [
     {"name": "searches", "description": "Searches of positions, their progress and results."},
+    {"name": "evaluations", "description": "Leaves of searches whose evaluator is external."},
     {"name": "games", "description": "Games and positions, for clients that do not know the rules."},
     {"name": "operation", "description": "Health, versions and metrics, for operators."},
 ]

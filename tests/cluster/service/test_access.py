@@ -43,6 +43,7 @@ def test_without_a_token_there_is_no_answer(server: Server, header: str | None) 
     headers = {} if header is None else {"Authorization": header.encode("latin-1")}
     for path in (
         "/api/v1/searches",
+        "/api/v1/searches/1/leaves",
         "/api/v1/games",
         "/api/v1/openapi.json",
         "/metrics",
@@ -219,6 +220,8 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         ("delete", "/api/v1/searches/{id}"),
         ("post", "/api/v1/searches/{id}/resume"),
         ("get", "/api/v1/searches/{id}/events"),
+        ("get", "/api/v1/searches/{id}/leaves"),
+        ("post", "/api/v1/searches/{id}/evaluations"),
         ("get", "/api/v1/games"),
         ("get", "/api/v1/games/{name}"),
         ("post", "/api/v1/games/{name}/positions"),
@@ -233,7 +236,8 @@ def test_the_document_describes_every_route_with_examples(server: Server) -> Non
         assert "application/problem+json" in operation["responses"]["422"]["content"]
     schemas = document["components"]["schemas"]
     assert schemas["SearchBody"]["examples"] and schemas["PositionBody"]["examples"]
-    for properties in (schemas[name]["properties"] for name in ("SearchBody", "PositionBody", "MoveBody")):
+    bodies = ("SearchBody", "PositionBody", "MoveBody", "EvaluationsBody", "Evaluation")
+    for properties in (schemas[name]["properties"] for name in bodies):
         assert all("description" in field for field in properties.values())
     # Whatever is named is there.
     references = set(re.findall(r'"#/components/schemas/(\w+)"', answer.text))

@@ -51,7 +51,7 @@ def test_answers_are_those_of_the_document(server: Server) -> None:
             case.call_and_validate(checks=CHECKS, timeout=60)
 
         answers()
-    assert len(asked) == 14
+    assert len(asked) == 16
 
 
 @pytest.mark.parametrize("name", games.names())

@@ -1,0 +1,130 @@
+"""A run of a search whose leaves are evaluated by clients, in the threads of their requests.
+
+The coordinator is that of every search. Its jobs go to a desk instead of the executor, and the desk's results
+come back as events. The pool ends the run, and writes its checkpoints.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cluster.runtime.tasks import JobDone, Task
+from cluster.service.errors import Problem
+from cluster.service.pool import Run
+from games.errors import InvalidInput
+from search.ask_tell.desk import Desk
+from search.ask_tell.leaf import Leaf
+from search.job import Job, JobResult, LeafJob
+from search.result import SearchResult
+
+
+@dataclass(eq=False)
+class ExternalRun(Run):
+    """One run of a search with an external evaluator. `ask` and `tell` are safe in any thread."""
+
+    longest_idle_s: float = 3600.0
+    """The run is cancelled after this many seconds in which no client asked or told."""
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.guard, self.external = threading.RLock(), True
+        self._desk = Desk(self.opened.coordinator.search)
+        self._next_id = 0
+        self._begun = self._closed = False
+        self._heard_s = self.clock()
+        strategy = self.opened.coordinator.search.strategy
+        if self.opened.further:
+            ids = self.opened.coordinator.counters.simulations + strategy.unobserved
+            self._desk.restore(self.opened.further, ids)
+        self.keeper.further = lambda: self._desk.state(strategy.absorbed)
+
+    @property
+    def contexts(self) -> Mapping[int, Any]:
+        """None: no worker of the pool gets a task."""
+        return {}
+
+    def begin(self) -> list[Task]:
+        with self.guard:
+            self.watcher.begun(self.session)
+            pending = {task.index for task in self.session.begin()}
+            coordinator = self.session.coordinator
+            self._next_id = coordinator.counters.simulations
+            jobs = coordinator.search.strategy.jobs.values()
+            complete = [self._hand_in(job) for job in jobs]
+            self._settle(each for each in complete if each is not None and each.index in pending)
+            self._begun = True
+        return []
+
+    def again(self) -> list[Task]:
+        return []
+
+    def check(self) -> None:
+        with self.guard:
+            if self.clock() - self._heard_s > self.longest_idle_s:
+                self.session.cancel()
+            self.session.check()
+
+    def end(self) -> SearchResult:
+        asked_again = self._desk.asked_again
+        return replace(super().end(), workers=0, executor="external", jobs_retried=asked_again)
+
+    def close(self) -> None:
+        with self.guard:
+            self._closed = True
+
+    def ask(self, most: int, deadline_s: float) -> list[Leaf]:
+        """Up to that many leaves, which are handed out again unless they are answered in ``deadline_s``."""
+        with self.guard:
+            self._heard_s = self.clock()
+            if not self._begun or self._closed or self.finished:
+                return []
+            return self._desk.ask(most, self._heard_s, deadline_s)
+
+    def tell(self, leaf_id: int, value: float, policy: Mapping[str, float] | list[float] | None) -> None:
+        """Take the answer to a leaf; after the end of the search it changes nothing.
+
+        Raises InvalidInput as `Desk.tell` does, Problem (503) while the search is not running.
+        """
+        with self.guard:
+            self._heard_s = self.clock()
+            if not self._begun or self._closed:
+                raise not_running()
+            if not self.finished:
+                self._settle(self._desk.tell(leaf_id, value, policy))
+
+    def _settle(self, results: Iterable[JobResult]) -> None:
+        """Give results to the coordinator, and the jobs that follow from them to the desk."""
+        waiting = list(results)
+        while waiting:
+            event = JobDone(waiting.pop(0), self.session.context)
+            added = [self._hand_in(task.job) for task in self.session.take(event)]
+            waiting += [each for each in added if each is not None]
+
+    def _hand_in(self, job: Job) -> JobResult | None:
+        assert isinstance(job, LeafJob)
+        complete = self._desk.add(job, self._next_id)
+        self._next_id += job.simulations
+        return complete
+
+
+def not_running() -> Problem:
+    """The problem (503) for evaluations that cannot be taken now, and should be sent again."""
+    return Problem(503, "the search is not running now: send the evaluations again", {"Retry-After": "1"})
+
+
+def tell_all(
+    run: ExternalRun, evaluations: Iterable[tuple[int, float, Mapping[str, float] | list[float] | None]]
+) -> tuple[int, list[tuple[int, InvalidInput]]]:
+    """Tell all answers; returns how many were taken, and the errors of the others by leaf id."""
+    taken, errors = 0, []
+    for leaf_id, value, policy in evaluations:
+        try:
+            run.tell(leaf_id, value, policy)
+            taken += 1
+        except InvalidInput as error:
+            errors.append((leaf_id, error))
+    return taken, errors

@@ -1,0 +1,136 @@
+"""A leaf that is handed out, and the answer to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.errors import InvalidInput
+from games.game import Game
+from search.kernel.evaluation import of_probabilities
+
+Policy = Mapping[str, float] | Sequence[float] | npt.NDArray[Any]
+"""Probabilities of the legal moves of a leaf: by their text, or in the order of `Leaf.legal`."""
+_SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """An unfinished position that waits for its evaluation."""
+
+    id: int
+    """The number of the simulation that selected it, 0 for the searched position itself. The same request
+    with the same answers gives the same ids to the same leaves."""
+    state: npt.NDArray[Any]
+    """[state length]: the game's state array, read-only."""
+    moves: tuple[str, ...]
+    """The moves from the searched position to the leaf, in the game's notation."""
+    legal: tuple[str, ...]
+    """The K legal moves in the game's notation, in the game's own order."""
+    codes: npt.NDArray[np.uint16]
+    """[K]: the codes of ``legal``, read-only."""
+    player: int
+    """Who moves: 0 for the first player, 1 for the second. The value of the leaf is from this player's
+    viewpoint."""
+    game: Game = field(repr=False)
+
+    @property
+    def position(self) -> str:
+        """The position as one line of text, which the game's `parse_position` and `--position` accept."""
+        return self.game.format_position(self.state)
+
+
+class Answer(NamedTuple):
+    """What a leaf is worth."""
+
+    value: float
+    """In [-1, 1], from the viewpoint of the player to move."""
+    priors: npt.NDArray[np.float32]
+    """[K]: the priors of the legal moves, which add up to 1."""
+
+
+def leaf_of(
+    game: Game, leaf_id: int, root_state: npt.NDArray[Any], path: Sequence[int], codes: npt.NDArray[np.uint16]
+) -> Leaf:
+    """The leaf to which the moves of ``path`` lead; ``codes`` [K] are its legal moves."""
+    state, moves = root_state.copy(), []
+    for move in path:
+        moves.append(game.format_move(state, int(move)))
+        game.calls.play(state, int(move))
+    legal = tuple(game.format_move(state, int(code)) for code in codes)
+    codes = codes.copy()
+    state.flags.writeable = codes.flags.writeable = False
+    player = int(game.calls.current_player(state.copy()))
+    return Leaf(leaf_id, state, tuple(moves), legal, codes, player, game)
+
+
+def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: float) -> Answer:
+    """The checked answer; priors are the policy to the power 1 / ``temperature``.
+
+    Raises InvalidInput (``value``, ``policy``).
+    """
+    number = _number(value)
+    if number is None or not -1.0 <= number <= 1.0:
+        raise InvalidInput("value", value, "a number from -1 to 1, from the viewpoint of the player to move")
+    # No minus zero, which would be another answer than zero.
+    return Answer(number + 0.0, of_probabilities(_probabilities(leaf, policy), temperature))
+
+
+def fingerprint_of(value: float, policy: Policy | None) -> int:
+    """A hash of an answer as it was given, 64 bits and never 0; 0 for what is no answer.
+
+    It needs no leaf. A policy by texts has another hash than the same policy as an array.
+    """
+    if policy is not None and not isinstance(policy, Mapping | Sequence | np.ndarray):
+        return 0
+    given = [value, *(policy.values() if isinstance(policy, Mapping) else () if policy is None else policy)]
+    numbers = [_number(each) for each in given]
+    if None in numbers:
+        return 0
+    found: object = policy is not None and numbers[1:]
+    if isinstance(policy, Mapping):
+        found = sorted(item for item in zip(map(str, policy), numbers[1:], strict=True) if item[1])
+    # No minus zero, which is no other answer than zero.
+    sha = hashlib.blake2b(repr((numbers[0] or 0.0, found)).encode(), digest_size=8)
+    return int.from_bytes(sha.digest(), "little") or 1
+
+
+def _probabilities(leaf: Leaf, policy: Policy | None) -> npt.NDArray[np.float64]:
+    """[K] the probabilities of the legal moves as they are given, not all 0. Raises InvalidInput."""
+    size = len(leaf.legal)
+    if policy is None:
+        return np.ones(size)
+    if isinstance(policy, Mapping):
+        unknown = [move for move in policy if move not in leaf.legal]
+        if unknown:
+            shown = ", ".join(leaf.legal[:_SHOWN]) + (", ..." if size > _SHOWN else "")
+            raise InvalidInput("policy", unknown[0], f"legal moves of leaf {leaf.id}: {shown}")
+        policy = [policy.get(move, 0.0) for move in leaf.legal]
+    accepted = f"a probability for each legal move of leaf {leaf.id}, by its text, or {size} numbers in order"
+    if isinstance(policy, str | bytes) or not isinstance(policy, Sequence | np.ndarray):
+        raise InvalidInput("policy", policy, accepted)
+    if len(policy) != size or (isinstance(policy, np.ndarray) and policy.ndim != 1):
+        raise InvalidInput("policy", policy, accepted)
+    numbers = [_number(each) for each in policy]
+    for given, number in zip(policy, numbers, strict=True):
+        if number is None or not 0.0 <= number < np.inf:
+            raise InvalidInput("policy", given, "probabilities of at least 0 (they need not add up to 1)")
+    found = np.array(numbers, dtype=np.float64)
+    if not 0.0 < found.sum() < np.inf:
+        raise InvalidInput("policy", float(found.sum()), "probabilities that are not all 0")
+    return found
+
+
+def _number(value: object) -> float | None:
+    """The value as a float; None unless it is a real number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

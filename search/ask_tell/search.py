@@ -1,0 +1,178 @@
+"""A search whose leaves are evaluated by its caller, in any order, from any thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from games.errors import InvalidInput
+from search.ask_tell.leaf import Leaf, Policy
+from search.ask_tell.machine import Machine
+from search.packing.arrays import Arrays
+from search.prepare import Search, open_search
+from search.request import SearchRequest
+from search.result import SearchResult, result
+
+DEADLINE_S = 600.0
+"""Default of the seconds after which a leaf without an answer is handed out again."""
+
+
+class AskTellSearch:
+    """A search that hands out leaves and is told what they are worth; made by `search.open`.
+
+    - ``ask(n)`` returns up to n leaves, ``tell(leaf.id, value, policy)`` takes the answer to one.
+    - ``done`` says whether the search is over; ``result()`` is the answer found so far.
+
+    Leaf i is selected when the results of all leaves up to i - lanes are in the tree, in the order of their
+    ids (``lanes`` and ``batch`` are fields of the request; with a ``batch`` above 1, i counts batches). So up
+    to ``lanes`` leaves are out at a time, and the same answers give the same digest in whatever order they
+    come, and however many are asked for at once: the digest of a search with an evaluator file that gives
+    these answers, with the same lanes and batch.
+
+    Finished games are never handed out. A position that is selected again while an earlier leaf with the same
+    state is in flight is handed out once. All methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        *,
+        deadline_s: float = DEADLINE_S,
+        clock: Callable[[], float] = time.monotonic,
+        state: Arrays | None = None,
+        elapsed_s: float = 0.0,
+    ) -> None:
+        """``search`` is opened with ``external``. The last two arguments continue an equal search: its
+        `state` and its elapsed seconds.
+
+        Raises InvalidInput (``deadline_s``, ``seconds``), CorruptState.
+        """
+        if isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or not deadline_s > 0:
+            raise InvalidInput("deadline_s", deadline_s, "seconds, more than 0; inf: never asked again")
+        if search.request.seconds is not None:
+            accepted = "None with an external evaluator: stop asking when the time is over"
+            raise InvalidInput("seconds", search.request.seconds, accepted)
+        self.search = search
+        self._clock = clock
+        self._began_s = clock() - elapsed_s
+        self._changed = threading.Condition()
+        self._deadline_s = float(deadline_s)
+        self._machine = Machine(search)
+        if state is None:
+            self._machine.begin()
+        else:
+            self._machine.restore(state)
+
+    def __repr__(self) -> str:
+        state = f"stopped by {self.stopped_by}" if self.done else "open"
+        return (
+            f"<AskTellSearch of {self.search.game.spec}, {state}: {self._machine.simulations:,} simulations>"
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether the search is over: its budget is used up, or the result is proven."""
+        return self._machine.done
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why the search is over: ``simulations``, ``memory`` or ``proven``; None before that."""
+        return self._machine.stopped_by
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the search was opened; of one that was continued, with those before."""
+        return self._clock() - self._began_s
+
+    def ask(self, n: int = 1, wait_s: float = 0.0) -> list[Leaf]:
+        """Up to ``n`` leaves that nobody has been asked for, in the order of their ids.
+
+        Returns an empty list if the search is over, or if all leaves are out: there are others when some of
+        them, the earliest above all, have their answers. ``wait_s``: how many seconds to wait for one.
+        A leaf that got no answer within the deadline is returned again, with the same id.
+
+        Raises InvalidInput (``n``, ``wait_s``).
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InvalidInput("n", n, "a whole number from 1")
+        if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not wait_s >= 0:
+            raise InvalidInput("wait_s", wait_s, "seconds, at least 0")
+        until_s = self._clock() + wait_s
+        with self._changed:
+            while True:
+                now_s = self._clock()
+                leaves = [] if self.done else self._machine.desk.ask(n, now_s, self._deadline_s)
+                if leaves or self.done or now_s >= until_s:
+                    return leaves
+                due_s = self._machine.desk.next_due_s()
+                wake_s = until_s if due_s is None else min(until_s, due_s)
+                self._changed.wait(min(wake_s - now_s, threading.TIMEOUT_MAX))
+
+    def tell(self, id: int, value: float, policy: Policy | None = None) -> None:  # noqa: A002
+        """Take the answer to the leaf with this id.
+
+        ``value``: in [-1, 1] from the viewpoint of the player to move at the leaf (1: a certain win).
+        ``policy``: probabilities of the legal moves, which need not add up to 1: by their text (moves that
+        are left out have 0), or as an array in the order of ``leaf.legal``; None: all are equally likely.
+
+        The same answer to the same leaf again, in the same form, changes nothing; nor does an answer after
+        the end of the search. Raises InvalidInput (``id``, ``value``, ``policy``), also for another answer to
+        a leaf that has one; then nothing has changed.
+        """
+        with self._changed:
+            self._machine.tell(id, value, policy)
+            self._changed.notify_all()
+
+    def result(self) -> SearchResult:
+        """The result of the answers that are in the tree; ``stopped_by`` is ``cancelled`` before the end.
+
+        ``playouts`` counts evaluations, ``jobs_retried`` leaves that were asked for again after the deadline.
+        """
+        with self._changed:
+            machine = self._machine
+            return result(
+                self.search,
+                workers=0,
+                executor="external",
+                simulations=machine.simulations,
+                playouts=machine.playouts,
+                tree_full=machine.tree_full,
+                jobs_retried=machine.desk.asked_again,
+                resumed=machine.resumed,
+                elapsed_s=self.elapsed_s,
+                stopped_by=machine.stopped_by or "cancelled",
+            )
+
+    def state(self) -> Arrays:
+        """The state of the search as arrays, from which an equal search can be continued.
+
+        Answers that wait for their turn are kept. Leaves that are out will be handed out again, with the same
+        ids.
+        """
+        with self._changed:
+            return self._machine.state()
+
+
+def open(  # noqa: A001
+    request: SearchRequest,
+    *,
+    deadline_s: float = DEADLINE_S,
+    clock: Callable[[], float] = time.monotonic,
+) -> AskTellSearch:
+    """Open a search whose leaves are evaluated by the caller: a model server, a simulator, a laboratory.
+
+    The request has ``strategy="leaf"`` and ``evaluator="external"``, and no budget in seconds. Leaves that
+    get no answer within ``deadline_s`` seconds of ``clock`` are handed out again. Raises InvalidInput.
+
+    >>> import search
+    >>> moves = ("a1", "b1", "a2", "b2")
+    >>> asked = {"strategy": "leaf", "evaluator": "external", "simulations": 200}
+    >>> opened = search.open(search.SearchRequest("tictactoe", moves=moves, **asked))
+    >>> while not opened.done:
+    ...     for leaf in opened.ask(8):
+    ...         opened.tell(leaf.id, 0.0, {move: 2.0 if move == "a3" else 1.0 for move in leaf.legal})
+    >>> opened.result().move, opened.result().simulations
+    ('a3', 200)
+    """
+    return AskTellSearch(open_search(request, external=True), deadline_s=deadline_s, clock=clock)

@@ -1,0 +1,44 @@
+"""One event loop for each process, in which the coroutines of evaluators run.
+
+It has a thread of its own, so that a search may be called from a thread whose event loop is running. It stays
+for the life of the process: what an evaluator keeps between calls, such as connections, belongs to one loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+_LOCK = threading.Lock()
+_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}
+"""The loop by the id of the process: a forked process has no thread for its parent's loop."""
+
+
+def wait_for(awaitable: Awaitable[T]) -> T:
+    """Await in the loop of this process and return the outcome; raises what the awaitable raises.
+
+    If the waiting is interrupted (Ctrl-C), the awaitable is cancelled.
+    """
+    future = asyncio.run_coroutine_threadsafe(_outcome(awaitable), _loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def _outcome(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    with _LOCK:
+        found = _LOOPS.get(os.getpid())
+        if found is None:
+            found = _LOOPS[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=found.run_forever, name="evaluator loop", daemon=True).start()
+        return found

@@ -1,0 +1,336 @@
+"""Searches on a server whose leaves are evaluated by clients, in other processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+import pytest
+
+import games
+import search
+from cluster.checkpoint.checkpoint import Keeper, Opened
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.service import evaluator_client
+from cluster.service.errors import Problem
+from cluster.service.external_run import ExternalRun
+from search.prepare import open_search
+from search.request import SearchRequest
+from tests.cluster.command import ROOT
+from tests.cluster.interrupted import never
+from tests.cluster.service_process import Server
+from tests.search.test_ask_tell import HASHED, Caller
+
+ASKED: dict[str, Any] = {"game": "tictactoe", "strategy": "leaf", "simulations": 200, "lanes": 8, "seed": 3}
+EXTERNAL = ASKED | {"evaluator": "external"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("data"), "--max-running", "8") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def digest() -> str:
+    """That of the search with an evaluator file that gives the answers of the clients."""
+    return search.run(SearchRequest(**ASKED, evaluator=HASHED, batch=1)).digest
+
+
+class Remote:
+    """One search on a server, and a caller who counts what is asked for."""
+
+    def __init__(self, server: Server, **asked: Any) -> None:
+        answer = httpx.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
+        assert answer.status_code == 202, answer.text
+        self.id = answer.json()["id"]
+        self.at(server)
+        self.game = games.load("tictactoe")
+        self.told: list[int] = []
+        self._caller = Caller()
+
+    def at(self, server: Server) -> None:
+        self.url = f"{server.url}/api/v1/searches/{self.id}"
+
+    def view(self) -> dict[str, Any]:
+        found: dict[str, Any] = httpx.get(self.url).json()
+        return found
+
+    def ask(self, n: int = 100, **more: Any) -> list[dict[str, Any]]:
+        """Leaves, after the search has begun; none if it is over."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            answer = httpx.get(f"{self.url}/leaves", params={"n": n, **more})
+            assert answer.status_code == 200, answer.text
+            if answer.json()["leaves"] or answer.json()["state"] not in ("queued", "running"):
+                return list(answer.json()["leaves"])
+            time.sleep(0.02)
+        raise AssertionError("nothing to evaluate")
+
+    def answer(self, leaf: dict[str, Any]) -> dict[str, Any]:
+        state = self.game.initial_state()
+        state[:] = leaf["state"]
+        value, policy = self._caller.answer(
+            cast("search.Leaf", SimpleNamespace(state=state, codes=leaf["codes"]))
+        )
+        return {"id": leaf["id"], "value": value, "policy": policy.tolist()}
+
+    def post(self, *evaluations: dict[str, Any]) -> httpx.Response:
+        return httpx.post(f"{self.url}/evaluations", json={"evaluations": list(evaluations)})
+
+    def tell(self, leaves: list[dict[str, Any]]) -> None:
+        """Answer them, the last one first."""
+        answer = self.post(*(self.answer(leaf) for leaf in reversed(leaves)))
+        assert (answer.status_code, answer.json()["refused"]) == (200, []), answer.text
+        self.told += [leaf["id"] for leaf in leaves]
+
+    def run(self, turns: int = 10_000) -> None:
+        while turns and (leaves := self.ask(5)):
+            self.tell(leaves)
+            turns -= 1
+
+    def result(self) -> dict[str, Any]:
+        for _ in range(600):
+            if (found := self.view())["result"] is not None:
+                return dict(found["result"])
+            time.sleep(0.05)
+        raise AssertionError("no result")
+
+
+CLIENT = """
+import sys
+from types import SimpleNamespace
+import games
+from cluster.service import evaluator_client
+from tests.search.test_ask_tell import Caller
+
+caller, game = Caller(), games.load("tictactoe")
+
+def evaluate(leaf):
+    state = game.initial_state()
+    state[:] = leaf["state"]
+    value, policy = caller.answer(SimpleNamespace(state=state, codes=leaf["codes"]))
+    return value, dict(zip(leaf["legal"], policy.tolist()))
+
+evaluator_client.work(sys.argv[1], evaluate)
+"""
+
+
+def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: Server, digest: str) -> None:
+    remote = Remote(server)
+    command = [sys.executable, "-c", CLIENT, remote.url]
+    clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
+    assert [client.wait(120) for client in clients] == [0, 0, 0]
+    result = remote.result()
+    assert result["digest"] == digest
+    assert (result["executor"], result["workers"], result["stopped_by"]) == ("external", 0, "simulations")
+    assert 0 < result["playouts"] <= 200
+    assert remote.view()["state"] == "done"
+    assert remote.post({"id": 0, "value": 0.5}).json() == {
+        "id": remote.id,
+        "state": "done",
+        "taken": 0,
+        "refused": [],
+    }
+
+
+def test_the_example_is_a_program(server: Server) -> None:
+    remote = Remote(server, simulations=60)
+    command = [sys.executable, str(evaluator_client.__file__), remote.url]
+    subprocess.run(command, check=True, timeout=120)
+    assert remote.result()["simulations"] == 60
+
+
+def test_leaves_say_what_they_are_and_any_order_of_answers_will_do(server: Server, digest: str) -> None:
+    remote = Remote(server)
+    [root] = remote.ask()
+    assert root == {
+        "id": 0,
+        "moves": [],
+        "position": remote.game.format_position(remote.game.initial_state()),
+        "player": 0,
+        "to_move": remote.game.player_names[0],
+        "legal": ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"],
+        "codes": list(range(9)),
+        "state": remote.game.initial_state().tolist(),
+    }
+    remote.tell([root])
+    assert remote.post(remote.answer(root)).json()["taken"] == 1
+    remote.run()
+    assert remote.result()["digest"] == digest
+    assert len(remote.told) == len(set(remote.told))
+
+
+def test_a_leaf_is_handed_out_again_after_its_deadline(server: Server) -> None:
+    remote = Remote(server)
+    assert [leaf["id"] for leaf in remote.ask(deadline_s=0.1)] == [0]
+    assert [leaf["id"] for leaf in remote.ask()] == [0]
+    assert httpx.get(f"{remote.url}/leaves").json() == {"id": remote.id, "state": "running", "leaves": []}
+    httpx.delete(remote.url)
+
+
+def test_what_makes_no_sense_is_refused_and_the_rest_is_taken(server: Server) -> None:
+    remote = Remote(server)
+    remote.tell(remote.ask())
+    first, second = remote.ask(2)
+    good = remote.answer(first)
+    answer = remote.post(
+        {"id": 77, "value": 0.0},
+        {"id": second["id"], "value": 0.0, "policy": {"z9": 1.0}},
+        good,
+        good | {"value": -good["value"]},
+        {"id": second["id"], "value": 0.0, "policy": [1.0]},
+    ).json()
+    assert answer["taken"] == 1
+    found = [(each["id"], each["field"]) for each in answer["refused"]]
+    assert found == [(77, "id"), (second["id"], "policy"), (first["id"], "id"), (second["id"], "policy")]
+    for bad, field in (
+        ({"id": 1, "value": 1.5}, "evaluations.0.value"),
+        ({"id": 1, "value": "0"}, "evaluations.0.value"),
+        ({"id": -1, "value": 0.0}, "evaluations.0.id"),
+        ({"id": 1}, "evaluations.0.value"),
+        ({"id": 1, "value": 0.0, "prior": 1}, "evaluations.0.prior"),
+        ({"id": 1, "value": 0.0, "policy": {"a1": -1.0}}, "evaluations.0.policy"),
+    ):
+        answer = remote.post(bad)
+        assert answer.status_code == 422
+        assert answer.json()["field"].startswith(field)
+    assert remote.post().json()["field"] == "evaluations"
+    for n in ("0", "257", "x"):
+        assert httpx.get(f"{remote.url}/leaves", params={"n": n}).json()["field"] == "n"
+    assert httpx.get(f"{remote.url}/leaves", params={"deadline_s": "inf"}).json()["field"] == "deadline_s"
+    httpx.delete(remote.url)
+
+
+def test_other_searches_have_no_leaves(server: Server) -> None:
+    plain = httpx.post(f"{server.url}/api/v1/searches", json={"game": "tictactoe", "simulations": 20}).json()
+    for search_id, status, field in ((plain["id"], 409, "evaluator"), ("nowhere", 404, "id")):
+        url = f"{server.url}/api/v1/searches/{search_id}"
+        body = {"evaluations": [{"id": 0, "value": 0.0}]}
+        for answer in (httpx.get(f"{url}/leaves"), httpx.post(f"{url}/evaluations", json=body)):
+            assert (answer.status_code, answer.json()["field"]) == (status, field)
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"evaluator": "./net.py"}, "evaluator"),
+        ({"strategy": "tree"}, "strategy"),
+        ({"seconds": 1.0}, "seconds"),
+        ({"simulations": None}, "simulations"),
+        ({"simulations": None, "memory_mb": 64}, "simulations"),
+        ({"game": "battleship"}, "evaluator"),
+        ({"widening": 3}, "widening"),
+    ],
+    ids=str,
+)
+def test_a_search_that_is_not_for_clients_is_refused(
+    server: Server, asked: dict[str, Any], field: str
+) -> None:
+    answer = httpx.post(f"{server.url}/api/v1/searches", json=EXTERNAL | asked)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+def test_a_cancelled_search_has_a_result_and_goes_on_where_it_was(server: Server, digest: str) -> None:
+    remote = Remote(server)
+    remote.run(turns=10)
+    out = remote.ask(1)
+    httpx.delete(remote.url)
+    result = remote.result()
+    assert (result["stopped_by"], remote.view()["state"]) == ("cancelled", "cancelled")
+    assert 0 < result["simulations"] < 200
+    assert remote.ask() == []
+    assert httpx.post(f"{remote.url}/resume").status_code == 202
+    again = remote.ask()
+    assert out[0]["id"] in [leaf["id"] for leaf in again]
+    remote.tell(again)
+    remote.run()
+    assert remote.result()["digest"] == digest
+    assert len(remote.told) == len(set(remote.told))
+
+
+def test_a_server_that_is_stopped_asks_for_nothing_twice(tmp_path: Path, digest: str) -> None:
+    with Server(tmp_path) as first:
+        remote = Remote(first)
+        remote.run(turns=12)
+        # The last of them waits for the others.
+        *others, last = remote.ask(3)
+        remote.tell([last])
+    with Server(tmp_path) as second:
+        remote.at(second)
+        again = remote.ask()
+        assert {leaf["id"] for leaf in others} <= {leaf["id"] for leaf in again}
+        assert remote.post(remote.answer(last)).json()["taken"] == 1
+        remote.tell(again)
+        remote.run()
+        assert remote.result()["digest"] == digest
+    assert len(remote.told) == len(set(remote.told))
+
+
+def test_a_server_that_is_killed_ends_with_the_same_digest(tmp_path: Path, digest: str) -> None:
+    server = Server(tmp_path, "--checkpoint-every", "0.1")
+    remote = Remote(server)
+    remote.run(turns=10)
+    time.sleep(0.5)
+    remote.run(turns=1)
+    server.kill()
+    with Server(tmp_path) as second:
+        remote.at(second)
+        remote.run()
+        assert remote.result()["digest"] == digest
+    # Only what was told after the last checkpoint.
+    assert len(remote.told) - len(set(remote.told)) <= 5
+
+
+def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
+    with Server(tmp_path, "--max-seconds", "1") as server:
+        remote = Remote(server)
+        assert [leaf["id"] for leaf in remote.ask()] == [0]
+        for _ in range(200):
+            if remote.view()["state"] == "cancelled":
+                return
+            time.sleep(0.05)
+        pytest.fail("it holds its place for ever")
+
+
+class Quiet:
+    """A watcher whom nothing concerns."""
+
+    def begun(self, session: Session) -> None: ...
+
+    looked = put_off = begun
+
+    def ended(self, session: Session, result: Any, error: str | None) -> None: ...
+
+
+def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:
+    opened = Opened(Coordinator(open_search(SearchRequest(**EXTERNAL), external=True), 1))
+    now = [0.0]
+    run = ExternalRun(
+        opened, Quiet(), Keeper(tmp_path / "kept", warn=never), longest_idle_s=9.0, clock=lambda: now[0]
+    )
+    assert run.ask(1, 10.0) == []
+    with pytest.raises(Problem, match="send the evaluations again"):
+        run.tell(0, 0.0, None)
+    run.session = Session(opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1)))
+    assert run.begin() == []
+    assert (run.contexts, run.again()) == ({}, [])
+    [leaf] = run.ask(5, 10.0)
+    now[0] = 9.0
+    run.check()
+    assert not run.finished
+    run.tell(leaf.id, 0.0, None)
+    now[0] = 18.1
+    run.check()
+    assert run.finished
+    assert run.ask(1, 10.0) == []
+    run.close()
+    with pytest.raises(Problem, match="send the evaluations again"):
+        run.tell(0, 0.0, None)
