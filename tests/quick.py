@@ -30,6 +30,14 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "cluster/service/test_deaths.py": (SERVERS, ()),
+    "cluster/service/test_evaluations.py": (
+        SERVERS,
+        (
+            "test_a_server_that_is_stopped_asks_for_nothing_twice",
+            "test_a_server_that_is_killed_ends_with_the_same_digest",
+            "test_a_search_that_nobody_asks_for_is_cancelled",
+        ),
+    ),
     "cluster/service/test_foreign.py": (
         SERVERS,
         (

@@ -18,6 +18,7 @@ from typing import Any
 
 IN_FLIGHT = 32
 """Leaves that are evaluated at a time; no more than the lanes of the search."""
+TRIES = 60
 
 
 def evaluate(leaf: dict[str, Any]) -> tuple[float, dict[str, float] | None]:
@@ -26,13 +27,21 @@ def evaluate(leaf: dict[str, Any]) -> tuple[float, dict[str, float] | None]:
 
 
 def call(url: str, body: dict[str, Any] | None = None) -> Any:
-    """Send a GET request, or a POST request with this body; returns the answer."""
+    """Send a GET request, or a POST request with this body, again if the server restarts; the answer."""
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get("BANYAN_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=60) as answer:
-        return json.load(answer)
+    request = urllib.request.Request(url, data, headers)
+    for left in reversed(range(TRIES)):
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+        except OSError as error:
+            if not left or getattr(error, "code", 503) not in (429, 503):
+                raise
+            time.sleep(1)
+    return None
 
 
 def work(search: str, evaluate: Callable[[dict[str, Any]], Any] = evaluate) -> None:
@@ -41,8 +50,9 @@ def work(search: str, evaluate: Callable[[dict[str, Any]], Any] = evaluate) -> N
         for leaf in asked["leaves"]:
             value, policy = evaluate(leaf)
             told = {"id": leaf["id"], "value": value, "policy": policy}
-            if refused := call(f"{search}/evaluations", {"evaluations": [told]})["refused"]:
-                raise ValueError(refused)
+            for refused in call(f"{search}/evaluations", {"evaluations": [told]})["refused"]:
+                # After a restart the server may ask for this leaf again.
+                print(refused, file=sys.stderr)
         if not asked["leaves"]:
             time.sleep(0.05)
 

@@ -25,10 +25,10 @@ class AskTellSearch:
     - ``done`` says whether the search is over; ``result()`` is the answer found so far.
 
     Leaf i is selected when the results of all leaves up to i - lanes are in the tree, in the order of their
-    ids (``lanes`` and ``batch`` are fields of the request; with a ``batch`` above 1, i counts batches). So up
-    to ``lanes`` leaves are out at a time, and the same answers give the same digest in whatever order they
-    come, and however many are asked for at once: the digest of a search with an evaluator file that gives
-    these answers, with the same lanes and batch.
+    ids (with the request's ``batch``, by default 1, leaves are selected that many at a time). So up to
+    ``lanes`` leaves, or batches, are out at a time, and the same answers give the same digest in whatever
+    order they come, and however many are asked for at once: the digest of a search with an evaluator file
+    that gives these answers, with the same lanes and batch.
 
     Finished games are never handed out. A position that is selected again while an earlier leaf with the same
     state is in flight is handed out once. All methods may be called from any thread.
@@ -63,6 +63,7 @@ class AskTellSearch:
             self._machine.begin()
         else:
             self._machine.restore(state)
+        self._ended_s = self._began_s + elapsed_s if self.done else None
 
     def __repr__(self) -> str:
         state = f"stopped by {self.stopped_by}" if self.done else "open"
@@ -82,8 +83,8 @@ class AskTellSearch:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the search was opened; of one that was continued, with those before."""
-        return self._clock() - self._began_s
+        """Seconds from the opening of the search to its end or until now, with those of earlier parts."""
+        return (self._clock() if self._ended_s is None else self._ended_s) - self._began_s
 
     def ask(self, n: int = 1, wait_s: float = 0.0) -> list[Leaf]:
         """Up to ``n`` leaves that nobody has been asked for, in the order of their ids.
@@ -122,6 +123,8 @@ class AskTellSearch:
         """
         with self._changed:
             self._machine.tell(id, value, policy)
+            if self.done and self._ended_s is None:
+                self._ended_s = self._clock()
             self._changed.notify_all()
 
     def result(self) -> SearchResult:

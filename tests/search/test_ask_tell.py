@@ -249,6 +249,24 @@ def test_a_deadline_hands_out_the_same_leaf_and_only_when_it_has_passed() -> Non
     assert [leaf.id for leaf in opened.ask(5)] == [1]
 
 
+def test_the_time_of_a_search_ends_with_it() -> None:
+    now = [5.0]
+    opened = search.open(request_of(simulations=2), clock=lambda: now[0])
+    for _ in range(2):
+        now[0] += 1.5
+        opened.tell(opened.ask()[0].id, 0.0)
+    now[0] = 1000.0
+    assert opened.result().elapsed_s == 3.0
+    again = AskTellSearch(
+        open_search(request_of(simulations=2), external=True),
+        clock=lambda: now[0],
+        state=opened.state(),
+        elapsed_s=opened.elapsed_s,
+    )
+    now[0] = 2000.0
+    assert (again.result().elapsed_s, again.result().stopped_by) == (3.0, "simulations")
+
+
 def test_asking_waits_for_an_answer_and_not_longer_than_allowed() -> None:
     opened = search.open(request_of(game="gomoku:size=5", lanes=1))
     [root] = opened.ask()

@@ -21,10 +21,12 @@ from cluster.runtime.session import Session
 from cluster.service import evaluator_client
 from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun
+from cluster.system.processes import descendants, kill
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.interrupted import never
+from tests.cluster.service.test_deaths import QUICK
 from tests.cluster.service_process import Server
 from tests.search.test_ask_tell import HASHED, Caller
 
@@ -287,6 +289,20 @@ def test_a_server_that_is_killed_ends_with_the_same_digest(tmp_path: Path, diges
         assert remote.result()["digest"] == digest
     # Only what was told after the last checkpoint.
     assert len(remote.told) - len(set(remote.told)) <= 5
+
+
+def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Path, digest: str) -> None:
+    program = (sys.executable, "-c", QUICK)
+    with Server(tmp_path, "--checkpoint-every", "0.1", program=program) as server:
+        remote = Remote(server)
+        command = [sys.executable, "-c", CLIENT, remote.url]
+        clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
+        while (remote.view()["progress"] or {"simulations": 0})["simulations"] < 10:
+            time.sleep(0.02)
+        kill(descendants(server.process.pid))
+        assert [client.wait(120) for client in clients] == [0, 0]
+        assert remote.result()["digest"] == digest
+        assert server.restarts() == 1
 
 
 def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
