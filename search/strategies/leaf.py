@@ -23,17 +23,18 @@ from search.packing.arrays import Arrays
 from search.packing.leaves import pack_leaves, unpack_leaves
 from search.plan import BATCH
 from search.strategies.base import Setup, Strategy
+from search.strategies.selection import Selection, selection_of
 
 
 class LeafStrategy(Strategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
+        """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
         self._engine = setup.engine
-        self._params = setup.params
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
-        self._work = setup.engine.new_workspace()
+        self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
         self._evaluated = setup.engine.features.priors
 
@@ -58,15 +59,13 @@ class LeafStrategy(Strategy):
         leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         before = self.tree_nodes()
-        self._engine.select_leaves(
-            self.tree, self._params, self.context.root_state, leaves, stream, self._work
-        )
+        self.selection.select(self.tree, leaves, stream)
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
         return self._job(self.issued, leaves)
 
     def _job(self, index: int, leaves: Leaves) -> Job:
-        longest = int(leaves.depths.max())
+        longest = max(leaves.depths.tolist())
         moves = leaves.moves[:, :longest].copy()
         draws = leaves.draws if self.hidden else leaves.draws[:0]
         return LeafJob(index, moves, leaves.depths, leaves.visits, draws)
@@ -76,7 +75,10 @@ class LeafStrategy(Strategy):
         leaves = self._in_flight.pop(job.index)
         if result.policies is not None:
             self._expand(leaves, result.policies)
-        self._engine.absorb_leaves(self.tree, self._params, leaves, result.sums, self._work)
+        if result.positions is not None:
+            assert isinstance(job, LeafJob)
+            self.selection.learn(job, result.positions)
+        self.selection.absorb(self.tree, leaves, result.sums)
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
         before = self.tree_nodes()
