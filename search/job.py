@@ -246,7 +246,8 @@ def leaf_result(
         index=index,
         simulations=simulations,
         added=None,
-        sums=np.frombuffer(sums, dtype=np.float64),
+        # Writable, as kernels are compiled for it.
+        sums=np.frombuffer(bytearray(sums), dtype=np.float64),
         playouts=playouts,
         tree_nodes=0,
         tree_bytes=0,

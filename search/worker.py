@@ -188,7 +188,7 @@ def _play_leaves(
     visits, draws = np.array(job.visits), np.array(job.draws)
     params = params_of(context)
     root_state = context.root_state.copy()
-    positions = positions_of(engine, root_state, moves, depths) if engine.asks_workers else None
+    positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
     engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
     playouts, seconds = int(work.tally[PLAYOUTS]), time.perf_counter() - started
     return leaf_result(job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions)

@@ -109,8 +109,8 @@ def entry_of(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
     """The machine code of a compiled function for arguments of these types; anything else as it is.
 
     For a function that is called very often with arguments of these very types, which the machine code does
-    not check: the look-up of the types of 60 arrays takes 15 us, the call itself 1 us. The function is
-    called once with ``arguments``.
+    not check: the look-up of the types of 60 arrays takes 15 us, the call itself 1 us. An array that the
+    function only reads may be read-only. The function is called once with ``arguments``.
     """
     function(*arguments)
     compiled: Any = function

@@ -5,19 +5,31 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from games.game import Game
 from games.rules import State
 from search.job import Positions
-from search.kernel.engine import Engine
 
 
 def positions_of(
-    engine: Engine, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
+    game: Game, root_state: State, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]
 ) -> Positions:
-    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root."""
-    size = len(depths)
-    states = np.zeros((size, len(root_state)), dtype=root_state.dtype)
-    signs, counts = np.zeros(size), np.zeros(size, dtype=np.int32)
-    legal = np.zeros((size, engine.game.max_moves), dtype=np.uint16)
-    scratch = np.zeros(engine.game.max_moves, dtype=np.uint16)
-    engine.reach_leaves(root_state.copy(), moves, depths, states, signs, counts, legal, scratch)
-    return Positions(signs, counts, legal[np.arange(legal.shape[1]) < counts[:, None]])
+    """What the rules say of the positions to which the first depths[b] of moves[b] lead from the root.
+
+    For a game in plain Python: its rules are called as they are.
+    """
+    rules = game.rules
+    scratch = np.zeros(game.max_moves, dtype=np.uint16)
+    signs, counts, listed = [], [], []
+    for path, depth in zip(moves, depths.tolist(), strict=True):
+        state = root_state.copy()
+        for move in path[:depth]:
+            rules.play(state, np.int64(move))  # type: ignore[arg-type]
+        if rules.is_terminal(state):
+            signs.append(float(rules.returns(state)))
+            counts.append(0)
+            continue
+        signs.append(1.0 - 2.0 * rules.current_player(state))
+        counts.append(rules.legal_moves(state, scratch))
+        listed.append(scratch[: counts[-1]].tobytes())
+    legal = np.frombuffer(b"".join(listed), dtype=np.uint16)
+    return Positions(np.array(signs), np.array(counts, dtype=np.int32), legal)

@@ -36,6 +36,8 @@ class LeafStrategy(Strategy):
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
+        self._idle: dict[int, Leaves] = {}
+        """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
 
     @property
@@ -56,7 +58,7 @@ class LeafStrategy(Strategy):
         return 2 if self._evaluated else 1
 
     def _make_job(self, simulations: int) -> Job:
-        leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         before = self.tree_nodes()
         self.selection.select(self.tree, leaves, stream)
@@ -64,11 +66,15 @@ class LeafStrategy(Strategy):
         self._in_flight[self.issued] = leaves
         return self._job(self.issued, leaves)
 
+    def _new_leaves(self, simulations: int) -> Leaves:
+        return self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())
         moves = leaves.moves[:, :longest].copy()
         draws = leaves.draws if self.hidden else leaves.draws[:0]
-        return LeafJob(index, moves, leaves.depths, leaves.visits, draws)
+        # The batch is used again for another job, and copies of this one may still be on their way.
+        return LeafJob(index, moves, leaves.depths.copy(), leaves.visits, draws.copy())
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
@@ -79,6 +85,7 @@ class LeafStrategy(Strategy):
             assert isinstance(job, LeafJob)
             self.selection.learn(job, result.positions)
         self.selection.absorb(self.tree, leaves, result.sums)
+        self._idle = {job.simulations: leaves}
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
         before = self.tree_nodes()
@@ -91,7 +98,7 @@ class LeafStrategy(Strategy):
         return pack_leaves([self._in_flight[index] for index in self.jobs])
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        batches = [self._engine.new_leaves(_split(size, self._playouts_per_leaf)) for size in sizes]
+        batches = [self._new_leaves(size) for size in sizes]
         unpack_leaves(batches, arrays, self.tree)
         self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}
         return [self._job(index, leaves) for index, leaves in self._in_flight.items()]

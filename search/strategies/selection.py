@@ -63,11 +63,10 @@ class KnownSelection(Selection):
                 return
             self.asked += 1
             moves, depths = leaves.moves[done : done + 1], leaves.depths[done : done + 1]
-            self._remember(moves, depths, positions_of(self._engine, self._root_state, moves, depths))
+            self._remember(moves, depths, positions_of(self._engine.game, self._root_state, moves, depths))
 
     def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
-        # What came over the network may be read-only, which is another type to a compiled kernel.
-        self._absorb(tree, self._params, leaves, np.array(sums), self._work)
+        self._absorb(tree, self._params, leaves, sums, self._work)
 
     def learn(self, job: LeafJob, positions: Positions) -> None:
         self._remember(job.moves, job.depths, positions)
@@ -78,11 +77,7 @@ class KnownSelection(Selection):
         known = with_room(self._known, len(depths), len(positions.moves))
         if known is not self._known:
             self._use(known)
-        # What came over the network may be read-only, which is another type to a compiled kernel.
-        signs, counts, legal = (
-            np.array(column) for column in (positions.signs, positions.counts, positions.moves)
-        )
-        self._add(known, moves, depths, signs, counts, legal)
+        self._add(known, moves, depths, positions.signs, positions.counts, positions.moves)
 
     def _compiled(self, setup: Setup) -> tuple[Callable[..., Any], ...]:
         """The kernels for selecting, absorbing and remembering, after a call of each on minimal data."""
