@@ -7,7 +7,7 @@ increments. So a lost job is simply run again, and each result is counted exactl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,23 @@ class LeafJob:
 
     @property
     def simulations(self) -> int:
-        return int(self.visits.sum())
+        return sum(self.visits.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As bytes: a pickled array takes twenty times as long as its bytes."""
+        columns = (self.moves, self.depths, self.visits, self.draws)
+        return _leaf_job, (self.index, len(self.depths), *(column.tobytes() for column in columns))
+
+
+def _leaf_job(index: int, size: int, moves: bytes, depths: bytes, visits: bytes, draws: bytes) -> LeafJob:
+    """A LeafJob that was sent; its arrays are read-only."""
+    return LeafJob(
+        index,
+        np.frombuffer(moves, dtype=np.uint16).reshape(size, -1),
+        np.frombuffer(depths, dtype=np.int32),
+        np.frombuffer(visits, dtype=np.int32),
+        np.frombuffer(draws, dtype=np.uint64).reshape(-1, 2),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +159,36 @@ class Policies:
     """uint16[sum of counts]: the legal moves of all leaves, concatenated."""
     priors: npt.NDArray[np.float32]
     """float32[sum of counts]: the prior of each of ``moves``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Strategy leaf with a game in plain Python: what its rules say of each of B leaves.
+
+    With it the coordinator selects without the rules (search/kernel/known.py). A cache: without it the
+    coordinator asks the rules itself, with equal answers.
+    """
+
+    signs: npt.NDArray[np.float64]
+    """float64[B]: 1 where the first player moves, -1 where the second does; in a finished game the first
+    player's return."""
+    counts: npt.NDArray[np.int32]
+    """int32[B]: the number of legal moves; 0 if the game is over."""
+    moves: npt.NDArray[np.uint16]
+    """uint16[sum of counts]: the legal moves of all leaves, concatenated."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As bytes, like `LeafJob`."""
+        return _positions, (self.signs.tobytes(), self.counts.tobytes(), self.moves.tobytes())
+
+
+def _positions(signs: bytes, counts: bytes, moves: bytes) -> Positions:
+    """Positions that were sent; the arrays are read-only."""
+    return Positions(
+        np.frombuffer(signs, dtype=np.float64),
+        np.frombuffer(counts, dtype=np.int32),
+        np.frombuffer(moves, dtype=np.uint16),
+    )
 
 
 Job = GrowJob | RoundJob | LeafJob
@@ -174,3 +220,39 @@ class JobResult:
     """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
     policies: Policies | None = None
     """Strategy leaf with an evaluator: the priors of moves."""
+    positions: Positions | None = None
+    """Strategy leaf with a game in plain Python: what the rules say of the leaves."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Results of strategy leaf as bytes, like `LeafJob`; others as usual."""
+        if self.sums is None:
+            return super().__reduce_ex__(protocol)
+        sums = self.sums.tobytes()
+        cost = (self.playouts, self.duration_s)
+        return leaf_result, (self.index, self.simulations, sums, *cost, self.policies, self.positions)
+
+
+def leaf_result(
+    index: int,
+    simulations: int,
+    sums: bytes,
+    playouts: int,
+    duration_s: float,
+    policies: Policies | None = None,
+    positions: Positions | None = None,
+) -> JobResult:
+    """A result of strategy leaf, whose jobs grow no tree; ``sums`` as the bytes of its array."""
+    return JobResult(
+        index=index,
+        simulations=simulations,
+        added=None,
+        # Writable, as kernels are compiled for it.
+        sums=np.frombuffer(bytearray(sums), dtype=np.float64),
+        playouts=playouts,
+        tree_nodes=0,
+        tree_bytes=0,
+        tree_full=False,
+        duration_s=duration_s,
+        policies=policies,
+        positions=positions,
+    )

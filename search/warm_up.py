@@ -42,11 +42,11 @@ def warm_up_coordinator(engine: Engine, context: Context) -> None:
     digest(tree)
     if context.request.solver:
         prove_root(tree, 0, 1)
-    if context.request.strategy == "leaf":
+    if context.request.strategy == "leaf" and not engine.asks_workers:
         work = engine.new_workspace()
         leaves = engine.new_leaves(np.ones(1, dtype=np.int32))
         with np.errstate(over="ignore"):
-            engine.select_leaves(tree, params_of(context), context.root_state, leaves, new_stream(0), work)
+            engine.select_leaves(tree, params_of(context), context.root_state, leaves, 0, new_stream(0), work)
             if engine.features.priors:
                 counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
                 expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 import games
 from games.rng import new_stream
@@ -24,7 +23,9 @@ from search.job import (
     LeafJob,
     RoundJob,
     Snapshot,
+    leaf_result,
 )
+from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import evaluate_job
 from search.kernel.lazy_snapshot import Base, base_of, begin
@@ -183,12 +184,14 @@ def _play_leaves(
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits), dtype=np.float64)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
-    columns = (job.moves, job.depths, job.visits, job.draws)
-    moves, depths, visits, draws = (np.array(column) for column in columns)
+    moves, depths = np.array(job.moves), np.array(job.depths)
+    visits, draws = np.array(job.visits), np.array(job.draws)
     params = params_of(context)
     root_state = context.root_state.copy()
+    positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
     engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
-    return _of_leaves(job, sums, int(work.tally[PLAYOUTS]), started)
+    playouts, seconds = int(work.tally[PLAYOUTS]), time.perf_counter() - started
+    return leaf_result(job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions)
 
 
 ROOT_ALONE = LeafJob(
@@ -208,21 +211,8 @@ def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) ->
     evaluator = load_evaluator(spec, source, engine.game)
     temperature = context.request.policy_temperature
     sums, policies, evaluated = evaluate_job(engine, evaluator, temperature, context.root_state, job)
-    return replace(_of_leaves(job, sums, evaluated, started), policies=policies)
-
-
-def _of_leaves(job: LeafJob, sums: npt.NDArray[np.float64], playouts: int, started: float) -> JobResult:
-    return JobResult(
-        index=job.index,
-        simulations=job.simulations,
-        added=None,
-        sums=sums,
-        playouts=playouts,
-        tree_nodes=0,
-        tree_bytes=0,
-        tree_full=False,
-        duration_s=time.perf_counter() - started,
-    )
+    seconds = time.perf_counter() - started
+    return leaf_result(job.index, job.simulations, sums.tobytes(), evaluated, seconds, policies)
 
 
 def _result(

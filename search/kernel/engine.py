@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from games.compile.default_rules import default_determinize
-from games.compile.specialise import specialise
+from games.compile.specialise import is_compiled, specialise
 from games.game import Game, State
 from games.rng import new_stream
+from games.rules import HasRules
 from search import policies
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
@@ -20,6 +21,7 @@ from search.kernel import (
     flat,
     heuristics,
     ismcts,
+    known,
     loop,
     playouts,
     puct,
@@ -69,7 +71,7 @@ class Engine:
         return self._functions["simulate"]
 
     @cached_property
-    def select_leaves(self) -> Callable[..., None]:
+    def select_leaves(self) -> Callable[..., int]:
         return self._functions["select_leaves"]
 
     @cached_property
@@ -95,6 +97,26 @@ class Engine:
     @cached_property
     def play_flat(self) -> Callable[..., None]:
         return self._functions["play_flat"]
+
+    @cached_property
+    def asks_workers(self) -> bool:
+        """Whether workers send what the rules say of a leaf, so that leaves are selected without the rules.
+
+        So it is with games in plain Python, unless the selection needs more than `known.KnownGame` knows.
+        """
+        features = self.features
+        needs_positions = features.widened or features.decisive or features.evaluated or features.priors
+        return not (is_compiled(self.game.rules) or self.hidden or needs_positions)
+
+    @cached_property
+    def known(self) -> dict[str, Callable[..., Any]]:
+        """`loop.select_leaves` and `loop.absorb_leaves`, compiled for known positions
+        (search/kernel/known.py); only if `asks_workers`."""
+        bound: dict[str, Any] = {"HIDDEN": False, "determinize": known.go_to_root}
+        bound["asked_for"] = known.without_entry
+        bound["select_or_expand"] = _select_or_expand(known.KnownGame(), self.features)
+        bound |= specialise((loop.descend,), known.KnownGame(), bound, inner=True)
+        return specialise((loop.select_leaves, loop.absorb_leaves), known.KnownGame(), bound)
 
     def new_workspace(self) -> Workspace:
         """Scratch for one running kernel."""
@@ -167,6 +189,7 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         bound["HIDDEN"] = False
         bound["determinize"] = _bind(game, default_determinize)
     bound["deal"] = _bind(game, ismcts.deal_paired if features.paired else loop.deal_alone, **bound)
+    bound["asked_for"] = known.never
     bound["note_leaf"] = heuristics.nothing_to_note
     if features.evaluated:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
@@ -175,12 +198,12 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
     return bound
 
 
-def _bind(game: Game, *functions: _Function, **bound: Any) -> _Function:
+def _bind(game: HasRules, *functions: _Function, **bound: Any) -> _Function:
     """The last of these generic functions, bound to the game, to the ones before it, and to ``bound``."""
     return specialise(functions, game, bound, inner=True)[functions[-1].__name__]
 
 
-def _select_or_expand(game: Game, features: Features) -> _Function:
+def _select_or_expand(game: HasRules, features: Features) -> _Function:
     """The selection and expansion of a search's algorithm; see search/kernel/stubs.py."""
     if features.priors:
         return _bind(game, puct.select_by_prior)
@@ -199,7 +222,7 @@ def _select_or_expand(game: Game, features: Features) -> _Function:
     return _bind(game, uct.select_or_expand_uct, **bound)
 
 
-def _add_untried(game: Game, features: Features) -> _Function:
+def _add_untried(game: HasRules, features: Features) -> _Function:
     """The expansion of a search's algorithm; see search/kernel/stubs.py."""
     add: _Function = expansion.add_own_share if features.hidden else expansion.add_shared
     if features.widened:

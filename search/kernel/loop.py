@@ -29,7 +29,7 @@ from games.rules import State
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.params import SearchParams
 from search.kernel.solver import note_result, spread_proof
-from search.kernel.stubs import LEAF, deal, leaf_playout, note_leaf, select_or_expand
+from search.kernel.stubs import LEAF, asked_for, deal, leaf_playout, note_leaf, select_or_expand
 from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 
@@ -128,24 +128,31 @@ def select_leaves(
     params: SearchParams,
     root_state: State,
     leaves: Leaves,
+    begin: int,
     stream: Stream,
     work: Workspace,
-) -> None:
-    """Generic: fill the batch, one descent for each leaf; its visits count as in flight on its whole path.
+) -> int:
+    """Generic: fill the batch from leaf ``begin`` on, one descent for each; returns the number of leaves.
 
-    ``leaves.visits`` is read, the other fields are written; tree and stream are modified in place.
+    The visits of a leaf count as in flight on its whole path. ``leaves.visits`` is read, the other fields are
+    written; tree and stream are modified in place. Where a position is asked for (`search.kernel.stubs`), the
+    index of the leaf is returned whose path leads to that position: the batch is to be filled from there on.
     """
-    for b in range(len(leaves.depths)):
+    for b in range(begin, len(leaves.depths)):
         leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]
         determinize(root_state, work.state, stream)
         depth = descend(tree, params, int(leaves.visits[b]), work, stream)
         leaves.depths[b] = depth
         for d in range(depth + 1):
-            tree.unobserved[work.nodes[d]] += leaves.visits[b]
             if d > 0:
                 leaves.moves[b, d - 1] = tree.move[work.nodes[d]]
             leaves.slots[b, d] = work.slots[d]
             leaves.movers[b, d] = work.movers[d]
+        if asked_for(work.state):
+            return b
+        for d in range(depth + 1):
+            tree.unobserved[work.nodes[d]] += leaves.visits[b]
+    return len(leaves.depths)
 
 
 def evaluate_leaves(

@@ -80,6 +80,14 @@ def add_untried(
     raise NotImplementedError(_UNBOUND)
 
 
+def asked_for(state: State) -> bool:
+    """Whether the descent that has just ended at this position did so only because nothing is known of it.
+
+    Then it has changed nothing (search/kernel/known.py). Never so where the rules are those of the game.
+    """
+    raise NotImplementedError(_UNBOUND)
+
+
 def note_leaf(
     tree: Tree,
     params: SearchParams,

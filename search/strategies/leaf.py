@@ -23,18 +23,21 @@ from search.packing.arrays import Arrays
 from search.packing.leaves import pack_leaves, unpack_leaves
 from search.plan import BATCH
 from search.strategies.base import Setup, Strategy
+from search.strategies.selection import Selection, selection_of
 
 
 class LeafStrategy(Strategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
+        """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
         self._engine = setup.engine
-        self._params = setup.params
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
-        self._work = setup.engine.new_workspace()
+        self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
+        self._idle: dict[int, Leaves] = {}
+        """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
 
     @property
@@ -55,28 +58,34 @@ class LeafStrategy(Strategy):
         return 2 if self._evaluated else 1
 
     def _make_job(self, simulations: int) -> Job:
-        leaves = self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
         stream = new_stream(self.context.request.seed, SELECTION_STREAM, self.issued)
         before = self.tree_nodes()
-        self._engine.select_leaves(
-            self.tree, self._params, self.context.root_state, leaves, stream, self._work
-        )
+        self.selection.select(self.tree, leaves, stream)
         self.created += self.tree_nodes() - before
         self._in_flight[self.issued] = leaves
         return self._job(self.issued, leaves)
 
+    def _new_leaves(self, simulations: int) -> Leaves:
+        return self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+
     def _job(self, index: int, leaves: Leaves) -> Job:
-        longest = int(leaves.depths.max())
+        longest = max(leaves.depths.tolist())
         moves = leaves.moves[:, :longest].copy()
         draws = leaves.draws if self.hidden else leaves.draws[:0]
-        return LeafJob(index, moves, leaves.depths, leaves.visits, draws)
+        # The batch is used again for another job, and copies of this one may still be on their way.
+        return LeafJob(index, moves, leaves.depths.copy(), leaves.visits, draws.copy())
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert result.sums is not None
         leaves = self._in_flight.pop(job.index)
         if result.policies is not None:
             self._expand(leaves, result.policies)
-        self._engine.absorb_leaves(self.tree, self._params, leaves, result.sums, self._work)
+        if result.positions is not None:
+            assert isinstance(job, LeafJob)
+            self.selection.learn(job, result.positions)
+        self.selection.absorb(self.tree, leaves, result.sums)
+        self._idle = {job.simulations: leaves}
 
     def _expand(self, leaves: Leaves, policies: Policies) -> None:
         before = self.tree_nodes()
@@ -89,7 +98,7 @@ class LeafStrategy(Strategy):
         return pack_leaves([self._in_flight[index] for index in self.jobs])
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        batches = [self._engine.new_leaves(_split(size, self._playouts_per_leaf)) for size in sizes]
+        batches = [self._new_leaves(size) for size in sizes]
         unpack_leaves(batches, arrays, self.tree)
         self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}
         return [self._job(index, leaves) for index, leaves in self._in_flight.items()]

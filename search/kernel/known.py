@@ -1,0 +1,231 @@
+"""Rules over positions that are known already, for a coordinator whose game is not compiled.
+
+Selection asks the rules of a game who moves at a node, which moves are legal, and whether the game is over.
+In a game in plain Python these questions cost more than the selection itself, and the loop that asks them is
+not compiled. The workers answer them for each leaf, with its result; here the answers are kept, and read by
+compiled functions with the names of the rules. A position that is not kept is *asked for*: the descent ends
+at it, with nothing changed, the caller adds it with `remember` and selects again.
+
+A position is an entry, found by its parent's entry and the move that leads from there to it; entry 0 is the
+root. The entries are a cache: what is lost is asked for again, and no answer depends on it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.specialise import cached_njit
+from games.jit import Int, inner_njit, njit
+from games.rng import Stream
+from games.rules import Moves, Rules, State
+
+HERE, ASKED, ENTRIES, LISTED = 0, 1, 2, 3
+"""Places in `Known.counts`: the entry of the position that a descent has reached, or UNKNOWN; 1 once its
+rules were asked for without an entry; the number of entries, and of their legal moves."""
+UNKNOWN = -1
+FIRST_ENTRIES = 1_024
+MOST_BYTES = 128 * 2**20
+"""Limit of the memory for entries; beyond it they are all forgotten."""
+_SPREAD, _SPREAD_MOVES = 0x9E3779B1, 0x85EBCA6B
+"""Odd constants that spread entries and moves over the hash table."""
+
+
+class Known(NamedTuple):
+    """Up to E known positions with L legal moves together, in the place of a state; see the module."""
+
+    counts: npt.NDArray[np.int64]
+    """[4] HERE, ASKED, ENTRIES, LISTED."""
+    table: npt.NDArray[np.int32]
+    """[a power of two, at least 2 E] hash table, open addressing: an entry, or UNKNOWN where it is free."""
+    parents: npt.NDArray[np.int32]
+    """[E] the entry before the last move; UNKNOWN for the root."""
+    last_moves: npt.NDArray[np.uint16]
+    """[E] the move from the parent to here."""
+    signs: npt.NDArray[np.float64]
+    """[E] 1 where the first player moves, -1 where the second does; in a finished game the first player's
+    return."""
+    num_legal: npt.NDArray[np.int32]
+    """[E] the number of legal moves; 0 if the game is over."""
+    first_legal: npt.NDArray[np.int64]
+    """[E] the place of the first of them in ``legal``."""
+    legal: npt.NDArray[np.uint16]
+    """[L] the legal moves of all entries, in the order of the game's rules."""
+
+
+def new_known(entries: int = FIRST_ENTRIES, legal: int = 8 * FIRST_ENTRIES) -> Known:
+    """No known positions, and room for that many, with that many legal moves together."""
+    return Known(
+        counts=np.array([UNKNOWN, 0, 0, 0], dtype=np.int64),
+        table=np.full(1 << (2 * entries - 1).bit_length(), UNKNOWN, dtype=np.int32),
+        parents=np.zeros(entries, dtype=np.int32),
+        last_moves=np.zeros(entries, dtype=np.uint16),
+        signs=np.zeros(entries),
+        num_legal=np.zeros(entries, dtype=np.int32),
+        first_legal=np.zeros(entries, dtype=np.int64),
+        legal=np.zeros(legal, dtype=np.uint16),
+    )
+
+
+def with_room(known: Known, entries: int, legal: int) -> Known:
+    """The known positions with room for so many more, and as many legal moves; none of them where they would
+    take more than MOST_BYTES."""
+    count, listed = int(known.counts[ENTRIES]), int(known.counts[LISTED])
+    fits = count + entries <= len(known.parents) and listed + legal <= len(known.legal)
+    if fits:
+        return known
+    larger = new_known(2 * (count + entries), 2 * (listed + legal))
+    if sum(column.nbytes for column in larger) > MOST_BYTES:
+        return new_known(max(FIRST_ENTRIES, 2 * entries), max(8 * FIRST_ENTRIES, 2 * legal))
+    for name in ("parents", "last_moves", "signs", "num_legal", "first_legal"):
+        getattr(larger, name)[:count] = getattr(known, name)[:count]
+    larger.legal[:listed] = known.legal[:listed]
+    larger.counts[:] = known.counts
+    _fill_table(larger)
+    return larger
+
+
+@inner_njit
+def _first_place(known: Known, parent: Int, move: Int) -> np.uint64:
+    """The place of the hash table at which the search for an entry begins."""
+    # MOST_BYTES keeps entries below 2**22, so that this does not overflow.
+    mixed = (np.int64(parent) + 1) * _SPREAD + np.int64(move) * _SPREAD_MOVES
+    return np.uint64((mixed ^ (mixed >> 17)) & np.int64(len(known.table) - 1))
+
+
+@inner_njit
+def _entry_after(known: Known, parent: Int, move: Int) -> int:
+    """The entry after a move from an entry; UNKNOWN if there is none."""
+    place = _first_place(known, parent, move)
+    while known.table[place] != UNKNOWN:
+        entry = np.int64(known.table[place])
+        if known.parents[entry] == parent and known.last_moves[entry] == move:
+            return entry  # type: ignore[return-value]
+        place = (place + np.uint64(1)) & np.uint64(len(known.table) - 1)
+    return UNKNOWN
+
+
+@inner_njit
+def _enter(known: Known, entry: Int) -> None:
+    place = _first_place(known, np.int64(known.parents[entry]), np.int64(known.last_moves[entry]))
+    while known.table[place] != UNKNOWN:
+        place = (place + np.uint64(1)) & np.uint64(len(known.table) - 1)
+    known.table[place] = entry
+
+
+@cached_njit
+def _fill_table(known: Known) -> None:
+    for entry in range(known.counts[ENTRIES]):
+        _enter(known, entry)
+
+
+@cached_njit
+def remember(
+    known: Known,
+    moves: npt.NDArray[np.uint16],
+    depths: npt.NDArray[np.int32],
+    signs: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int32],
+    legal: npt.NDArray[np.uint16],
+) -> None:
+    """Add the positions to which the first depths[b] of moves[b] lead, for each b.
+
+    ``signs`` and ``counts`` ([B]) are their `Known.signs` and `Known.num_legal`, ``legal`` their legal moves,
+    one position after the other. A position whose parent is not known is left out; one that is known already
+    is left as it is. There must be room (`with_room`).
+    """
+    start = 0
+    for b in range(len(depths)):
+        end = start + counts[b]
+        parent, entry = UNKNOWN, UNKNOWN
+        if known.counts[ENTRIES] > 0:
+            entry = 0
+        for d in range(depths[b]):
+            parent = entry
+            if parent == UNKNOWN:
+                break
+            entry = _entry_after(known, parent, np.int64(moves[b, d]))
+            if entry == UNKNOWN and d < depths[b] - 1:
+                parent = UNKNOWN
+                break
+        if entry == UNKNOWN and (parent != UNKNOWN or depths[b] == 0):
+            entry, first = known.counts[ENTRIES], known.counts[LISTED]
+            known.counts[ENTRIES] = entry + 1
+            known.counts[LISTED] = first + counts[b]
+            known.parents[entry] = parent
+            known.last_moves[entry] = moves[b, depths[b] - 1] if depths[b] > 0 else 0
+            known.signs[entry] = signs[b]
+            known.num_legal[entry] = counts[b]
+            known.first_legal[entry] = first
+            for k in range(counts[b]):
+                known.legal[first + k] = legal[start + k]
+            _enter(known, entry)
+        start = end
+
+
+@njit
+def go_to_root(view: Known, state: Known, stream: Stream) -> None:
+    """`Rules.determinize`: makes the root the position that is asked about, and forgets what was asked for.
+
+    ``state`` is modified in place; nothing is drawn.
+    """
+    state.counts[HERE] = 0 if state.counts[ENTRIES] > 0 else UNKNOWN
+    state.counts[ASKED] = 0
+
+
+@inner_njit
+def never(state: State) -> bool:
+    """`search.kernel.stubs.asked_for` of kernels with a game's own rules."""
+    return False
+
+
+@inner_njit
+def without_entry(state: Known) -> bool:
+    """`search.kernel.stubs.asked_for`: whether the descent has ended at a position without an entry."""
+    return state.counts[ASKED] != 0  # type: ignore[no-any-return]
+
+
+@njit
+def _current_player(state: Known) -> int:
+    return 0 if state.signs[state.counts[HERE]] > 0.0 else 1
+
+
+@njit
+def _legal_moves(state: Known, moves: Moves) -> int:
+    here = state.counts[HERE]
+    first = state.first_legal[here]
+    for k in range(state.num_legal[here]):
+        moves[k] = state.legal[first + k]
+    return np.int64(state.num_legal[here])  # type: ignore[return-value]
+
+
+@njit
+def _play(state: Known, move: Int) -> None:
+    state.counts[HERE] = _entry_after(state, state.counts[HERE], move)
+
+
+@njit
+def _is_terminal(state: Known) -> bool:
+    """Without an entry True, which ends a descent."""
+    here = state.counts[HERE]
+    if here == UNKNOWN:
+        state.counts[ASKED] = 1
+        return True
+    return state.num_legal[here] == 0  # type: ignore[no-any-return]
+
+
+@njit
+def _returns(state: Known) -> float:
+    """Without an entry no number, which proves nothing (`search.kernel.solver.note_result`)."""
+    here = state.counts[HERE]
+    return np.nan if here == UNKNOWN else state.signs[here]
+
+
+class KnownGame:
+    """The rules of any game, over positions that are known; for `games.compile.specialise`."""
+
+    name = "known"
+    # The rules of a game are those of arrays; kernels are compiled for what they are called with.
+    rules = Rules(_current_player, _legal_moves, _play, _is_terminal, _returns)  # type: ignore[arg-type]
