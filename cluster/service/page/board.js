@@ -35,7 +35,7 @@ export class Board {
     this.players = players;
     this.enabled = enabled && !position.over;
     this.mine = mine;
-    this.moves = new Moves(position);
+    this.moves = new Moves(position, kindOf(position)?.falls);
     this.source = null;
     this.children = [];
     this.#draw(focused);

@@ -15,6 +15,15 @@ export function namesOf(board) {
   return names;
 }
 
+/** Where a piece comes to rest that falls from a free cell of the drawn board. */
+function landing(board, [row, column]) {
+  let end = row;
+  while (end + 1 < board.rows.length && board.rows[end + 1][column].owner === null) end += 1;
+  return [end, column];
+}
+
+const columnOf = (key) => key.split(",")[1];
+
 const STEP = /([A-Za-z][0-9]{1,2})-([A-Za-z][0-9]{1,2})/;
 
 /** Where a move begins, if its notation is from-to and the board has both cells; else null. */
@@ -25,14 +34,17 @@ export function sourceOf(move, names) {
 
 /** The legal moves of a position: which begin at a cell, which are made by one cell alone, which by none. */
 export class Moves {
-  constructor(position) {
+  /** `falls`: a move is a column; it is made by any cell of it, and shown where the piece comes to rest. */
+  constructor(position, falls = false) {
+    this.falls = falls;
     this.names = namesOf(position.board);
     this.all = position.legal_moves;
     this.targets = new Map();
     this.sources = new Map();
     for (const move of this.all) {
       const cell = position.cells[move];
-      this.targets.set(move, cell ? keyOf(...cell) : null);
+      const target = cell && falls ? landing(position.board, cell) : cell;
+      this.targets.set(move, target ? keyOf(...target) : null);
       this.sources.set(move, sourceOf(move, this.names));
     }
   }
@@ -49,7 +61,8 @@ export class Moves {
 
   /** Moves to the cell: from `source`, or, where that is null, those that need none. */
   to(key, source = null) {
-    return this.all.filter((move) => this.targets.get(move) === key && this.sources.get(move) === source);
+    const meant = (target) => target === key || (this.falls && target !== null && columnOf(target) === columnOf(key));
+    return this.all.filter((move) => meant(this.targets.get(move)) && this.sources.get(move) === source);
   }
 
   /** Where a move is shown: at its target, or, while nothing is chosen, where it begins. */

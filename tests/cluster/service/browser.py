@@ -127,7 +127,8 @@ class Visitor:
         """A move by clicks on the cells that its notation names, and on its name where cells mean several."""
         before = len(self.played)
         step = STEP.search(move)
-        cells = list(step.groups()) if step else CELLS.findall(move)[:1]
+        # A letter is a column, which any of its cells stands for.
+        cells = list(step.groups()) if step else CELLS.findall(move)[:1] or [f"{move}1"] * (len(move) == 1)
         for cell in cells:
             self.click_cell(cell)
         choice = self.page.locator(f'.chooser button[data-move="{move}"]')

@@ -35,6 +35,16 @@ def test_the_person_may_be_second(visitor: Visitor) -> None:
     assert len(visitor.played) >= 5
 
 
+def test_connect_four_is_played_by_columns(visitor: Visitor) -> None:
+    visitor.begin("connect_four", "person", "person")
+    for cell, landed in (("d6", "d1"), ("d1", "d2"), ("d4", "d3"), ("a1", "a1")):
+        before = len(visitor.played)
+        visitor.click_cell(cell)
+        expect(visitor.page.locator("#moves li")).to_have_count(before + 1)
+        expect(visitor.page.locator(f'[data-cell="{landed}"] circle.stone')).to_have_count(1)
+        assert visitor.played[-1] == cell[0]
+
+
 def test_gomoku_by_two_people(visitor: Visitor) -> None:
     visitor.begin("gomoku:size=5", "person", "person")
     for move in ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "e1"]:

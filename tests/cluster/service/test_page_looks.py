@@ -37,6 +37,7 @@ def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) 
     ("game", "mover", "token", "answering"),
     [
         ("gomoku:size=5", "x", "circle.dark", "o"),
+        ("connect_four", "x", "circle.dark", "o"),
         ("tictactoe", "x", "line.mark.first", "o"),
         ("morris:variant=three", "white", "circle.light", "black"),
         ("thud", "dwarfs", "circle.dwarf", "trolls"),

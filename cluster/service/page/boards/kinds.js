@@ -5,9 +5,10 @@ import marks from "./marks.js";
 import mill from "./mill.js";
 import octagon from "./octagon.js";
 import piles from "./piles.js";
+import slots from "./slots.js";
 import stones from "./stones.js";
 
-const KINDS = { battleship: fleet, gomoku: stones, grundy: piles, morris: mill, thud: octagon, tictactoe: marks };
+const KINDS = { battleship: fleet, connect_four: slots, gomoku: stones, grundy: piles, morris: mill, thud: octagon, tictactoe: marks };
 
 /** The name of the game that a spec names. */
 export const nameOf = (spec) => spec.split(":")[0];
