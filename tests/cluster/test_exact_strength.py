@@ -167,6 +167,20 @@ def test_wrong_options_are_named(
     assert len(error.splitlines()) == 1
 
 
+def test_searches_with_an_evaluator_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = tmp_path / "net.py"
+    net.write_text(
+        "import numpy as np\n"
+        "from search.evaluator import Evaluator\n"
+        "class Net(Evaluator):\n"
+        "    def evaluate(self, states):\n"
+        "        return np.zeros(len(states)), np.zeros((len(states), 9))\n"
+    )
+    options = ("--strategies", "leaf", "--options", f"evaluator={net},batch=1", "--positions", "5")
+    found = measured(capsys, *options)
+    assert [row["strategy"] for row in found["rows"]][-1] == "leaf"
+
+
 def test_a_game_that_nobody_knows_exactly_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, error = here(capsys, "strength", "gomoku", "--judge", "exact", *INLINE)
     assert status == 2

@@ -203,7 +203,7 @@ def read_strategies(text: str) -> list[Spec]:
             parts[-1] += f"{',' if ':' in parts[-1] else ':'}{item}"
         else:
             parts.append(item)
-    specs = [parse_spec(part, "strategies") for part in parts]
+    specs = [parse_spec(part, "strategies", paths=True) for part in parts]
     for spec in specs:
         if spec.name not in STRATEGIES:
             raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(STRATEGIES))
@@ -215,7 +215,7 @@ def read_strategies(text: str) -> list[Spec]:
 
 def read_options(text: str) -> Mapping[str, str]:
     """``key=value,key=value``; raises InvalidInput (options)."""
-    options = parse_spec(f"uct:{text}", "options").options if text else {}
+    options = parse_spec(f"uct:{text}", "options", paths=True).options if text else {}
     _not_reserved("options", options)
     return options
 
