@@ -15,7 +15,7 @@ import pytest
 import games
 from cluster.lab.predict import waiting_game
 from games.compile.specialise import is_compiled
-from games.rng import new_stream
+from games.rng import GOLDEN, mix, new_stream
 from search.job import Job, JobResult, LeafJob
 from search.kernel import known
 from search.kernel.engine import engine_of
@@ -223,8 +223,6 @@ def own_s(strategy: LeafStrategy) -> float:
 
 
 def test_streams_made_of_python_integers_are_those_of_the_kernels() -> None:
-    from games.rng import GOLDEN, mix
-
     with np.errstate(over="ignore"):
         for number in (0, 1, -1, 2**63, 2**64 - 1):
             state = mix(GOLDEN ^ np.uint64(number & (2**64 - 1))) + GOLDEN
