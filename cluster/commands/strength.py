@@ -134,6 +134,15 @@ class Judged:
             rich_help_panel=EXACT,
         ),
     ] = None
+    hard: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Take only positions in which a sequential search with N simulations loses something in one "
+            "of two tries: narrower intervals where most positions are easy.",
+            rich_help_panel=EXACT,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -192,7 +201,7 @@ def strength(
         from cluster.lab.exact.plan import ExactRequest
 
         positions = DEFAULT_POSITIONS if judged.positions is None else judged.positions
-        exact = ExactRequest(request, positions)
+        exact = ExactRequest(request, positions, judged.hard)
         status = run_exact(exact, place.placement(), output.output(), files.out)
     else:
         status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
@@ -208,8 +217,9 @@ def _check_judge(judged: Judged, matches: Matches, files: Files) -> None:
     if judged.judge not in ("games", "exact"):
         raise InvalidInput("judge", judged.judge, "games or exact")
     if judged.judge == "games":
-        if judged.positions is not None:
-            raise InvalidInput("positions", judged.positions, "nothing without --judge exact")
+        for name, value in (("positions", judged.positions), ("hard", judged.hard)):
+            if value is not None:
+                raise InvalidInput(name, value, "nothing without --judge exact")
         return
     given = {**vars(matches), "costs": files.costs}
     for name in ("scores_only", "pairs", "total_pairs", "opening_plies", "costs"):

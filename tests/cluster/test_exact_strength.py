@@ -15,10 +15,12 @@ from cluster.lab.exact.positions import KEEPING, SharpPosition, sharp_positions
 from cluster.lab.exact.result import ExactResult, Row, budgets_of, falling_fit
 from cluster.lab.exact.store import MOVES, Move
 from cluster.lab.strength.strength import Cell
+from cluster.matches.game import ask
 from games.analysis.judge import judge_of
 from games.analysis.solving import solve
 from games.errors import InvalidInput
 from games.spec import Spec
+from search.players import player_of
 from tests.cluster.command import here
 
 SMALL = ("strength", "tictactoe", "--judge", "exact", "--lanes", "4", "--simulations", "8")
@@ -54,6 +56,25 @@ def test_positions_are_sharp_and_their_values_exact() -> None:
         assert losses.count(0) <= KEEPING * len(losses)
     assert sharp_positions(game, judge_of(game), 20, seed=3) == found[:20]
     assert sharp_positions(game, judge_of(game), 20, seed=4) != found[:20]
+
+
+def test_hard_positions_are_those_in_which_a_short_search_loses() -> None:
+    game = games.load("tictactoe")
+    short = player_of("uct:simulations=2", game)
+    hard = sharp_positions(game, judge_of(game), 25, seed=3, short_search=short)
+    assert sharp_positions(game, judge_of(game), 10, seed=3, short_search=short) == hard[:10]
+    easy = sharp_positions(game, judge_of(game), 25, seed=3)
+
+    def lost(positions: list[SharpPosition]) -> int:
+        """How much the short search loses with seeds that did not choose the positions."""
+        states = [(each, game.parse_position(each.text)) for each in positions]
+        return sum(
+            each.loss(game.format_move(state, ask(short, game, state, seed)[0].move))
+            for each, state in states
+            for seed in range(20)
+        )
+
+    assert lost(hard) > lost(easy)
 
 
 def test_more_positions_than_there_are_is_refused() -> None:
@@ -118,7 +139,8 @@ def test_beyond_the_curve_there_is_no_figure() -> None:
 
 
 def test_a_measurement_says_what_every_search_loses(capsys: pytest.CaptureFixture[str]) -> None:
-    found = measured(capsys, "--positions", "40", "--strategies", "tree,root")
+    found = measured(capsys, "--positions", "40", "--strategies", "tree,root", "--hard", "4")
+    assert found["hard"] == 4
     assert found["judge"] == "exact"
     assert found["positions"] == 40
     rows = {(row["strategy"], row["total_simulations"]): row for row in found["rows"]}
@@ -155,6 +177,8 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
         (("--judge", "exact", "--scores-only"), "--scores-only"),
         (("--judge", "exact", "--positions", "0"), "--positions"),
         (("--judge", "games", "--positions", "3"), "--positions"),
+        (("--hard", "3"), "--hard"),
+        (("--judge", "exact", "--hard", "0"), "--hard"),
         (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
     ],
 )

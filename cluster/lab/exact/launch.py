@@ -55,7 +55,7 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
         else:
             console = terminal.stdout_console(output.colour)
             console.print(report.table(plan, result))
-            for note in report.notes():
+            for note in report.notes(plan):
                 console.print(note, style="dim")
         if out is not None and result.rows:
             for path in report.write_report(plan, result, out):
@@ -93,7 +93,8 @@ def _positions(plan: ExactPlan, started: Launch, output: Output) -> list[SharpPo
         def found(number: int) -> None:
             show(number, f"{terminal.count(number)} of {terminal.count(wanted)} positions found")
 
-        return sharp_positions(plan.game, judge, wanted, plan.request.searches.seed, found)
+        seed, short = plan.request.searches.seed, plan.short_search()
+        return sharp_positions(plan.game, judge, wanted, seed, found, short)
 
 
 class MovesProgress(StatusLine):

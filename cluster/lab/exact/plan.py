@@ -22,6 +22,8 @@ from cluster.lab.strength.strength import (
 )
 from games.errors import InvalidInput
 from games.game import Game
+from search.players import Player, player_of
+from search.request import MAX_SIMULATIONS
 
 MAX_POSITIONS = 1_000_000
 
@@ -33,11 +35,15 @@ class ExactRequest:
     searches: StrengthRequest
     """Game, strategies, lanes, budget, options and seed; its pairs of games are not played."""
     positions: int = 2000
+    hard: int | None = None
+    """Only positions in which a sequential search with so many simulations loses something; None: all."""
 
     def __post_init__(self) -> None:
-        """Raises InvalidInput (positions)."""
+        """Raises InvalidInput (positions, hard)."""
         if not 1 <= self.positions <= MAX_POSITIONS:
             raise InvalidInput("positions", self.positions, f"a whole number from 1 to {MAX_POSITIONS:,}")
+        if self.hard is not None and not 1 <= self.hard <= MAX_SIMULATIONS:
+            raise InvalidInput("hard", self.hard, f"simulations, from 1 to {MAX_SIMULATIONS:,}")
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,21 @@ class ExactPlan:
     def identity(self) -> dict[str, Any]:
         """What a move depends on, apart from its player and the number of its position."""
         source = None if self.source is None else hashlib.sha256(self.source.encode()).hexdigest()
-        return {"game": self.game.spec, "source": source, "seed": self.request.searches.seed}
+        request = self.request
+        short = {"hard": request.hard, "options": request.searches.options} if request.hard else {}
+        return {"game": self.game.spec, "source": source, "seed": request.searches.seed} | short
 
     def describe(self) -> dict[str, Any]:
         """The plan as JSON."""
-        return describe_request(self.request.searches, self.game) | {"judge": "exact"}
+        found = describe_request(self.request.searches, self.game)
+        return found | {"judge": "exact", "hard": self.request.hard}
+
+    def short_search(self) -> Player | None:
+        """The player that chooses hard positions; None if all sharp positions are taken."""
+        if self.request.hard is None:
+            return None
+        options = read_options(self.request.searches.options)
+        return player_of(player_spec(math.log2(self.request.hard), options, None), self.game)
 
 
 def make_plan(request: ExactRequest) -> ExactPlan:

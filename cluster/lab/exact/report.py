@@ -21,6 +21,7 @@ STRENGTH = "strength speedup: the budget of a sequential search with an equal lo
 POSITIONS = (
     "Positions are from random games; at most a third of their moves keep the value. Intervals are 95 %."
 )
+HARD = "Hard positions: a sequential search with {} simulations has lost something in one of two tries."
 
 
 def title(plan: ExactPlan, result: ExactResult) -> str:
@@ -32,7 +33,9 @@ def title(plan: ExactPlan, result: ExactResult) -> str:
         else f"{request.total:,} simulations a move for all lanes together"
     )
     options = f", {request.options}" if request.options else ""
-    return f"{plan.game.spec}: {budget}{options}, {len(result.numbers):,} positions, seed {request.seed}"
+    hard = f" hard for {plan.request.hard:,} simulations" if plan.request.hard else ""
+    positions = f"{len(result.numbers):,} positions{hard}"
+    return f"{plan.game.spec}: {budget}{options}, {positions}, seed {request.seed}"
 
 
 def table(plan: ExactPlan, result: ExactResult) -> Table:
@@ -53,9 +56,10 @@ def table(plan: ExactPlan, result: ExactResult) -> Table:
     return made
 
 
-def notes() -> list[str]:
-    """Explanations of the columns."""
-    return [LOSS, STRENGTH, POSITIONS]
+def notes(plan: ExactPlan) -> list[str]:
+    """Explanations of the columns and the positions."""
+    hard = [] if plan.request.hard is None else [HARD.format(f"{plan.request.hard:,}")]
+    return [LOSS, STRENGTH, POSITIONS, *hard]
 
 
 def to_json(plan: ExactPlan, result: ExactResult) -> dict[str, Any]:
