@@ -166,7 +166,7 @@ def test_searches_are_dated_and_filtered(visitor: Visitor, server: Server) -> No
     pytest.importorskip("pyspiel")
     page = visitor.page
     with server.client() as client:
-        for game in ("openspiel:connect_four", "morris:variant=six", "tictactoe"):
+        for game in ("connect_four", "openspiel:connect_four", "morris:variant=six", "tictactoe"):
             client.wait(client.submit({"game": game, "simulations": 50, "lanes": 2})["id"])
     page.click("#to-searches")
     rows = page.locator("#searches-rows tr")
@@ -177,7 +177,7 @@ def test_searches_are_dated_and_filtered(visitor: Visitor, server: Server) -> No
     # By the name that is shown, and by the spec.
     for typed, title in (
         ("tic-tac", "Tic-tac-toe"),
-        ("CONNECT", "OpenSpiel: connect_four"),
+        ("openspiel: CONNECT", "OpenSpiel: connect_four"),
         ("=six", "Six men"),
     ):
         text.fill(typed)
