@@ -7,7 +7,7 @@ options, text and drawing. tests/games/test_contract.py checks every built-in ga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -254,6 +254,13 @@ class Game(ABC):
         moves = np.zeros(self.max_moves, dtype=np.uint16)
         count = self.calls.legal_moves(state, moves)
         return sorted(int(move) for move in moves[:count])
+
+    def successors(self, state: State) -> Iterator[tuple[int, State]]:
+        """Each legal move in ascending order, with a new array of the position after it."""
+        for move in self.legal_moves(state):
+            after = state.copy()
+            self.calls.play(after, move)
+            yield move, after
 
     def play_text(self, state: State, texts: Iterable[str]) -> list[int]:
         """Play moves given as text, ``state`` modified in place; returns their numbers.

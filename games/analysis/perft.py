@@ -33,12 +33,7 @@ def divide(game: Game, state: State, depth: int) -> list[tuple[int, int]]:
     """
     if depth < 1:
         raise ValueError(f"depth: {depth} is not accepted; expected 1 or more")
-    counts = []
-    for move in game.legal_moves(state):
-        child = state.copy()
-        game.calls.play(child, move)
-        counts.append((move, perft(game, child, depth - 1)))
-    return counts
+    return [(move, perft(game, after, depth - 1)) for move, after in game.successors(state)]
 
 
 def count_sequences(

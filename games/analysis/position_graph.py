@@ -56,9 +56,7 @@ class PositionGraph:
         self.places: list[Place] = []
         for number, state in enumerate(states):
             moves = []
-            for move in game.legal_moves(state):
-                child = state.copy()
-                game.calls.play(child, move)
+            for move, child in game.successors(state):
                 to = solution.place_of(child)
                 levels.setdefault(to, levels[number] + 1)
                 moves.append(Move(game.format_move(state, move), to))

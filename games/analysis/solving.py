@@ -93,12 +93,8 @@ class Solution:
 
     def outcomes(self, state: State) -> list[Outcome]:
         """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
-        outcomes = []
-        for move in self.game.legal_moves(state):
-            child = state.copy()
-            self.game.calls.play(child, move)
-            outcomes.append(Outcome(move, self.value_of(child), self.plies_of(child)))
-        return outcomes
+        after = self.game.successors(state)
+        return [Outcome(move, self.value_of(child), self.plies_of(child)) for move, child in after]
 
     def best_moves(self, state: State) -> list[int]:
         """The optimal moves (those that keep the value of the position), in ascending order."""

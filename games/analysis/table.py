@@ -71,12 +71,8 @@ class ValueTable:
 
         Their plies are None: a table has values only.
         """
-        outcomes = []
-        for move in self.game.legal_moves(state):
-            child = state.copy()
-            self.game.calls.play(child, move)
-            outcomes.append(Outcome(move, self.value_of(child), None))
-        return outcomes
+        after = self.game.successors(state)
+        return [Outcome(move, self.value_of(child), None) for move, child in after]
 
     def save(self, folder: Path) -> None:
         """Write the table into a new folder, which appears complete or not at all. Raises OSError."""

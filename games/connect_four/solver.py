@@ -306,9 +306,5 @@ class Solver:
 
     def outcomes(self, state: State) -> list[Outcome]:
         """The outcome of each legal move, without plies, in ascending order; empty if the game is over."""
-        outcomes = []
-        for move in self.game.legal_moves(state):
-            child = state.copy()
-            self.game.calls.play(child, move)
-            outcomes.append(Outcome(move, self.value_of(child), None))
-        return outcomes
+        after = self.game.successors(state)
+        return [Outcome(move, self.value_of(child), None) for move, child in after]

@@ -22,7 +22,7 @@ KEEPING = 1 / 3
 GAMES_PER_POSITION = 200
 """Random games without a new position after which the search for positions ends."""
 HARD_GAMES_PER_POSITION = 5_000
-"""The same for hard positions: a short search may lose in one sharp position out of a hundred."""
+"""The limit for hard positions: a short search may lose in one sharp position out of a hundred."""
 TRIES = 2
 """Moves that a short search makes in a position, with different seeds: it is hard if one of them loses."""
 
