@@ -254,10 +254,14 @@ def test_help_for_evaluators(spec: str) -> None:
 PAGE = Path(__file__).parents[2] / "search" / "NETWORK.md"
 
 
-def test_the_file_that_the_page_prints_works(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+def test_the_programs_that_the_page_prints_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluator, opened = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    exec(compile(opened, str(PAGE), "exec"), {})
+    move = capsys.readouterr().out.strip()
+    assert re.fullmatch(r"[a-i][1-9]", move)
+
     file = tmp_path / "net.py"
-    file.write_text(code)
+    file.write_text(evaluator)
     for game in ("tictactoe", "gomoku:size=5"):
         request = request_of(game=game, evaluator=f"{file}:hidden=8", simulations=100)
         result, _ = run_search(request)
