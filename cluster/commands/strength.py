@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -58,10 +58,11 @@ class Searches:
         ),
     ] = None
     simulations: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            metavar="N",
-            help=f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}).",
+            metavar="N,N,...",
+            help=f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
+            "exact: a map of lanes and budgets.",
             rich_help_panel=BUDGET,
         ),
     ] = None
@@ -185,14 +186,19 @@ def strength(
     """
     from cluster.lab.strength.strength import StrengthRequest
     from cluster.lab.strength.strength_launch import run_strength
+    from games.errors import InvalidInput
 
     asked = vars(searches) | {
         "lanes": tuple(read_counts(searches.lanes, "lanes", "1,4,16")),
         "options": _options(game, searches.options, searches.preset),
     }
     del asked["preset"]
-    if searches.simulations is None and searches.total is None:
-        asked["simulations"] = DEFAULT_SIMULATIONS
+    budgets: list[int | None] = [None]
+    if searches.simulations is not None:
+        budgets = [*read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")]
+    elif searches.total is None:
+        budgets = [DEFAULT_SIMULATIONS]
+    asked["simulations"] = budgets[0]
     _check_judge(judged, matches, files)
     pairs = DEFAULT_PAIRS if matches.pairs is None else matches.pairs
     request = StrengthRequest(game, **asked, **{**vars(matches), "pairs": pairs})
@@ -201,8 +207,11 @@ def strength(
         from cluster.lab.exact.plan import ExactRequest
 
         positions = DEFAULT_POSITIONS if judged.positions is None else judged.positions
-        exact = ExactRequest(request, positions, judged.hard)
+        requests = tuple(replace(request, simulations=budget) for budget in budgets)
+        exact = ExactRequest(requests, positions, judged.hard)
         status = run_exact(exact, place.placement(), output.output(), files.out)
+    elif len(budgets) > 1:
+        raise InvalidInput("simulations", searches.simulations, "one number without --judge exact")
     else:
         status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
     if status == 0:

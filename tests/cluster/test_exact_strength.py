@@ -169,9 +169,29 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     assert "--out" in error
 
 
+def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    budgets = ("--lanes", "2,4", "--simulations", "8,32", "--positions", "40", "--out", str(tmp_path))
+    found = measured(capsys, *budgets)
+    assert found["simulations_per_lane"] == [8, 32]
+    parallel = [row for row in found["rows"] if row["strategy"] != "sequential"]
+    cells = [(row["strategy"], row["lanes"], row["simulations_per_lane"]) for row in parallel]
+    assert cells == [(s, lanes, n) for s in ("root", "tree", "leaf") for n in (8, 32) for lanes in (2, 4)]
+    assert [row["total_simulations"] for row in found["rows"]][:6] == [8, 16, 32, 64, 128, 256]
+    # A search's moves do not depend on the other budgets of the measurement.
+    alone = measured(capsys, "--lanes", "2,4", "--simulations", "32", "--positions", "40")
+    losses = {(row["strategy"], row["total_simulations"]): row["loss"] for row in alone["rows"]}
+    for row in found["rows"]:
+        key = (row["strategy"], row["total_simulations"])
+        if row["simulations_per_lane"] == 32 or key[0] == "sequential":
+            assert losses.get(key, row["loss"]) == row["loss"]
+    assert (tmp_path / "strength.svg").read_text().count("simulations a lane") == 2
+
+
 @pytest.mark.parametrize(
     ("option", "named"),
     [
+        (("--simulations", "8,16"), "--simulations"),
+        (("--simulations", "8,a"), "--simulations"),
         (("--judge", "nobody"), "--judge"),
         (("--judge", "exact", "--pairs", "3"), "--pairs"),
         (("--judge", "exact", "--scores-only"), "--scores-only"),

@@ -19,6 +19,7 @@ from cluster.lab.strength.strength import (
     ladder,
     player_spec,
     read_options,
+    read_strategies,
 )
 from games.errors import InvalidInput
 from games.game import Game
@@ -32,11 +33,21 @@ MAX_POSITIONS = 1_000_000
 class ExactRequest:
     """The request of a measurement; its figures depend on nothing else, apart from CPU times."""
 
-    searches: StrengthRequest
-    """Game, strategies, lanes, budget, options and seed; its pairs of games are not played."""
+    budgets: tuple[StrengthRequest, ...]
+    """Game, strategies, lanes, budget, options and seed, once for each budget; no games are played."""
     positions: int = 2000
     hard: int | None = None
     """Only positions in which a sequential search with so many simulations loses something; None: all."""
+
+    @property
+    def searches(self) -> StrengthRequest:
+        """The request of the first budget."""
+        return self.budgets[0]
+
+    @property
+    def lane_simulations(self) -> tuple[int, ...]:
+        """Simulations of a move for each lane; empty if the budget is a total."""
+        return tuple(each.simulations for each in self.budgets if each.simulations is not None)
 
     def __post_init__(self) -> None:
         """Raises InvalidInput (positions, hard)."""
@@ -83,6 +94,8 @@ class ExactPlan:
     def describe(self) -> dict[str, Any]:
         """The plan as JSON."""
         found = describe_request(self.request.searches, self.game)
+        if len(self.request.budgets) > 1:
+            found["simulations_per_lane"] = [*self.request.lane_simulations]
         return found | {"judge": "exact", "hard": self.request.hard}
 
     def short_search(self) -> Player | None:
@@ -106,7 +119,11 @@ def make_plan(request: ExactRequest) -> ExactPlan:
     if not 0 <= searches.seed < 2**63:
         raise InvalidInput("seed", searches.seed, "a whole number from 0 to 2**63 - 1")
     options = read_options(searches.options)
-    cells = tuple(cell for cell in cells_of(searches) if not cell.is_sequential)
+    every = [cell for budget in request.budgets for cell in cells_of(budget)]
+    # Ordered by strategy, then by budget, then by lanes.
+    strategies = read_strategies(searches.strategies)
+    every.sort(key=lambda cell: strategies.index(cell.strategy))
+    cells = tuple({cell.name: cell for cell in every if not cell.is_sequential}.values())
     if not cells:
         raise InvalidInput("lanes", searches.lanes[0], "more than one lane, or more than root alone")
     budgets = tuple(sorted({*ladder(cells), *(cell.total_simulations for cell in cells)}))

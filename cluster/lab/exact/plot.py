@@ -1,8 +1,9 @@
-"""The picture of strength by an exact judge."""
+"""The pictures of strength by an exact judge: for one budget of a lane, or a map of budgets and lanes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,54 +21,114 @@ MARKERS = "osD^vP*X"
 BESIDE = 0.04
 """Horizontal distance, in doublings, between points with equal simulations: all intervals are visible."""
 MANY_TICKS = 7
+SEQUENTIAL = "#333333"
+TALL, WIDE = 5, 6
+"""Inches of a panel."""
 
 
 def plot(plan: ExactPlan, result: ExactResult, details: str, path: Path) -> None:
-    """Plot mean losses by simulations beside the sequential curve, and what lanes are worth."""
-    figure, (losses, worth) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    """Plot mean losses by simulations beside the sequential curve, and what lanes are worth.
+
+    With several budgets of a lane: a panel for each strategy, with a line for each budget.
+    """
+    lanes = sorted({cell.lanes for cell in plan.cells})
+    title = f"What {span(lanes, 'lane')} are worth in {game_name(plan.game.spec)}, by exact values"
     groups: dict[str, list[Row]] = {}
     for row in result.rows:
         groups.setdefault("sequential" if row.cell is None else str(row.cell.strategy), []).append(row)
+    is_map = len(plan.request.lane_simulations) > 1
+    panels = len(groups) if is_map else 2
+    lines = math.ceil(panels / 2)
+    figure, grid = plt.subplots(
+        lines, 2, figsize=(2 * WIDE, TALL * lines), layout="constrained", squeeze=False
+    )
+    axes = [*grid.flat]
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    _losses(axes[0], groups, plan.budgets)
+    sequential, *parallel = groups.items()
+    assert sequential[1][0].cell is None
+    if is_map:
+        for panel, (name, rows) in zip(axes[1:], parallel, strict=False):
+            _map(panel, name, rows, lanes)
+    else:
+        for place, (name, rows) in enumerate(parallel):
+            style = _style(name, rows, place + 1) | {"linestyle": "-"}
+            _worth(axes[1], rows, style, 2 ** (BESIDE * place), each=False)
+        axes[1].plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
+        _frame(axes[1], "lanes", "strength speedup", lanes)
+        axes[1].set_yscale("log", base=2)
+        axes[1].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    save(figure, path, title, details)
+
+
+def _losses(panel: Any, groups: dict[str, list[Row]], budgets: Sequence[int]) -> None:
+    """Mean losses by simulations, the sequential search as a line."""
     for place, (name, rows) in enumerate(groups.items()):
-        cell = rows[0].cell
-        style = {
-            "color": "#333333" if cell is None else COLOURS[cell.strategy.name],
-            "marker": MARKERS[place % len(MARKERS)],
-            "linestyle": "-" if cell is None else "none",
-            "label": name,
-        }
         beside = 2 ** (BESIDE * place)
-        _points(losses, [beside * row.simulations for row in rows], [row.loss for row in rows], style)
-        if cell is not None:
-            style["linestyle"] = "-"
-            _worth(worth, rows, style, beside)
-    lanes = sorted({cell.lanes for cell in plan.cells})
-    worth.plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
-    losses.set_yscale("log")
-    losses.set_xlabel("simulations a move")
-    losses.set_ylabel("mean loss of a move\n(a draw instead of a win is 1)")
-    worth.set_yscale("log", base=2)
-    worth.set_xlabel("lanes")
-    worth.set_ylabel("strength speedup")
-    losses.set_xscale("log", base=2)
-    worth.set_xscale("log", base=2)
-    for panel, ticks in ((losses, plan.budgets), (worth, lanes)):
-        panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        panel.tick_params(axis="x", labelrotation=30 if len(ticks) > MANY_TICKS else 0)
-        panel.minorticks_off()
-        panel.grid(color="#eeeeee")
-        panel.spines[["top", "right"]].set_visible(False)
-    worth.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    losses.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-    losses.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
-    name = game_name(plan.game.spec)
-    save(figure, path, f"What {span(lanes, 'lane')} are worth in {name}, by exact values", details)
+        at = [beside * row.simulations for row in rows]
+        _points(panel, at, [row.loss for row in rows], _style(name, rows, place))
+    panel.set_yscale("log")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
+    step = math.ceil(len(budgets) / (2 * MANY_TICKS))
+    _frame(
+        panel, "simulations a move", "mean loss of a move\n(a draw instead of a win is 1)", budgets[::step]
+    )
 
 
-def _worth(panel: Any, rows: list[Row], style: dict[str, Any], beside: float) -> None:
+def _map(panel: Any, name: str, rows: list[Row], lanes: Sequence[int]) -> None:
+    """The worth of a lane of one strategy by the number of lanes, with a line for each budget."""
+    budgets = sorted({row.cell.lane_simulations for row in rows if row.cell is not None})
+    shades = mpl.colormaps["viridis"]
+    for place, budget in enumerate(budgets):
+        style = {
+            "color": shades(0.85 * (1 - place / (len(budgets) - 1))),
+            "marker": MARKERS[place % len(MARKERS)],
+            "linestyle": "-",
+            "label": f"{budget:,} simulations a lane",
+        }
+        own = [row for row in rows if row.cell is not None and row.cell.lane_simulations == budget]
+        _worth(panel, own, style, 2 ** (BESIDE * place), each=True)
+    panel.axhline(1.0, linestyle=":", color="#999999")
+    panel.set_title(name, fontsize=10)
+    _frame(panel, "lanes", "worth of a lane: strength speedup / lanes", lanes)
+    panel.set_ylim(0.0, 1.5)
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+
+
+def _style(name: str, rows: list[Row], place: int) -> dict[str, Any]:
+    cell = rows[0].cell
+    return {
+        "color": SEQUENTIAL if cell is None else COLOURS[cell.strategy.name],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": "-" if cell is None else "none",
+        "label": name,
+    }
+
+
+def _frame(panel: Any, across: str, up: str, ticks: Sequence[int]) -> None:
+    """Labels, a logarithmic axis with these ticks, and a grid."""
+    panel.set_xlabel(across)
+    panel.set_ylabel(up)
+    panel.set_xscale("log", base=2)
+    panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    panel.tick_params(axis="x", labelrotation=30 if len(ticks) > MANY_TICKS else 0)
+    panel.minorticks_off()
+    panel.grid(color="#eeeeee")
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _worth(panel: Any, rows: list[Row], style: dict[str, Any], beside: float, *, each: bool) -> None:
+    """Strength speedups by lanes; ``each``: divided by the lanes."""
     shown = [(row.cell.lanes, row.strength) for row in rows if row.cell is not None and row.strength]
     sound = [(lanes, figure) for lanes, figure in shown if 0 < figure.value < math.inf]
-    _points(panel, [beside * lanes for lanes, _ in sound], [figure for _, figure in sound], style)
+    figures = [_divided(figure, lanes if each else 1) for lanes, figure in sound]
+    _points(panel, [beside * lanes for lanes, _ in sound], figures, style)
+
+
+def _divided(figure: Figure, by: int) -> Figure:
+    return Figure(figure.value / by, (figure.interval[0] / by, figure.interval[1] / by))
 
 
 def _points(panel: Any, at: list[float], figures: list[Figure], style: dict[str, Any]) -> None:

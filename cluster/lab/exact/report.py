@@ -27,9 +27,10 @@ HARD = "Hard positions: a sequential search with {} simulations has lost somethi
 def title(plan: ExactPlan, result: ExactResult) -> str:
     """The title of a measurement: game, budget, options, positions and seed."""
     request = plan.request.searches
+    lane_budgets = plan.request.lane_simulations
     budget = (
-        f"{request.simulations:,} simulations a move for each lane"
-        if request.simulations is not None
+        f"{', '.join(f'{each:,}' for each in lane_budgets)} simulations a move for each lane"
+        if lane_budgets
         else f"{request.total:,} simulations a move for all lanes together"
     )
     options = f", {request.options}" if request.options else ""
