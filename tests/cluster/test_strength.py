@@ -146,7 +146,7 @@ WRONG = [
     (("--lanes", "0"), "--lanes: '0'", "whole numbers of at least 1"),
     (("--lanes", "70000"), "--lanes: 70000", "to 65536"),
     (("--lanes", "1", "--strategies", "root"), "--lanes: 1", "more than one lane"),
-    (("--simulations", "0"), "--simulations: 0", "from 1 to"),
+    (("--simulations", "0"), "--simulations: '0'", "at least 1"),
     (("--simulations", "1000000000000"), "--simulations: 1000000000000", "from 1 to"),
     (("--simulations", "5", "--total", "5"), "--simulations: 5", "or --total"),
     (("--total", "3", "--lanes", "4"), "--total: 3", "from 4 (the lanes)"),
