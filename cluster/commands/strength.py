@@ -195,7 +195,8 @@ def strength(
     del asked["preset"]
     budgets: list[int | None] = [None]
     if searches.simulations is not None:
-        budgets = [*read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")]
+        named = read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")
+        budgets = [*sorted(set(named))]
     elif searches.total is None:
         budgets = [DEFAULT_SIMULATIONS]
     asked["simulations"] = budgets[0]

@@ -170,7 +170,7 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    budgets = ("--lanes", "2,4", "--simulations", "8,32", "--positions", "40", "--out", str(tmp_path))
+    budgets = ("--lanes", "2,4", "--simulations", "32,8,8", "--positions", "40", "--out", str(tmp_path))
     found = measured(capsys, *budgets)
     assert found["simulations_per_lane"] == [8, 32]
     parallel = [row for row in found["rows"] if row["strategy"] != "sequential"]
