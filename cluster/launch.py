@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +32,7 @@ from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.user_games import files_read, know_files
+from games.user_games import Files, files_read, know_files
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -190,9 +190,9 @@ class Launch:
             yield tell
 
 
-def _with_files(texts: Mapping[str, str], make_worker: Callable[[], TaskWorker]) -> TaskWorker:
+def _with_files(files: Files, make_worker: Callable[[], TaskWorker]) -> TaskWorker:
     """Create a worker in a process that was sent the users' files, because its machine may not have them."""
-    know_files(texts)
+    know_files(files)
     return make_worker()
 
 

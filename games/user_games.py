@@ -38,11 +38,14 @@ _A = {"game": "a game", "evaluator": "an evaluator"}
 """What a user's file defines, by the name of the field that gives its path."""
 
 
-_read: dict[str, str] = {}
-"""By path, the texts that `read_source` has read in this process."""
+Files = Mapping[str, tuple[str, str]]
+"""By path as it was given: the text of the file, and its absolute path where it was read."""
 
-_known: dict[str, str] = {}
-"""By path, the texts that another process has read and told this one."""
+_read: dict[str, tuple[str, str]] = {}
+"""What `read_source` has read in this process."""
+
+_known: dict[str, tuple[str, str]] = {}
+"""What another process has read and told this one."""
 
 
 def read_source(path: str, field: str = "game") -> str:
@@ -51,23 +54,28 @@ def read_source(path: str, field: str = "game") -> str:
     Files of `know_files` are not read again: this process may be on another machine or in another folder.
     """
     if path in _known:
-        return _known[path]
+        return _known[path][0]
     try:
-        _read[path] = Path(path).read_text(encoding="utf-8")
-        return _read[path]
+        _read[path] = Path(path).read_text(encoding="utf-8"), str(Path(path).absolute())
+        return _read[path][0]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
         raise InvalidInput(field, path, f"{_A[field]} file that can be read ({reason})") from None
 
 
-def files_read() -> dict[str, str]:
-    """By path, the texts of the users' files that this process has read: what a worker has to know."""
+def whole_path(path: str) -> str:
+    """The absolute path of a user's file, where it was read: a worker is in another folder."""
+    return _known[path][1] if path in _known else str(Path(path).absolute())
+
+
+def files_read() -> Files:
+    """The users' files that this process has read: what a worker has to know."""
     return {**_known, **_read}
 
 
-def know_files(texts: Mapping[str, str]) -> None:
-    """Take these texts (by path) for what the files say from now on."""
-    _known.update(texts)
+def know_files(files: Files) -> None:
+    """Take these for what the users' files say, and for where they are, from now on."""
+    _known.update(files)
 
 
 def game_from_file(spec: Spec, text: str) -> Game:

@@ -97,6 +97,16 @@ def source_of_evaluator(text: str) -> str:
     return own.read_source(evaluator_spec(text).name, FIELD)
 
 
+def found_anywhere(text: str) -> str:
+    """The spec with the absolute path of its file: workers are in another folder.
+
+    An absolute path with a colon has no place in a spec: then it is the spec as given.
+    """
+    spec = evaluator_spec(text)
+    path = own.whole_path(spec.name)
+    return text if ":" in path else str(Spec(path, spec.options))
+
+
 @lru_cache(maxsize=2)
 def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
     """The evaluator of a spec, made from the text ``source`` of its file; one instance for each process.

@@ -27,7 +27,7 @@ class Context:
     search_id: str
     """Identifies the search in caches; no result depends on it."""
     request: SearchRequest
-    """What is asked for; its ``exploration`` is never None."""
+    """What is asked for; its ``exploration`` is never None, and the path of its evaluator is absolute."""
     game: str
     """The game's full spec."""
     game_source: str | None

@@ -14,7 +14,7 @@ from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.rng import new_stream
-from search.evaluator import EXTERNAL, source_of_evaluator
+from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.params import params_of, with_exploration
@@ -122,8 +122,9 @@ def open_view(
     """
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
-    if request.evaluator is not None and request.evaluator != EXTERNAL and evaluator is None:
-        evaluator = source_of_evaluator(request.evaluator)
+    if request.evaluator is not None and request.evaluator != EXTERNAL:
+        evaluator = source_of_evaluator(request.evaluator) if evaluator is None else evaluator
+        request = replace(request, evaluator=found_anywhere(request.evaluator))
     memory_bytes = request.memory_mb * 2**20
     total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
     context = Context(

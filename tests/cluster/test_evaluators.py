@@ -79,6 +79,32 @@ def test_workers_without_the_file_give_the_digest_of_the_inline_search(
         search = open_search(request, evaluator=search.context.evaluator_source)
 
 
+BESIDE = """
+from pathlib import Path
+import numpy as np
+from search.evaluator import Evaluator
+
+class Net(Evaluator):
+    def evaluate(self, states):
+        value = float(Path(__file__).with_name("value.txt").read_text())
+        return np.full(len(states), value), np.zeros((len(states), self.game.max_moves))
+"""
+
+
+@real_workers
+def test_workers_in_another_folder_find_what_lies_beside_the_file(
+    tmp_path: Path, two_workers: RayExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net.py").write_text(BESIDE)
+    (tmp_path / "value.txt").write_text("0.25")
+    monkeypatch.chdir(tmp_path)
+    request = request_of("./net.py", simulations=100)
+    search = open_search(request)
+    two_workers.use(2)
+    two_workers.open(search.context)
+    assert Session(Coordinator(search, 2), two_workers).run().digest == inline_digest(request)
+
+
 @real_workers
 def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> None:
     request = request_of(HASHED, simulations=20_000)
@@ -190,10 +216,12 @@ def test_a_match_takes_an_evaluator(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @real_workers
-def test_workers_that_play_a_match_have_its_evaluator_from_whoever_started_them() -> None:
+def test_workers_that_play_a_match_have_its_evaluator_from_whoever_started_them(tmp_path: Path) -> None:
     """Where they run, the path leads nowhere."""
-    path = f"./{Path(HASHED).relative_to(ROOT)}" if Path(HASHED).is_absolute() else HASHED
-    players = (f"uct:evaluator={path}:shift=2,simulations=30,batch=4", "random")
+    (tmp_path / "net.py").write_text(BESIDE)
+    (tmp_path / "value.txt").write_text("0.25")
+    path = os.path.relpath(tmp_path / "net.py", ROOT)
+    players = (f"uct:evaluator={path},simulations=30,batch=4", "random")
     options = ("--games", "2", "--executor", "ray", "--workers", "1", "--json", "--no-progress")
     status, out, err = banyan("match", "tictactoe", *players, *options)
     assert (status, err) == (0, "")
