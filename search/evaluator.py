@@ -41,6 +41,9 @@ class Evaluator(ABC):
     spec: str = ""
     """The evaluator's spec, for error messages."""
 
+    device: str = ""
+    """What evaluates, such as ``cpu`` or the name of a GPU, for reports; empty: it does not say."""
+
     def __init__(self, game: Game) -> None:
         self.game = game
 
