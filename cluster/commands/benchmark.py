@@ -1,4 +1,4 @@
-"""`banyan benchmark`: the speed of one core."""
+"""`banyan benchmark`: the speed of one core, or of an evaluator by batch size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.commands.groups import with_groups
-from cluster.commands.options import OutputOptions, colour_wanted, report
+from cluster.commands.options import OutputOptions, colour_wanted, read_counts, report
+from search.options import NETWORK
+from search.request import MAX_BATCH
 
 if TYPE_CHECKING:
     from cluster.lab.throughput.benchmark import Rival
 
 DEFAULT_SIMULATIONS = 10_000
 MAX_SIMULATIONS = 100_000_000
+DEFAULT_BATCHES = "1,8,64,512"
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +50,29 @@ class Measurement:
     ] = None
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """Which evaluators are measured, if any are."""
+
+    evaluator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
+            "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None
+    batches: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...",
+            help=f"Leaves in a job ({DEFAULT_BATCHES}).",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None
+
+
 def benchmark(
     games: Annotated[
         list[str] | None,
@@ -54,14 +80,22 @@ def benchmark(
     ] = None,
     *,
     asked: Measurement,
+    evaluation: Evaluation,
     output: OutputOptions,
 ) -> None:
-    """Measure random playouts and UCT simulations per second of each game on one core."""
+    """Measure random playouts and UCT simulations per second of each game on one core.
+
+    With --evaluator, measure the leaves per second of a network by batch size, in this process and on the
+    device that the evaluator uses. The leaves are different positions of random games.
+    """
     import games as rules
     from cluster.lab.throughput.benchmark import benchmark as benchmark_games
     from cluster.lab.throughput.benchmark_report import print_rates
     from cluster.system.terminal import print_json, stdout_console
 
+    if evaluation.evaluator or evaluation.batches is not None:
+        _measure_evaluators(games or [], asked, evaluation, output)
+        return
     wanted = [rules.load(name) for name in games or rules.names()]
     sizes = asked.simulations or [DEFAULT_SIMULATIONS]
     cuts = asked.cut or []
@@ -84,6 +118,50 @@ def benchmark(
         return
     console = stdout_console(colour_wanted(output.no_color))
     print_rates(console, rows, rival, asked.seconds, asked.repeats, asked.seed)
+
+
+def _measure_evaluators(
+    games: list[str], asked: Measurement, evaluation: Evaluation, output: OutputOptions
+) -> None:
+    from games.errors import InvalidInput
+
+    if not evaluation.evaluator:
+        raise InvalidInput("batches", evaluation.batches, "nothing without --evaluator")
+    if not games:
+        raise InvalidInput("game", None, "a game that the evaluator knows")
+    for name in ("simulations", "cut", "against"):
+        if given := getattr(asked, name):
+            raise InvalidInput(name, given, "nothing with --evaluator")
+    batches = read_counts(
+        DEFAULT_BATCHES if evaluation.batches is None else evaluation.batches, "batches", DEFAULT_BATCHES
+    )
+    if max(batches) > MAX_BATCH:
+        raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
+    _check(asked.seconds, asked.repeats, [], [], asked.seed)
+    from cluster.lab.throughput.evaluations import benchmark_evaluators, tables
+    from cluster.report.machine import machine
+    from cluster.system.terminal import print_json, stdout_console
+
+    measured = benchmark_evaluators(
+        games,
+        evaluation.evaluator,
+        batches=batches,
+        seconds=asked.seconds,
+        repeats=asked.repeats,
+        seed=asked.seed,
+        report=report if output.progress else lambda line: None,
+    )
+    if output.json_output:
+        print_json([each.row() for each in measured])
+        return
+    console = stdout_console(colour_wanted(output.no_color))
+    for table in tables(measured):
+        console.print(table)
+    console.print(
+        f"median, lowest and highest of {asked.repeats} interleaved repeats of {asked.seconds:g} s each; "
+        f"different positions of random games, seed {asked.seed}; {machine()}",
+        soft_wrap=True,
+    )
 
 
 def _check(seconds: float, repeats: int, sizes: list[int], cuts: list[int], seed: int) -> None:

@@ -60,16 +60,15 @@ class GomokuTorch(Evaluator):
     """The network with weights from a file in the folder of this module.
 
     ``device`` is a name that torch knows, such as cpu, cuda or cuda:1; auto: the GPU, if torch finds one.
-    ``threads`` is how many CPU threads torch uses in this process. It is fixed because it could change how
-    sums are rounded, and because torch's default, all cores, is slow where each core has a worker.
+    ``threads`` is how many CPU threads torch uses. It is fixed because it could change how sums are rounded,
+    and because torch's default, all cores, is slow where each core has a worker.
     """
 
     def __init__(
         self, game: Game, weights: str = "gomoku_net.npz", device: str = "auto", threads: int = 1
     ) -> None:
         super().__init__(game)
-        torch.set_num_threads(threads)
-        self.place = place_of(device)
+        self.threads, self.place = threads, place_of(device)
         is_cuda = self.place.type == "cuda"
         self.device = torch.cuda.get_device_name(self.place) if is_cuda else self.place.type
         stored = np.load(Path(__file__).with_name(weights))
@@ -79,6 +78,7 @@ class GomokuTorch(Evaluator):
 
     def evaluate(self, states: Floats) -> tuple[Floats, Floats]:
         """Values [B] of the player to move, and policies [B, cells] as logits."""
+        torch.set_num_threads(self.threads)  # of the whole process, where others may have set it
         with torch.inference_mode():
             values, policies = self.network(torch.tensor(self.planes(states), device=self.place))
             return values.cpu().numpy(), policies.cpu().numpy()
@@ -91,7 +91,7 @@ def place_of(device: str) -> Any:
         place = torch.device(name)
         torch.zeros(1, device=place).cpu()
     except Exception as error:
-        reason = str(error).splitlines()[0].partition(". ")[0]
+        reason = str(error).partition("\n")[0].partition(". ")[0]
         accepted = f"auto, cpu, or another device that torch can use here ({reason})"
         raise InvalidInput("evaluator option device", device, accepted) from None
     return place

@@ -1,0 +1,161 @@
+"""What `banyan benchmark --evaluator` measures, on a clock that the test turns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import games
+from cluster.lab.throughput.evaluations import Batches, benchmark_evaluators, different_positions
+from search.evaluator import load_evaluator, source_of_evaluator
+from tests.cluster.command import here, on_terminal
+from tests.cluster.test_benchmark import Clock
+from tests.search.test_async_evaluator import WAITING
+from tests.search.test_evaluator import BODY, HASHED
+
+SMALL = ("--seconds", "0.001", "--repeats", "2", "--no-progress")
+COUNTING = """
+import numpy as np
+from search.evaluator import Evaluator
+
+class Net(Evaluator):
+    seen = []
+    device = "abacus"
+
+    def evaluate(self, states):
+        self.seen.append(states.copy())
+        return np.zeros(len(states)), np.zeros((len(states), self.game.max_moves))
+"""
+
+
+def measured(*evaluators: str, batches: tuple[int, ...] = (1, 100), **changes: Any) -> list[Batches]:
+    asked: dict[str, Any] = {"seconds": 0.5, "repeats": 3, "seed": 4, "clock": Clock()}
+    return benchmark_evaluators(["tictactoe"], evaluators, batches=batches, **(asked | changes))
+
+
+def test_a_row_for_each_evaluator_and_batch() -> None:
+    rows = [each.row() for each in measured(HASHED, WAITING)]
+    assert [(row["evaluator"], row["batch"]) for row in rows] == [
+        (HASHED, 1),
+        (HASHED, 100),
+        (WAITING, 1),
+        (WAITING, 100),
+    ]
+    for row in rows:
+        # Two jobs in each half second of this clock.
+        assert row["leaves_per_s"] == row["evaluations_per_s"] == 4.0 * row["batch"]
+        ends = [4.0 * row["batch"]] * 2
+        assert row["spread"] == {"leaves_per_s": ends, "evaluations_per_s": ends}
+        assert (row["game"], row["device"], row["seed"], row["repeats"]) == ("tictactoe", "", 4, 3)
+        assert row["measured_on"]
+
+
+def test_repeats_are_interleaved() -> None:
+    lines: list[str] = []
+    measured(HASHED, WAITING, repeats=2, report=lines.append)
+    said = [line.split(": ")[:2] for line in lines if "repeat" in line]
+    assert said == [
+        [f"tictactoe, {path}", f"repeat {repeat} of 2"] for repeat in (1, 2) for path in (HASHED, WAITING)
+    ]
+
+
+def test_the_evaluator_gets_whole_batches_of_different_unfinished_positions(tmp_path: Path) -> None:
+    path = str(tmp_path / "net.py")
+    Path(path).write_text(COUNTING)
+    (each,) = measured(path, batches=(100,))
+    assert each.row()["device"] == "abacus"
+    game = games.load("tictactoe")
+    seen: list[Any] = load_evaluator(path, source_of_evaluator(path), game).seen  # type: ignore[attr-defined]
+    assert {len(states) for states in seen} == {100}
+    assert {len({state.tobytes() for state in states}) for states in seen} == {100}
+    assert not any(game.calls.is_terminal(state) for states in seen for state in states)
+    # More than one batch takes its turn.
+    assert len({states.tobytes() for states in seen}) > 1
+
+
+def test_positions_depend_on_the_seed_alone() -> None:
+    game = games.load("connect_four")
+    lines = different_positions(game, 300, 1)
+    assert lines == different_positions(game, 300, 1) != different_positions(game, 300, 2)
+    assert len(set(lines)) == 300
+    # In random order: deep ones are among the first.
+    assert 5 < np.mean([len(line) for line in lines[:50]]) < 20
+
+
+def test_a_game_with_fewer_positions_is_measured_with_those(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(BODY.format("np.zeros(B), np.zeros((B, 1000))"))
+    game = games.load("grundy:pile=5")
+    lines = different_positions(game, 1000, 0)
+    assert sorted(lines)[0] == ()
+    assert len(lines) == 4
+    asked: dict[str, Any] = {"batches": [3], "seconds": 0.5, "repeats": 1, "seed": 0}
+    (each,) = benchmark_evaluators(["grundy:pile=5"], [str(path)], **asked, clock=Clock())
+    assert each.leaves.median == 12.0
+
+
+def test_json_is_a_list_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("benchmark", "tictactoe", "--evaluator", f"{HASHED}:shift=2", "--batches", "1,8", "--json")
+    status, out, err = here(capsys, *command, *SMALL)
+    assert (status, err) == (0, "")
+    rows = json.loads(out)
+    assert [row["batch"] for row in rows] == [1, 8]
+    for row in rows:
+        low, high = row["spread"]["leaves_per_s"]
+        assert 0 < low <= row["leaves_per_s"] <= high
+        assert row["leaves_per_s"] < row["evaluations_per_s"]
+
+
+def test_a_table_fits_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(COUNTING)
+    command = ("benchmark", "tictactoe", "--evaluator", str(tmp_path / "net.py"))
+    status, out = on_terminal(80, *command, "--batches", "1,512", *SMALL)
+    assert status == 0
+    assert max(map(len, out.splitlines()[:-1])) <= 80
+    assert "(abacus)" in out.replace("\n", "")
+    assert [line.split()[0] for line in out.splitlines() if line.strip()[:1].isdigit()] == ["1", "512"]
+    assert "2 interleaved repeats of 0.001 s each" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "accepted"),
+    [
+        (("tictactoe", "--batches", "8"), "--batches: '8'", "nothing without --evaluator"),
+        (("--evaluator", HASHED), "GAME: None", "a game that the evaluator knows"),
+        (("tictactoe", "--evaluator", HASHED, "--batches", "8,0"), "--batches: '8,0'", "at least 1"),
+        (("tictactoe", "--evaluator", HASHED, "--batches", ""), "--batches: ''", "at least 1"),
+        (("tictactoe", "--evaluator", HASHED, "--batches", "65537"), "--batches: 65537", "to 65536"),
+        (("grundy:pile=5", "--evaluator", HASHED, "--batches", "5"), "--batches: 5", "at most 4 with grundy"),
+        (("tictactoe", "--evaluator", HASHED, "--repeats", "0"), "--repeats: 0", "from 1"),
+        (("tictactoe", "--evaluator", HASHED, "--cut", "3"), "--cut: [3]", "nothing with --evaluator"),
+        (("tictactoe", "--evaluator", "./nowhere.py"), "--evaluator: './nowhere.py'", "can be read"),
+        (("tictactoe", "--evaluator", __file__), f"--evaluator: {__file__!r}", "with one subclass of"),
+        (("tictactoe", "--evaluator", f"{HASHED}:a=1"), "--evaluator option: 'a'", "shift, kind"),
+        (("battleship", "--evaluator", HASHED), f"--evaluator: {HASHED!r}", "where something is hidden"),
+    ],
+    ids=lambda value: None,
+)
+def test_wrong_input_is_one_line(
+    arguments: tuple[str, ...], named: str, accepted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, "benchmark", *SMALL, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("banyan: error: ")
+    assert err.count("\n") == 1
+    assert named in err
+    assert accepted in err
+
+
+def test_a_game_that_the_evaluator_does_not_know_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(BODY.format("np.zeros(B), np.zeros((B, 4))"))
+    status, out, err = here(capsys, "benchmark", "tictactoe", "--evaluator", str(path), *SMALL)
+    assert (status, out) == (2, "")
+    assert "--evaluator" in err
+    assert "policies with a number for move code" in err
