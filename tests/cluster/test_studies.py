@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 
 import games
 from cluster.lab.studies import shooters
+from cluster.lab.studies.in_time import in_time, read_strength
 from cluster.lab.studies.value_kept import points_lost, risky_positions
 from games.analysis.solving import solve
+from games.errors import InvalidInput
 from search.players import player_of
+from tests.cluster.free_costs import FREE
 from tests.games.common import JIT
 
 
@@ -49,6 +53,54 @@ def test_the_search_shoots_as_a_shooter_does() -> None:
     player = player_of("uct:preset=best,simulations=300", shooters.GAME)
     shots = [shooters.shots_needed(player, seed) for seed in range(1, 7)]
     assert sum(shots) / len(shots) < 60
+
+
+def exact_strength(**changes: Any) -> dict[str, Any]:
+    """A strength.json by the exact judge with one parallel search, 16 lanes that are worth 12."""
+    row = {
+        "strategy": "tree",
+        "lanes": 16,
+        "simulations_per_lane": 1000,
+        "total_simulations": 16_000,
+        "strength_speedup": 12.0,
+        "strength_speedup_low": 10.0,
+        "strength_speedup_high": 15.0,
+    }
+    rows = [{"strategy": "sequential"}, row | changes]
+    found = {"judge": "exact", "game": "connect_four", "options": "", "seed": 0, "rows": rows}
+    return found | {"measured_on": "a machine"}
+
+
+def test_strength_in_time_is_strength_where_nothing_costs_time() -> None:
+    """Sixteen workers share the simulations; what each call costs is then taken from the gain."""
+    rounds, most = 32, 32
+    (free,) = in_time(exact_strength(), {"tree": FREE}, 1e-3)
+    assert free.move_s == pytest.approx(rounds * most * 1e-3)
+    assert free.gain == pytest.approx([worth / free.move_s for worth in (12.0, 10.0, 15.0)])
+    (slow,) = in_time(exact_strength(), {"tree": replace(FREE, worker_call_s=0.01)}, 1e-3)
+    assert slow.move_s == pytest.approx(free.move_s + rounds * 0.01, rel=1e-4)
+    assert slow.gain[0] == pytest.approx(12.0 / slow.move_s)
+
+
+def test_strength_in_time_needs_a_finite_interval() -> None:
+    assert in_time(exact_strength(strength_speedup_high=None), {"tree": FREE}, 1e-3) == []
+
+
+def test_strength_in_time_writes_files_and_refuses_others(tmp_path: Path) -> None:
+    strength, costs = tmp_path / "strength.json", tmp_path / "costs.json"
+    strength.write_text(json.dumps(exact_strength()))
+    costs.write_text(json.dumps({"tree": FREE.to_json()}))
+    found = study("in_time", str(strength), str(costs), "--out", str(tmp_path))
+    assert found.splitlines()[-1].split(" | ")[1:3] == ["16", "1,000"]
+    names = {"in_time.json", "in_time.csv", "in_time.png", "in_time.svg"}
+    assert names <= {path.name for path in tmp_path.iterdir()}
+    strength.write_text(json.dumps(exact_strength() | {"judge": "games"}))
+    with pytest.raises(InvalidInput, match=r"strength\.json that banyan strength --judge exact"):
+        read_strength(strength)
+    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength), str(costs)]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert refused.returncode != 0
+    assert len(refused.stderr.splitlines()) == 1
 
 
 def measurement(strategy: str, rounds: list[int], score: float) -> dict[str, Any]:
