@@ -47,7 +47,10 @@ row in about 100 ns."""
 SNAPSHOT_ROW_BYTES = 512
 """Bytes of memory of a search per row of a snapshot; all copies of a row together take a tenth of that."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
-"""In games slower than this, a job has one leaf."""
+"""In games slower than this, a leaf has one playout by default."""
+SLOW_JOB_S_OF_A_LANE = 0.0005
+"""leaf, in slow games: target length of a job in seconds for each lane. With lanes for twice as many workers,
+the coordinator then has 1,000 calls a second, however many workers there are."""
 PLAYOUTS_PER_LEAF = 32
 """Default of fast games: selecting a leaf and sending its path cost about as much as several playouts."""
 BATCH = 64
@@ -167,7 +170,10 @@ def _fixed_rounds(
     elif request.batch is not None:
         rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf))
     else:
-        longest = float(playouts_per_leaf) if rate < SLOW_SIMULATIONS_PER_S else longest
+        if rate < SLOW_SIMULATIONS_PER_S:
+            # Whole leaves; a simulator that takes long has one leaf in a job.
+            leaves = int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf)
+            longest = float(playouts_per_leaf * max(1, leaves))
         rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
     return lanes, max(1, min(rounds, simulations // lanes)), staleness
 

@@ -19,6 +19,7 @@ from search.plan import (
     MAX_INCREMENT_ROWS,
     MAX_SNAPSHOT_ROWS,
     MIN_INCREMENT_ROWS,
+    MIN_ROUNDS,
     MIN_SNAPSHOT_ROWS,
     SHORTEST_JOB_S,
     job_seconds,
@@ -176,6 +177,32 @@ def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: i
     assert plan_search(other, game).rounds == 1
     timed = plan_search(replace(other, simulations=None, seconds=0.1 * lanes), game)
     assert timed.job_s(1, 9.0) == pytest.approx(0.1 / 32)
+
+
+@pytest.mark.parametrize(
+    ("simulation_ms", "lanes", "simulations", "leaves"),
+    [
+        (5, 16, 100_000, 1),
+        (5, 64, 100_000, 6),
+        (5, 512, 1_000_000, 51),
+        # At most a job in MIN_ROUNDS of the budget, so that leaves in flight are few beside it.
+        (5, 64, 8_000, 4),
+        (5, 64, 640, 1),
+        (100, 64, 102_400, 1),
+        (100, 2048, 1_000_000, 10),
+    ],
+)
+def test_leaf_has_several_leaves_in_a_job_where_a_simulation_is_shorter_than_the_calls_of_all_lanes(
+    simulation_ms: float, lanes: int, simulations: int, leaves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = games.load("tictactoe")
+    monkeypatch.setattr(type(game), "nominal_simulations_per_s", 1000 / simulation_ms)
+    request = SearchRequest("tictactoe", strategy="leaf", lanes=lanes, simulations=simulations)
+    plan = plan_search(request, game)
+    assert plan.playouts_per_leaf == 1
+    assert plan.size(0) in (leaves - 1, leaves)
+    assert max(plan.size(index) for index in range(0, plan.jobs, 7)) == leaves
+    assert plan.jobs >= min(simulations, MIN_ROUNDS * lanes)
 
 
 @pytest.mark.parametrize(
