@@ -73,6 +73,23 @@ def test_what_has_been_run_is_kept_and_shown(tmp_path: Path) -> None:
     assert f"(plots/{picture.name})" in text
 
 
+def test_strength_by_exact_values_is_a_table(tmp_path: Path) -> None:
+    command = (
+        "strength tictactoe --judge exact --lanes 2 --simulations 20,40 --positions 20 --strategies tree"
+    )
+    run = Run("small", "exact", "exact", "Exact", f"{command} --executor inline", "", (0.1, 0.1))
+    store, page = Store(tmp_path / "out", "quick"), tmp_path / "REPORT.md"
+    part = replace(PART, runs=(run,))
+    run_missing([part], store, print)
+    write_page([part], store, page, Path("plots"))
+    text = page.read_text()
+    assert "`tictactoe`, 20 positions (seed 0); losses in thousandths" in text
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith(("| sequential", "| `tree`"))]
+    assert [line[:3] for line in lines[-2:]] == [["| `tree`", "2", "20"], ["| `tree`", "2", "40"]]
+    assert all(line[3].endswith(" %") and " ± " in line[4] for line in lines)
+    assert [picture.name for picture in (tmp_path / "plots").iterdir()] == ["small-exact-strength.png"]
+
+
 def test_another_command_is_run_again_and_one_that_fails_is_told(tmp_path: Path) -> None:
     store = Store(tmp_path, "full")
     run_missing([PART], store, print)

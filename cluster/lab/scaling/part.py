@@ -13,6 +13,7 @@ from games.errors import InvalidInput
 SCALES = ("quick", "full")
 KINDS = {
     "strength": "strength.json",
+    "exact": "strength.json",
     "speedup": "speedup.json",
     "predict": "predict.json",
     "proof": "output.txt",

@@ -26,6 +26,7 @@ PREDICTED_BASE = (
     "a simulation takes longer while all cores are busy."
 )
 BEYOND = "beyond what was played"
+OUTSIDE = "outside the curve"
 
 
 def render(kind: str, found: Any) -> list[str]:
@@ -72,6 +73,40 @@ def _strengths(rows: list[dict[str, Any]]) -> Table:
             number(row["throughput_speedup_at_most"]),
         )
     return table
+
+
+def exact(found: dict[str, Any]) -> Iterator[str]:
+    """The sequential searches by budget, then a row for each parallel search."""
+    hard = f", hard for {found['hard']:,} simulations" if found["hard"] else ""
+    yield (
+        f"`{found['game']}`, {found['positions']:,} positions{hard} (seed {found['seed']}); losses in "
+        "thousandths of the step from a draw to a win; 95 % intervals."
+    )
+    yield ""
+    headings = (
+        "lanes",
+        "simulations each",
+        "keeps the value",
+        "loss",
+        "beside the total",
+        "strength speedup",
+    )
+    table = Table([*left("search"), *right(*headings)])
+    for row in found["rows"]:
+        is_parallel = row["strategy"] != "sequential"
+        cells = [count(row["lanes"] if is_parallel else None), count(row["simulations_per_lane"])]
+        cells += [percent(row["kept"], 1), number(1000 * row["loss"], ".0f", half=_half(row, "loss"))]
+        if is_parallel:
+            ends = [row["strength_speedup_low"], row["strength_speedup_high"]]
+            beside = number(1000 * row["loss_beside_total"], "+.0f", half=_half(row, "loss_beside_total"))
+            cells += [beside, number(row["strength_speedup"], interval=ends, unknown=OUTSIDE)]
+        table.add(code(row["strategy"]) if is_parallel else text("sequential"), *cells)
+    yield from markdown(table)
+
+
+def _half(row: dict[str, Any], name: str) -> float:
+    """Half the width of an interval, in thousandths."""
+    return float(500 * (row[f"{name}_high"] - row[f"{name}_low"]))
 
 
 def speedup(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -182,6 +217,7 @@ def proof(printed: str) -> Iterator[str]:
 
 _RENDERERS: dict[str, Callable[[Any], Iterator[str]]] = {
     "strength": strength,
+    "exact": exact,
     "speedup": speedup,
     "predict": predict,
     "proof": proof,
