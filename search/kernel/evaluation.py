@@ -6,6 +6,7 @@ the job. That matters because a network's answers differ in their last bits from
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -88,8 +89,15 @@ async def await_job(
         return (*outcome_of(reached, job, np.zeros(0), []), 0)
     states = reached.states[reached.first]
     async with places.held(len(states)):
-        with _told_in_one_line(evaluator):
-            answer: Any = await evaluator.evaluate(states)  # type: ignore[misc]
+        try:
+            with _told_in_one_line(evaluator):
+                answer: Any = await evaluator.evaluate(states)  # type: ignore[misc]
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Not this job was cancelled, but what it awaits.
+            raise _refused(evaluator, "evaluate(states) that runs (CancelledError)") from None
     with np.errstate(over="ignore"):
         return _evaluated(evaluator, temperature, reached, job, _checked(evaluator, len(states), answer))
 

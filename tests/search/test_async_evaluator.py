@@ -129,6 +129,14 @@ def test_an_error_ends_the_search_in_one_line_and_leaves_nothing_running(
         time.sleep(0.01)
 
 
+@one_process
+def test_an_evaluator_that_cancels_itself_fails(run: Callable[[SearchRequest], str], tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(CANCELS)
+    with pytest.raises(InvalidInput, match="CancelledError"):
+        run(request_of(evaluator=str(file), batch=1))
+
+
 def test_a_search_that_is_cancelled_ends_at_once_with_nothing_running(tmp_path: Path) -> None:
     log, hang = tmp_path / "log", tmp_path / "hang"
     hang.touch()
@@ -197,6 +205,24 @@ BAD = {
     "3": "evaluate(states) to return (values, policies), not int",
     "[2.0], [[0.0] * 9]": "values from -1 to 1, not 2",
 }
+
+
+CANCELS = """
+import asyncio
+import numpy as np
+from search.evaluator import Evaluator
+
+class Net(Evaluator):
+    calls = 0
+
+    async def evaluate(self, states):
+        self.calls += 1
+        if self.calls == 3:
+            other = asyncio.ensure_future(asyncio.sleep(3600))
+            other.cancel()
+            await other
+        return np.zeros(len(states)), np.zeros((len(states), 9))
+"""
 
 
 @pytest.mark.parametrize("answer", BAD)
