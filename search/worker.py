@@ -139,6 +139,7 @@ class Worker:
             self._work = self._engine.new_workspace()
             self._lanes.clear()
             self._arena = self._base = None
+            self._places = Places(1)
             self._search_id = context.search_id
 
     def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
