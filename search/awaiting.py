@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -23,12 +25,43 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
     If the waiting is interrupted (Ctrl-C), the awaitable is cancelled.
     """
-    future = asyncio.run_coroutine_threadsafe(_outcome(awaitable), _loop())
+    future = start(awaitable)
     try:
         return future.result()
     except BaseException:
         future.cancel()
         raise
+
+
+def start(awaitable: Awaitable[T]) -> Future[T]:
+    """Begin to await in the loop of this process; the future gets the outcome, and cancels the awaitable."""
+    return asyncio.run_coroutine_threadsafe(_outcome(awaitable), _loop())
+
+
+class Places:
+    """A number of places for what runs in the loop; who waits for some gets them in order of arrival."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._free = number
+        self._freed = asyncio.Event()
+        self._first = asyncio.Lock()
+        """Held by the only one that waits for places to be free; the others wait for the lock."""
+
+    @asynccontextmanager
+    async def held(self, wanted: int) -> AsyncIterator[None]:
+        """Hold that many places, all of them if there are not so many."""
+        wanted = min(wanted, self.number)
+        async with self._first:
+            while self._free < wanted:
+                self._freed.clear()
+                await self._freed.wait()
+            self._free -= wanted
+        try:
+            yield
+        finally:
+            self._free += wanted
+            self._freed.set()
 
 
 async def _outcome(awaitable: Awaitable[T]) -> T:

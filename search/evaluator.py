@@ -38,6 +38,10 @@ class Evaluator(ABC):
     policy: str = "logits"
     """The kind of policies: ``logits``, or ``probabilities`` (which need not sum to 1)."""
 
+    concurrency: int = 32
+    """``async def evaluate`` only: the most positions that a search awaits at once in a worker process, at
+    least those of one call. No more jobs are in flight than the request has lanes."""
+
     spec: str = ""
     """The evaluator's spec, for error messages."""
 
@@ -51,9 +55,12 @@ class Evaluator(ABC):
     def evaluate(self, states: npt.NDArray[Any]) -> tuple[Any, Any] | Awaitable[tuple[Any, Any]]:
         """Evaluate B different unfinished positions; returns (values, policies).
 
-        It may be ``async def``, for evaluators that wait for something else, such as a model server: then it
-        runs in an event loop that is the same for all calls in a process, and can await all B positions at
-        once (``asyncio.gather``). A worker runs one job at a time, so a process awaits ``batch`` positions.
+        It may be ``async def``, for evaluators that wait for something else, such as a model server or a
+        language model. Then it runs in an event loop that is the same for all calls in a process. It can
+        await all B positions at once (``asyncio.gather``), and it is called again while earlier calls are
+        awaited, as long as all their positions are no more than ``concurrency``. A call has the positions of
+        one job, never of several: which jobs wait at the same moment is chance, and B and its order must not
+        be. An evaluator whose answers do not depend on them may join the positions of its calls itself.
 
         ``states`` [B, state length] holds the game's state arrays. values [B], in [-1, 1], are from the
         viewpoint of the player to move (1: a certain win). policies [B, M] has an entry for each move code,
@@ -128,8 +135,16 @@ def load_evaluator(text: str, source: str, game: Game) -> Evaluator:
         raise InvalidInput(FIELD, text, f"an evaluator that can be made ({reason})") from None
     if not isinstance(made.policy, str) or made.policy not in POLICIES:
         raise InvalidInput(FIELD, text, f"policy = {' or '.join(POLICIES)}, not {made.policy!r}")
+    if isinstance(made.concurrency, bool) or not isinstance(made.concurrency, int) or made.concurrency < 1:
+        accepted = f"concurrency of at least 1 position, not {made.concurrency!r}"
+        raise InvalidInput(FIELD, text, accepted)
     made.spec = text
     return made
+
+
+def awaited_at_once(evaluator: Evaluator) -> int:
+    """The evaluator's ``concurrency``; 1 if ``evaluate`` is not ``async def``."""
+    return evaluator.concurrency if inspect.iscoroutinefunction(evaluator.evaluate) else 1
 
 
 def reason_of(error: Exception, evaluator: Evaluator) -> str:

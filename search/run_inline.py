@@ -1,4 +1,5 @@
-"""Runs a whole search in this thread, one job after the other; the caller supplies the clock.
+"""Runs a whole search in this thread, one job after the other, or several whose evaluations are awaited; the
+caller supplies the clock.
 
 Jobs and their order are the same as on a cluster. So are the statistics, with a budget in simulations.
 """
@@ -9,10 +10,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from games.errors import InvalidInput
-from search.job import Context, Job
+from search.job import Context, Job, JobResult
 from search.plan import SearchPlan
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -91,6 +93,7 @@ def run_inline(
     """
     worker = Worker()
     worker.prepare(context)
+    several = worker.at_once(context) > 1
     request = context.request
     began = clock()
     simulations = playouts = 0
@@ -98,7 +101,8 @@ def run_inline(
     # Far too small at first: a job that is too long cannot be taken back.
     rate = nominal_per_s * FIRST_SHARE
     measured = False
-    waiting: deque[Job] = deque()
+    waiting: deque[tuple[Job, Future[JobResult] | None]] = deque()
+    """Jobs without a result, in order; those that are awaited have begun."""
 
     def end() -> str | None:
         """The reason to end now, or None. Time and memory count only after ``least_jobs`` results."""
@@ -111,25 +115,32 @@ def run_inline(
                 return "seconds"
         return None
 
-    while (stopped_by := end()) is None:
-        left_s = None if request.seconds is None else request.seconds - (clock() - began)
-        while strategy.ready and (size := _next_size(request, plan, strategy, simulations, rate, left_s)):
-            waiting.append(strategy.next_job(size))
-        if not waiting:
-            timed = request.seconds is not None and simulations < request.most_simulations
-            stopped_by = "seconds" if timed else "simulations"
-            break
-        job = waiting.popleft()
-        started = clock()
-        done = worker.run(context, job)
-        took_s = clock() - started
-        strategy.absorb(job, done)
-        simulations += done.simulations
-        playouts += done.playouts
-        full |= done.tree_full or bool(strategy.tree.counts[FULL])
-        if took_s > 0 and done.simulations:
-            rate += (0.5 if measured else 1.0) * (done.simulations / took_s - rate)
-            measured = True
+    try:
+        while (stopped_by := end()) is None:
+            left_s = None if request.seconds is None else request.seconds - (clock() - began)
+            while strategy.ready and (size := _next_size(request, plan, strategy, simulations, rate, left_s)):
+                job = strategy.next_job(size)
+                waiting.append((job, worker.begin(context, job) if several else None))
+            if not waiting:
+                timed = request.seconds is not None and simulations < request.most_simulations
+                stopped_by = "seconds" if timed else "simulations"
+                break
+            job, begun = waiting[0]
+            started = clock()
+            done = worker.run(context, job) if begun is None else begun.result()
+            took_s = clock() - started if begun is None else done.duration_s
+            waiting.popleft()
+            strategy.absorb(job, done)
+            simulations += done.simulations
+            playouts += done.playouts
+            full |= done.tree_full or bool(strategy.tree.counts[FULL])
+            if took_s > 0 and done.simulations:
+                rate += (0.5 if measured else 1.0) * (done.simulations / took_s - rate)
+                measured = True
+    finally:
+        for _, begun in waiting:
+            if begun is not None:
+                begun.cancel()
     return Ran(simulations, playouts, clock() - began, full, stopped_by)
 
 

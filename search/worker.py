@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import games
+from games.game import Game
 from games.rng import new_stream
-from search.evaluator import load_evaluator
+from search.awaiting import Places, start
+from search.evaluator import Evaluator, awaited_at_once, load_evaluator
 from search.job import (
     GROW_STREAM,
     PLAYOUT_STREAM,
@@ -27,7 +30,7 @@ from search.job import (
 )
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
-from search.kernel.evaluation import evaluate_job
+from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
 from search.kernel.lazy_snapshot import Base, base_of, begin
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
@@ -38,6 +41,10 @@ from search.packing.tree import pack_tree, unpack_tree
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
 from search.tree.snapshot import Statistics, increments, snapshot
 from search.warm_up import warm_up_worker
+
+AHEAD = 2
+"""Jobs that are begun, as a multiple of the positions that are awaited at once: the next ones wait in the
+worker, so that none of its places stays empty until it is sent one."""
 
 
 @dataclass
@@ -50,7 +57,8 @@ class _Lane:
 
 
 class Worker:
-    """Runs one job at a time. Everything kept between jobs is a cache: losing it costs only time."""
+    """Runs one job at a time, or begins several. All that is kept between jobs is a cache: losing it costs
+    only time."""
 
     def __init__(self) -> None:
         self._search_id: str | None = None
@@ -59,6 +67,8 @@ class Worker:
         self._base: tuple[int, Base] | None = None
         """The snapshot that the last job of `tree` started from, and its key."""
         self._engine: Engine
+        self._places = Places(1)
+        """Those of the search's evaluator, if it is awaited."""
         self._work: Workspace
         """Scratch of the search's kernels: clearing it takes a third of the time that a short job does."""
 
@@ -86,6 +96,30 @@ class Worker:
                 return _evaluate(self._engine, context, job, started)
             return _play_leaves(self._engine, context, job, self._work, started)
 
+    def at_once(self, context: Context) -> int:
+        """How many jobs should be begun before the first of them has ended; 1: `run` them instead."""
+        if context.request.evaluator is None:
+            return 1
+        self._turn_to(context)
+        awaited = awaited_at_once(_evaluator(context, self._engine.game))
+        return AHEAD * awaited if awaited > 1 else 1
+
+    def begin(self, context: Context, job: Job) -> Future[JobResult]:
+        """Begin to await the evaluation of a job; the future gets what `run` returns or raises.
+
+        Further jobs can be begun meanwhile; up to ``Evaluator.concurrency`` positions are awaited at once,
+        those of earlier jobs first. To cancel the future cancels the evaluation.
+        """
+        assert isinstance(job, LeafJob)
+        started = time.perf_counter()
+        self._turn_to(context)
+        evaluator = _evaluator(context, self._engine.game)
+        if self._places.number != evaluator.concurrency:
+            self._places = Places(evaluator.concurrency)
+        with np.errstate(over="ignore"):
+            reached = reach(self._engine, context.root_state, job)
+        return start(_await(context, evaluator, reached, job, self._places, started))
+
     def hand_over(self, context: Context, lane: int) -> LaneTree | None:
         """root: remove and return the tree of a lane, for another worker; None if it is not here."""
         kept = self._lanes.pop(lane, None) if context.search_id == self._search_id else None
@@ -105,6 +139,7 @@ class Worker:
             self._work = self._engine.new_workspace()
             self._lanes.clear()
             self._arena = self._base = None
+            self._places = Places(1)
             self._search_id = context.search_id
 
     def _grow(self, engine: Engine, context: Context, job: GrowJob, started: float) -> JobResult:
@@ -205,14 +240,28 @@ ROOT_ALONE = LeafJob(
 
 
 def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:
-    spec, source = context.request.evaluator, context.evaluator_source
-    assert spec is not None
-    assert source is not None
-    evaluator = load_evaluator(spec, source, engine.game)
+    evaluator = _evaluator(context, engine.game)
     temperature = context.request.policy_temperature
     sums, policies, evaluated = evaluate_job(engine, evaluator, temperature, context.root_state, job)
     seconds = time.perf_counter() - started
     return leaf_result(job.index, job.simulations, sums.tobytes(), evaluated, seconds, policies)
+
+
+async def _await(
+    context: Context, evaluator: Evaluator, reached: Reached, job: LeafJob, places: Places, started: float
+) -> JobResult:
+    temperature = context.request.policy_temperature
+    sums, policies, evaluated = await await_job(evaluator, temperature, reached, job, places)
+    seconds = time.perf_counter() - started
+    return leaf_result(job.index, job.simulations, sums.tobytes(), evaluated, seconds, policies)
+
+
+def _evaluator(context: Context, game: Game) -> Evaluator:
+    """The evaluator of a search that has one."""
+    spec, source = context.request.evaluator, context.evaluator_source
+    assert spec is not None
+    assert source is not None
+    return load_evaluator(spec, source, game)
 
 
 def _result(

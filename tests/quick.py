@@ -96,6 +96,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_resources_that_no_machine_has_are_not_waited_for",
             "test_workers_without_the_file_give_the_digest_of_the_inline_search",
             "test_a_worker_that_is_killed_changes_nothing",
+            "test_a_job_that_is_awaited_for_ever_is_run_again_after_the_others",
             "test_workers_that_play_a_match_have_its_evaluator_from_whoever_started_them",
         ),
     ),

@@ -1,4 +1,4 @@
-"""The inline executor: tasks run one after the other in this process."""
+"""The inline executor: tasks run in this process, one after the other unless they await something."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cluster.runtime.context_workers import ContextWorkers
+from cluster.runtime.in_flight import InFlight
 from cluster.runtime.queue import Queue, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -20,6 +21,9 @@ class InlineExecutor:
 
     def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: Queue | None = None) -> None:
         self._workers = ContextWorkers(make_worker)
+        self._in_flight = InFlight()
+        self._counted_s = 0.0
+        """Until when the time with tasks in flight has been counted."""
         self._contexts: set[int] = set()
         self._status = WorkerStatus(slot=0, state=WorkerState.IDLE)
         # No `or` here: an empty queue is false.
@@ -37,6 +41,7 @@ class InlineExecutor:
         """Changes nothing: there is one worker."""
 
     def open(self, context: Any) -> None:
+        self.drop()
         self._contexts = {OPENED}
         self._workers.open(context)
 
@@ -52,27 +57,63 @@ class InlineExecutor:
         self._queue.add(tasks)
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Runs the next task, however long it takes."""
-        tasks = self._queue.take(slot=0, num_slots=1, share=1, work=0)
-        return [self._run(task) for task in tasks]
+        """Runs the next task, however long it takes; of tasks that await something, begins as many as it
+        can and waits for those that end."""
+        while len(self._in_flight) < self._workers.at_once:
+            tasks = self._queue.take(slot=0, num_slots=1, share=1, work=0)
+            event = self._run(tasks[0]) if tasks else None
+            if event is not None:
+                return [event, *self._ended(0.0)]
+            if not tasks:
+                break
+        return self._ended(timeout_s)
 
     def drop(self) -> None:
         self._queue.clear()
+        self._in_flight.cancel()
+        if self._status.state is WorkerState.BUSY:
+            self._status.become(WorkerState.IDLE)
 
     def close(self) -> None:
-        self._queue.clear()
+        self.drop()
         self._status.become(WorkerState.ENDED)
 
-    def _run(self, task: Task) -> Event:
+    def _run(self, task: Task) -> Event | None:
+        """Run a task, or begin it: then None."""
         status = self._status
         status.become(WorkerState.BUSY)
         started = time.perf_counter()
         event: Event
         try:
+            future = self._workers.begin(task.context, task.job)
+            if future is not None:
+                self._counted_s = self._counted_s if self._in_flight else started
+                self._in_flight.add(task.context, task.index, future)
+                return None
             event = JobDone(self._workers.run(task.context, task.job), task.context)
             status.jobs_done += 1
         except Exception as error:
-            event = JobFailed(task.index, f"{type(error).__name__}: {error}", task.context, error)
+            event = _failed(task.context, task.index, error)
         status.busy_s += time.perf_counter() - started
         status.become(WorkerState.IDLE)
         return event
+
+    def _ended(self, timeout_s: float) -> list[Event]:
+        """The events of begun tasks that have ended; waits for the first."""
+        status, events = self._status, list[Event]()
+        for ended in self._in_flight.take(timeout_s):
+            if ended.error is not None:
+                events.append(_failed(ended.context, ended.index, ended.error))
+                continue
+            events.append(JobDone(ended.outcome, ended.context))
+            status.jobs_done += 1
+        if events:
+            now_s = time.perf_counter()
+            status.busy_s += now_s - self._counted_s
+            self._counted_s = now_s
+            status.become(WorkerState.BUSY if self._in_flight else WorkerState.IDLE)
+        return events
+
+
+def _failed(context: int, index: int, error: Exception) -> JobFailed:
+    return JobFailed(index, f"{type(error).__name__}: {error}", context, error)

@@ -4,17 +4,21 @@ A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and wor
 on its content. Shared parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
 Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
 worker, so that it never waits.
+
+Jobs that await something, such as a model server, are begun by one call and end in that or a later one
+(cluster/runtime/worker_process.py). As long as a worker has begun jobs, one call to it is in flight: with new
+jobs if there are some, otherwise with none.
 """
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from cluster.ray_backend.inbox import Inbox
 from cluster.ray_backend.messages import Handle, RayEnded, Remote, WorkerLost, answer_of
 from cluster.ray_backend.process import RayProcess
 from cluster.ray_backend.slot import Bundle, Process, Slot
@@ -22,8 +26,10 @@ from cluster.ray_backend.slots import Slots
 from cluster.runtime.affinity import LaneAffinity
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.code_version import code_of_searches
+from cluster.runtime.inbox import Inbox
 from cluster.runtime.queue import BUNDLE_S, Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Outcome, Task
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task
+from cluster.runtime.worker_process import Said
 from cluster.runtime.worker_state import WorkerState
 
 FEW = 2
@@ -117,9 +123,12 @@ class Dispatcher:
 
     def _forget(self, process: Process) -> None:
         """Ignore the results of a process's bundles: job numbers repeat in the next search."""
+        if process.at_once > 1 and not process.idle:
+            # Begun jobs would go on; those that only run end soon.
+            self.ray.call(process.actor, "stop")
         for call in process.bundles:
             self._inbox.forget(call)
-        process.bundles.clear()
+        process.forget()
 
     def prepare(self, slot: Slot, process: Process) -> Future[bytes]:
         """Make a process load the context that the executor was opened with."""
@@ -143,7 +152,9 @@ class Dispatcher:
         return self.ray.put(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
 
     def check_health(self) -> None:
-        """Call idle workers whose health check is due."""
+        """Call idle workers whose health check is due, and those that have begun jobs, for the outcomes."""
+        for slot, process in self._slots.to_hear():
+            self._send(slot, process, [])
         for slot, process in self._slots.to_feel():
             call = self._call(process, partial(self._returned, slot, process), "pulse")
             process.bundles[call] = Bundle([])
@@ -183,21 +194,36 @@ class Dispatcher:
             for slot in list(self._roomy.values()):
                 process, used = slot.process, slot.status.slot < len(self._slots.used)
                 ready = slot.status.state.ready and used
-                if process is None or not ready or len(process.bundles) >= self.in_flight:
+                if process is None or not ready or not self._has_room(process):
                     del self._roomy[slot.status.slot]
                     continue
                 # Idle workers come first.
                 if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
                     continue
-                jobs = self._queue.take(slot.status.slot, len(self._slots.used), share, slot.rate * BUNDLE_S)
+                jobs = self._take(slot, process, share)
                 if jobs:
                     self._send(slot, process, jobs)
+
+    def _has_room(self, process: Process) -> bool:
+        if process.at_once > 1:
+            return not process.bundles and len(process.begun) < process.at_once
+        return len(process.bundles) < self.in_flight
+
+    def _take(self, slot: Slot, process: Process, share: int) -> list[Task]:
+        """The next bundle for a worker: as many jobs as it can begin, but no more than its part of all jobs;
+        otherwise ``share``."""
+        work = slot.rate * BUNDLE_S
+        if process.at_once > 1:
+            part = -(-(len(self._queue) + self._slots.running) // self._hands)
+            share = max(1, min(process.at_once, part) - len(process.begun))
+            work = math.inf
+        return self._queue.take(slot.status.slot, len(self._slots.used), share, work)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         brings = tuple(sorted({task.context for task in jobs} - process.contexts))
         process.contexts.update(brings)
         values = [self._context_reference(key) for key in brings]
-        shared = jobs[0].shared
+        shared = jobs[0].shared if jobs else None
         brings_shared = shared is not None and process.shared_key != jobs[0].shared_key
         if shared is not None and brings_shared:
             process.shared_key = jobs[0].shared_key
@@ -230,7 +256,7 @@ class Dispatcher:
         if slot.process is not process or call is not process.preparing:
             return []
         try:
-            process.pid, code, process.node_id = answer_of(call.result())
+            (process.pid, code, process.at_once), process.node_id = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
             return self._lost(slot, process, error)
         if code != code_of_searches():
@@ -258,18 +284,19 @@ class Dispatcher:
             what = str(error) if isinstance(error, Remote) else f"{type(error).__name__}: {error}"
             return [JobFailed(task.index, what, task.context) for task in jobs]
         bundle = process.bundles.pop(call)
-        outcomes: list[tuple[Outcome, str | None]] = pickle.loads(value)
-        results = [result for result, error in outcomes if error is None]
-        if results:
+        ended: list[Said] = pickle.loads(value)
+        jobs = process.take(bundle, [(context, index) for context, index, _, _ in ended])
+        events: list[Event] = [
+            JobDone(result, context) if error is None else JobFailed(index, error, context)
+            for context, index, result, error in ended
+        ]
+        if any(isinstance(event, JobDone) for event in events):
             self._finished()
         if not late:
             self._roomy[slot.status.slot] = slot
             self._slots.set_deadline(process)
-            self._slots.done(slot, bundle, results)
-        return [
-            JobDone(result, task.context) if error is None else JobFailed(task.index, error, task.context)
-            for task, (result, error) in zip(bundle.jobs, outcomes, strict=True)
-        ]
+            self._slots.done(slot, bundle, jobs, events)
+        return events
 
     def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:
         """Handle a call without an answer. The end of Ray is handled for all calls at once."""

@@ -207,7 +207,7 @@ class RayExecutor:
     def close(self) -> None:
         """End all workers, and Ray if it is embedded."""
         self._crew.use(len(self._crew.all))
-        late = [slot for slot in self._slots if slot.process is not None and slot.process.bundles]
+        late = [slot for slot in self._slots if slot.process is not None and not slot.process.idle]
         for slot in late:
             # A busy process may hang, so it is killed; an idle one ends with its actor.
             self._kill(slot.process)  # type: ignore[arg-type]

@@ -66,9 +66,13 @@ class Actor:
         self._process = WorkerProcess(pickle.loads(make_worker), gives_way)
 
     def prepare(self, context: bytes) -> bytes:
-        """Get ready for a search; returns process id, code fingerprint, and Ray node id."""
+        """Get ready for a search; returns what `WorkerProcess.prepare` does, and the Ray node id."""
         process = self._process
-        return pack_answer(lambda: (*process.prepare(context), ray.get_runtime_context().get_node_id()))
+        return pack_answer(lambda: (process.prepare(context), ray.get_runtime_context().get_node_id()))
+
+    def stop(self) -> bytes:
+        """Cancel jobs that were begun: see `WorkerProcess.stop`."""
+        return pack_answer(self._process.stop)
 
     def hand_over(self, context: int, lane: int) -> bytes:
         """Remove and return the state of a lane: see `WorkerProcess.hand_over`."""
@@ -79,7 +83,7 @@ class Actor:
         return pack_answer(lambda: pickle.dumps([]))
 
     def run(self, packed: bytes, *values: bytes) -> bytes:
-        """Run a bundle of jobs: see `WorkerProcess.run`."""
+        """Run or begin a bundle of jobs: see `WorkerProcess.run`."""
         return pack_answer(lambda: self._process.run(packed, *values))
 
 

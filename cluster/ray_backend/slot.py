@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import time
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ class Bundle:
     """The jobs of one call."""
 
     jobs: list[Task]
+    sent_s: float = field(default_factory=time.monotonic)
     deadline_s: float | None = None
     """Time limit by the monotonic clock; set when the bundle becomes the first in its worker's queue."""
 
@@ -36,11 +38,41 @@ class Process:
     """Key of the shared part that was sent to the process last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """Pending bundles by the future of their call, in the order in which they were sent."""
+    at_once: int = 1
+    """How many jobs are begun before the first has ended. If several, one bundle is in flight."""
+    begun: dict[tuple[int, int], Task] = field(default_factory=dict)
+    """By `Task.key`: jobs whose call has returned, but which await something and have not ended."""
+    ended_s: float = 0.0
+    """If jobs are ``begun``: when the last one ended, or else the first was begun."""
 
     @property
     def jobs(self) -> list[Task]:
         """All pending jobs of the process."""
-        return [job for bundle in self.bundles.values() for job in bundle.jobs]
+        return [*self.begun.values(), *(job for bundle in self.bundles.values() for job in bundle.jobs)]
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has no jobs, and no call."""
+        return not self.bundles and not self.begun
+
+    def forget(self) -> None:
+        """Forget all jobs and calls."""
+        self.bundles.clear()
+        self.begun.clear()
+
+    def take(self, bundle: Bundle, ended: Iterable[tuple[int, int]]) -> list[Task]:
+        """Note that the call of a bundle has returned with the jobs of these keys; returns the jobs.
+
+        Those that did not come are begun.
+        """
+        now_s = time.monotonic()
+        if not self.begun:
+            self.ended_s = now_s
+        self.begun.update({task.key: task for task in bundle.jobs})
+        found = [self.begun.pop(key) for key in ended]
+        if found:
+            self.ended_s = now_s
+        return found
 
 
 @dataclass
@@ -59,5 +91,5 @@ class Slot:
 
     def rest(self) -> None:
         """Note that a busy worker may have no jobs left."""
-        if self.status.state is WorkerState.BUSY and self.process is not None and not self.process.bundles:
+        if self.status.state is WorkerState.BUSY and self.process is not None and self.process.idle:
             self.status.become(WorkerState.IDLE)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from cluster.ray_backend.slot import Bundle, Process, Slot
-from cluster.runtime.tasks import Event, JobLost, Outcome, Task
+from cluster.runtime.tasks import Event, JobDone, JobLost, Task
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import Workers
 
@@ -137,6 +137,13 @@ class Slots:
             (slot, slot.process) for slot in idle if slot.process is not None and not slot.process.bundles
         ]
 
+    def to_hear(self) -> list[tuple[Slot, Process]]:
+        """Processes that have begun jobs, and no call with which the outcomes can come."""
+        both = ((slot, slot.process) for slot in self.used if slot.status.state is WorkerState.BUSY)
+        return [
+            (slot, process) for slot, process in both if process and process.begun and not process.bundles
+        ]
+
     def opened(self, waited_s: float) -> bool:
         """Whether the first job can be sent after ``waited_s`` seconds. Raises ConnectionError if it never
         can."""
@@ -156,22 +163,27 @@ class Slots:
             pieces = sum(len(task.pieces) or 1 for task in head.jobs)
             head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
 
-    def done(self, slot: Slot, bundle: Bundle, results: list[Outcome]) -> None:
-        """Note that a bundle has returned; ``results``: the outcomes of its jobs that did not fail."""
+    def done(self, slot: Slot, bundle: Bundle, jobs: list[Task], events: list[Event]) -> None:
+        """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some."""
         slot.failures = 0
-        self.running -= len(bundle.jobs)
-        busy_s = sum(result.duration_s for result in results)
+        self.running -= len(jobs)
+        results = [event.result for event in events if isinstance(event, JobDone)]
         slot.status.jobs_done += len(results)
-        slot.status.busy_s += busy_s
-        if busy_s > 0 and len(results) == len(bundle.jobs):
-            slot.rate = sum(task.work for task in bundle.jobs) / busy_s
+        if slot.process is not None and slot.process.at_once > 1:
+            # Its jobs run side by side, but its calls do not.
+            slot.status.busy_s += time.monotonic() - bundle.sent_s
+        else:
+            busy_s = sum(result.duration_s for result in results)
+            slot.status.busy_s += busy_s
+            if busy_s > 0 and len(results) == len(jobs):
+                slot.rate = sum(task.work for task in jobs) / busy_s
         slot.rest()
 
     def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
         """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced
         before)."""
         jobs = process.jobs
-        process.bundles.clear()
+        process.forget()
         if slot is None:
             self.retired = [entry for entry in self.retired if entry[0] is not process]
             return []
@@ -219,8 +231,7 @@ class Slots:
                     self._kill(process)
                     self._replace(slot, f"a worker was not ready after {READY_S:.0f} s")
                 continue
-            head = next(iter(process.bundles.values()), None)
-            if head is not None and head.deadline_s is not None and now > head.deadline_s:
+            if self._hangs(process, now):
                 jobs, reason = process.jobs, "its deadline passed"
                 self.retired.append((process, now + self._job_timeout_s))
                 self._replace(slot, reason)
@@ -231,6 +242,16 @@ class Slots:
                 self._kill(process)
                 self.retired.remove((process, until_s))
         return events
+
+    def _hangs(self, process: Process, now: float) -> bool:
+        """Whether the deadline of a call has passed, or none of several begun jobs ends any more.
+
+        If one of them hangs, the others end first, and the search makes no more jobs for want of its result.
+        """
+        head = next(iter(process.bundles.values()), None)
+        if head is not None and head.deadline_s is not None and now > head.deadline_s:
+            return True
+        return bool(process.begun) and now > process.ended_s + self._job_timeout_s
 
     def check_alive(self) -> None:
         """Raise ConnectionError if no used slot has a process or will get one soon."""

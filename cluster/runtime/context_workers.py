@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from concurrent.futures import Future
 from typing import Any, cast
 
-from cluster.runtime.tasks import OPENED, LaneWorker, TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, LaneWorker, TaskWorker
 
 
 class ContextWorkers:
@@ -17,14 +18,20 @@ class ContextWorkers:
         self._first = make_worker()
         self._contexts: dict[int, Any] = {}
         self._workers: dict[int, TaskWorker] = {}
+        self.at_once = 1
+        """How many jobs of the context OPENED should be begun before the first has ended; those of other
+        contexts run one at a time."""
 
     def open(self, context: Any) -> None:
         """Forget all contexts and prepare a worker for this one, with key OPENED; None prepares nothing."""
         self._contexts.clear()
         self._workers.clear()
+        self.at_once = 1
         if context is not None:
             self._contexts[OPENED] = context
-            self._worker(OPENED)
+            worker = self._worker(OPENED)
+            if isinstance(worker, AwaitingWorker):
+                self.at_once = worker.at_once(context)
 
     def add(self, key: int, context: Any) -> None:
         """Add a context, whose tasks can be run from then on."""
@@ -39,6 +46,12 @@ class ContextWorkers:
     def run(self, key: int, job: Any) -> Any:
         """Run a job in the context with this key; returns its outcome."""
         return self._worker(key).run(self._contexts[key], job)
+
+    def begin(self, key: int, job: Any) -> Future[Any] | None:
+        """Begin a job in the context with this key; None if such jobs `run` one at a time."""
+        if key != OPENED or self.at_once == 1:
+            return None
+        return cast("AwaitingWorker", self._worker(key)).begin(self._contexts[key], job)
 
     def hand_over(self, key: int, lane: int) -> Any:
         """Remove and return the state of a lane; None if this process does not have it."""

@@ -8,8 +8,9 @@ depends only on the job and its context: a lost job is run again with an equal r
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cluster.runtime.worker_state import WorkerStatus
 
@@ -53,6 +54,11 @@ class Task:
     """The part that all tasks of a round have in common; None without rounds."""
 
     @property
+    def key(self) -> tuple[int, int]:
+        """Identifies the task among those of all contexts."""
+        return (self.context, self.index)
+
+    @property
     def shared_key(self) -> Hashable:
         """Identifies the shared part among those of all contexts; None without one."""
         return None if self.shared is None else (self.context, self.shared.key)
@@ -91,6 +97,17 @@ class LaneWorker(TaskWorker, Protocol):
 
     def take_over(self, context: Any, lane: int, state: Any) -> None:
         """Store the state of a lane that was removed from another worker."""
+
+
+@runtime_checkable
+class AwaitingWorker(TaskWorker, Protocol):
+    """A worker whose jobs may await something outside of their process, several at a time."""
+
+    def at_once(self, context: Any) -> int:
+        """How many jobs of a context should be begun before the first has ended; 1: `run` them instead."""
+
+    def begin(self, context: Any, job: Any) -> Future[Any]:
+        """Begin a job; the future gets what `run` returns or raises. It can be cancelled."""
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,7 @@ class Taken(BaseModel):
     state: State
     taken: int = Field(description="Evaluations that were taken, or had been before.")
     refused: list[Refusal] = Field(description="Evaluations that were not taken, with the reasons.")
+    leaves: list[LeafView] = Field([], description="If `n` asked for some: leaves to evaluate next.")
 
 
 class FinalEvent(BaseModel):

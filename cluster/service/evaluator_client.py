@@ -13,11 +13,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 IN_FLIGHT = 32
 """Leaves that are evaluated at a time; no more than the lanes of the search."""
+PAUSE_S = 0.1
 TRIES = 60
 
 
@@ -45,18 +46,26 @@ def call(url: str, body: dict[str, Any] | None = None) -> Any:
 
 
 def work(search: str, evaluate: Callable[[dict[str, Any]], Any] = evaluate) -> None:
-    """Evaluate leaves of the search at this URL, one at a time, until it is over."""
-    while (asked := call(f"{search}/leaves?n=1"))["state"] in ("queued", "running"):
-        for leaf in asked["leaves"]:
-            value, policy = evaluate(leaf)
-            told = {"id": leaf["id"], "value": value, "policy": policy}
-            for refused in call(f"{search}/evaluations", {"evaluations": [told]})["refused"]:
-                # After a restart the server may ask for this leaf again.
-                print(refused, file=sys.stderr)
-        if not asked["leaves"]:
-            time.sleep(0.05)
+    """Evaluate leaves of the search at this URL, several at a time, until it is over."""
+    out: dict[Future[Any], int] = {}
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        asked = call(f"{search}/leaves?n={IN_FLIGHT}")
+        while asked["state"] in ("queued", "running"):
+            out |= {pool.submit(evaluate, leaf): leaf["id"] for leaf in asked["leaves"]}
+            # Other clients' answers may have made leaves for this one.
+            done, _ = wait(out, None if len(out) == IN_FLIGHT else PAUSE_S, FIRST_COMPLETED)
+            answers = ((out.pop(each), *each.result()) for each in done)
+            told = [{"id": leaf_id, "value": value, "policy": policy} for leaf_id, value, policy in answers]
+            if told:
+                # The answer has the next leaves.
+                asked = call(f"{search}/evaluations?n={IN_FLIGHT - len(out)}", {"evaluations": told})
+                for refused in asked["refused"]:
+                    # After a restart the server may ask for this leaf again.
+                    print(refused, file=sys.stderr)
+            else:
+                time.sleep(0 if out else PAUSE_S)
+                asked = call(f"{search}/leaves?n={IN_FLIGHT - len(out)}")
 
 
 if __name__ == "__main__":
-    with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        list(pool.map(work, sys.argv[1:] * IN_FLIGHT))
+    work(sys.argv[1])

@@ -6,8 +6,10 @@ the job. That matters because a network's answers differ in their last bits from
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.rules import State
-from search.awaiting import wait_for
+from search.awaiting import Places, wait_for
 from search.evaluator import FIELD, Evaluator, reason_of
 from search.job import LeafJob, Policies
 from search.kernel.engine import Engine
@@ -69,12 +71,50 @@ def evaluate_job(
     ``evaluator``) if an answer has a wrong shape or values out of range.
     """
     reached = reach(engine, root_state, job)
-    said, priors = np.zeros(0), []
-    if len(reached.first):
-        said, policies = asked(evaluator, reached.states[reached.first])
-        for leaf, row in zip(reached.first, policies, strict=True):
-            legal = reached.legal[leaf, : reached.counts[leaf]]
-            priors.append(priors_of(evaluator, row, legal, temperature))
+    if not len(reached.first):
+        return (*outcome_of(reached, job, np.zeros(0), []), 0)
+    answers = asked(evaluator, reached.states[reached.first])
+    return _evaluated(evaluator, temperature, reached, job, answers)
+
+
+async def await_job(
+    evaluator: Evaluator, temperature: float, reached: Reached, job: LeafJob, places: Places
+) -> tuple[npt.NDArray[np.float64], Policies, int]:
+    """What `evaluate_job` returns, of an evaluator with ``async def evaluate``.
+
+    ``reached``: the job's positions; U of ``places`` are held while they are awaited. Raises InvalidInput as
+    `evaluate_job` does.
+    """
+    if not len(reached.first):
+        return (*outcome_of(reached, job, np.zeros(0), []), 0)
+    states = reached.states[reached.first]
+    async with places.held(len(states)):
+        try:
+            with _told_in_one_line(evaluator):
+                answer: Any = await evaluator.evaluate(states)  # type: ignore[misc]
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Not this job was cancelled, but what it awaits.
+            raise _refused(evaluator, "evaluate(states) that runs (CancelledError)") from None
+    with np.errstate(over="ignore"):
+        return _evaluated(evaluator, temperature, reached, job, _checked(evaluator, len(states), answer))
+
+
+def _evaluated(
+    evaluator: Evaluator,
+    temperature: float,
+    reached: Reached,
+    job: LeafJob,
+    answers: tuple[_Numbers, _Numbers],
+) -> tuple[npt.NDArray[np.float64], Policies, int]:
+    """What `evaluate_job` returns, from the values [U] and policies [U, M]."""
+    said, policies = answers
+    priors = []
+    for leaf, row in zip(reached.first, policies, strict=True):
+        legal = reached.legal[leaf, : reached.counts[leaf]]
+        priors.append(priors_of(evaluator, row, legal, temperature))
     sums, joined = outcome_of(reached, job, said, priors)
     return sums, joined, len(reached.first)
 
@@ -95,15 +135,26 @@ def outcome_of(
 
 def asked(evaluator: Evaluator, states: npt.NDArray[Any]) -> tuple[_Numbers, _Numbers]:
     """Values [B] and policies [B, M] of the states; raises InvalidInput, but for the policies' numbers."""
-    size = len(states)
-    try:
+    with _told_in_one_line(evaluator):
         answer: Any = evaluator.evaluate(states)
         if inspect.isawaitable(answer):
             answer = wait_for(answer)
+    return _checked(evaluator, len(states), answer)
+
+
+@contextmanager
+def _told_in_one_line(evaluator: Evaluator) -> Iterator[None]:
+    """Turn errors of ``evaluate`` into InvalidInput (field ``evaluator``)."""
+    try:
+        yield
     except InvalidInput:
         raise
     except Exception as error:
         raise _refused(evaluator, f"evaluate(states) that runs ({reason_of(error, evaluator)})") from error
+
+
+def _checked(evaluator: Evaluator, size: int, answer: Any) -> tuple[_Numbers, _Numbers]:
+    """The answer for ``size`` states as values and policies; raises InvalidInput as `asked` does."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         raise _refused(
             evaluator, f"evaluate(states) to return (values, policies), not {type(answer).__name__}"

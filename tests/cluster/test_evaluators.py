@@ -8,6 +8,8 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,14 +17,15 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.resources import Resources
-from cluster.runtime.session import Session
+from cluster.runtime.session import Observer, Session
 from games.errors import InvalidInput
 from search.prepare import open_search
 from search.request import SearchRequest
+from search.result import SearchResult
 from tests.cluster.command import ROOT, banyan, here
-from tests.search.test_async_evaluator import WAITING
+from tests.search.test_async_evaluator import WAITING, most_of
 from tests.search.test_evaluator import BODY, HASHED
 
 if TYPE_CHECKING:
@@ -136,6 +139,106 @@ def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor) -> No
     assert result.jobs_retried > 0
     assert result.simulations == 20_000
     assert result.digest == inline_digest(request)
+
+
+def awaiting(simulations: int = 65, **options: object) -> SearchRequest:
+    """A search that awaits one position a job, up to 32 at a time."""
+    given = ",".join(f"{name}={each}" for name, each in ({"concurrency": 32} | options).items())
+    return replace(request_of(f"{WAITING}:{given}", simulations), lanes=64, batch=1)
+
+
+def awaited(
+    executor: RayExecutor, request: SearchRequest, *observers: Observer
+) -> tuple[SearchResult, float]:
+    """The result, and the seconds from the first job on."""
+    search = open_search(request)
+    executor.open(search.context)
+    session = Session(Coordinator(search, executor.num_workers), executor)
+    return session.run(observers), session.elapsed_s
+
+
+@cache
+def awaited_digest(simulations: int) -> str:
+    return inline_digest(replace(awaiting(simulations), evaluator=HASHED))
+
+
+@real_workers
+def test_one_worker_awaits_many_jobs_at_once(two_workers: RayExecutor, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    two_workers.use(1)
+    result, elapsed_s = awaited(two_workers, awaiting(wait_ms=100, log=log))
+    assert result.digest == awaited_digest(65)
+    assert elapsed_s < 64 * 0.1 / 2
+    assert most_of(log) == 32
+    assert two_workers.workers[0].busy_s > 0
+
+
+@real_workers
+@pytest.mark.parametrize(("workers", "concurrency"), [(1, 1), (2, 1), (2, 32), (2, 5)])
+def test_workers_and_concurrency_change_no_digest_of_jobs_that_are_awaited(
+    workers: int, concurrency: int, two_workers: RayExecutor
+) -> None:
+    two_workers.use(workers)
+    request = awaiting(600, wait_ms=2, concurrency=concurrency)
+    assert awaited(two_workers, request)[0].digest == awaited_digest(600)
+
+
+@real_workers
+def test_jobs_that_a_killed_worker_awaits_are_run_again(two_workers: RayExecutor) -> None:
+    two_workers.use(2)
+    killed: list[int] = []
+
+    def kill(session: Session) -> None:
+        if not killed and session.search.strategy.absorbed >= 100:
+            killed.append(two_workers.worker_pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    result, _ = awaited(two_workers, awaiting(600, wait_ms=20), kill)
+    assert killed
+    assert 5 < result.jobs_retried <= 64
+    assert result.digest == awaited_digest(600)
+
+
+@real_workers
+def test_a_job_that_is_awaited_for_ever_is_run_again_after_the_others(tmp_path: Path) -> None:
+    hang = tmp_path / "hang"
+    hang.touch()
+    executor = cast("RayExecutor", make_executor("ray", 1, job_timeout_s=2))
+    try:
+        result, _ = awaited(executor, awaiting(200, wait_ms=20, hang=hang))
+    finally:
+        executor.close()
+    assert result.jobs_retried == 1
+    assert result.digest == awaited_digest(200)
+
+
+@real_workers
+def test_an_error_of_one_job_that_is_awaited_ends_the_search(two_workers: RayExecutor) -> None:
+    two_workers.use(1)
+    with pytest.raises(SearchFailed, match="RuntimeError: the server is down"):
+        awaited(two_workers, awaiting(wait_ms=50, fail=30))
+    assert awaited(two_workers, awaiting())[0].digest == awaited_digest(65)
+
+
+@real_workers
+def test_what_a_cancelled_search_awaits_is_cancelled_in_its_worker(
+    two_workers: RayExecutor, tmp_path: Path
+) -> None:
+    log, hang = tmp_path / "log", tmp_path / "hang"
+    hang.touch()
+    two_workers.use(1)
+
+    def cancel(session: Session) -> None:
+        if not hang.exists():
+            session.cancel()
+
+    result, _ = awaited(two_workers, awaiting(log=log, hang=hang), cancel)
+    assert result.stopped_by == "cancelled"
+    until = time.monotonic() + 10
+    while "cancelled" not in log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert awaited(two_workers, awaiting())[0].digest == awaited_digest(65)
 
 
 @real_workers

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from cluster.ray_backend.inbox import Inbox
+from cluster.runtime.inbox import Inbox
 
 
 def expected(inbox: Inbox[str], *calls: int) -> list[Future[Any]]:

@@ -6,16 +6,20 @@ import asyncio
 import signal
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import games
 import search
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.awaiting import wait_for
+from search.awaiting import Places, wait_for
 from search.players import player_of
 from search.players.player import Seen
 from search.prepare import open_search
@@ -60,6 +64,122 @@ def test_the_positions_of_a_batch_are_awaited_at_once() -> None:
     assert time.monotonic() - began < 0.05 * result.playouts / 3
 
 
+class Run(NamedTuple):
+    """How a whole search runs in this process."""
+
+    name: str
+    run: Callable[[SearchRequest], str]
+
+
+RUNS = (
+    Run("plain", lambda request: search.run(request).digest),
+    Run("inline", lambda r: run_search(r)[0].digest),
+)
+one_process = pytest.mark.parametrize("run", [each.run for each in RUNS], ids=[each.name for each in RUNS])
+
+
+def most_of(log: Path) -> int:
+    """The largest number of positions that were awaited at once."""
+    return max(int(line) for line in log.read_text().split() if line.isdigit())
+
+
+@one_process
+def test_jobs_are_awaited_side_by_side(run: Callable[[SearchRequest], str], tmp_path: Path) -> None:
+    """64 leaves of 0.1 or 0.2 s, 32 at a time; the root alone is evaluated twice, once to try the file."""
+    log, asked = tmp_path / "log", {"game": "gomoku:size=7", "lanes": 64, "batch": 1, "simulations": 65}
+    expected = run(request_of(evaluator=HASHED, **asked))
+    began = time.monotonic()
+    assert run(request_of(evaluator=f"{WAITING}:wait_ms=100,log={log}", **asked)) == expected
+    assert time.monotonic() - began < 64 * 0.1 / 2
+    assert most_of(log) == 32
+
+
+@one_process
+@pytest.mark.parametrize(
+    ("concurrency", "batch", "most"), [(1, 1, {1}), (5, 1, {5}), (10, 4, range(5, 11)), (3, 4, range(2, 5))]
+)
+def test_concurrency_is_in_positions_and_changes_no_digest(
+    run: Callable[[SearchRequest], str], concurrency: int, batch: int, most: set[int] | range, tmp_path: Path
+) -> None:
+    log, asked = tmp_path / "log", {"game": "gomoku:size=7", "lanes": 8, "batch": batch, "simulations": 41}
+    expected = run(request_of(evaluator=HASHED, **asked))
+    evaluator = f"{WAITING}:wait_ms=5,concurrency={concurrency},log={log}"
+    assert run(request_of(evaluator=evaluator, **asked)) == expected
+    # Of jobs of 4 some have fewer positions that are different. A call has those of one job at least.
+    assert most_of(log) in most
+
+
+def test_a_concurrency_that_lets_nothing_run_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="concurrency of at least 1 position, not 0"):
+        search.run(request_of(evaluator=f"{WAITING}:concurrency=0"))
+
+
+@one_process
+def test_an_error_ends_the_search_in_one_line_and_leaves_nothing_running(
+    run: Callable[[SearchRequest], str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    request = request_of(lanes=8, batch=1, evaluator=f"{WAITING}:wait_ms=300,fail=5,log={log}")
+    with pytest.raises(InvalidInput, match="RuntimeError: the server is down"):
+        run(request)
+    # What was awaited beside it, unless it had just ended. It is told of in another thread.
+    until = time.monotonic() + 60.0
+    while "cancelled" not in log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@one_process
+def test_an_evaluator_that_cancels_itself_fails(run: Callable[[SearchRequest], str], tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(CANCELS)
+    with pytest.raises(InvalidInput, match="CancelledError"):
+        run(request_of(evaluator=str(file), batch=1))
+
+
+def test_a_search_that_is_cancelled_ends_at_once_with_nothing_running(tmp_path: Path) -> None:
+    log, hang = tmp_path / "log", tmp_path / "hang"
+    hang.touch()
+    opened = open_search(request_of(lanes=8, batch=1, evaluator=f"{WAITING}:hang={hang},log={log}"))
+    executor = InlineExecutor()
+    executor.open(opened.context)
+
+    def cancel(session: Session) -> None:
+        if not hang.exists() and executor.workers[0].state == "busy":
+            session.cancel()
+
+    session = Session(Coordinator(opened, 1), executor)
+    result = session.run((cancel,))
+    assert result.stopped_by == "cancelled"
+    assert 0 < result.simulations < 150
+    assert executor.workers[0].state == "idle"
+    until = time.monotonic() + 60.0
+    while "cancelled" not in log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_places_are_given_in_order_and_come_back_from_what_is_cancelled() -> None:
+    async def main() -> list[int]:
+        places, order = Places(3), list[int]()
+
+        async def hold(wanted: int) -> None:
+            async with places.held(wanted):
+                order.append(wanted)
+                await asyncio.sleep(0.01)
+
+        # The one that wants all waits for two, and those behind it wait too.
+        sizes = (2, 1, 7, 1, 2, 3, 1)
+        tasks = [asyncio.create_task(hold(wanted)) for wanted in sizes]
+        await asyncio.sleep(0)
+        tasks[2].cancel()
+        tasks[5].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return order
+
+    assert asyncio.run(main()) == [2, 1, 1, 2, 1]
+
+
 def test_a_player_waits_too() -> None:
     game = games.load("tictactoe")
     state = game.initial_state()
@@ -85,6 +205,24 @@ BAD = {
     "3": "evaluate(states) to return (values, policies), not int",
     "[2.0], [[0.0] * 9]": "values from -1 to 1, not 2",
 }
+
+
+CANCELS = """
+import asyncio
+import numpy as np
+from search.evaluator import Evaluator
+
+class Net(Evaluator):
+    calls = 0
+
+    async def evaluate(self, states):
+        self.calls += 1
+        if self.calls == 3:
+            other = asyncio.ensure_future(asyncio.sleep(3600))
+            other.cancel()
+            await other
+        return np.zeros(len(states)), np.zeros((len(states), 9))
+"""
 
 
 @pytest.mark.parametrize("answer", BAD)

@@ -22,6 +22,16 @@ MOST_LEAVES = 256
 LONGEST_S = 86_400.0
 """Largest number of seconds for which a leaf is handed out."""
 
+Deadline = Annotated[
+    float,
+    Query(
+        ge=0.001,
+        le=LONGEST_S,
+        allow_inf_nan=False,
+        description="Seconds after which a leaf without an evaluation is handed out again.",
+    ),
+]
+
 router = APIRouter(prefix="/searches", tags=["evaluations"])
 
 
@@ -35,15 +45,7 @@ def leaves(
     searches: Service,
     id: SearchId,  # noqa: A002
     n: Annotated[int, Query(ge=1, le=MOST_LEAVES, description="The most leaves.")] = 1,
-    deadline_s: Annotated[
-        float,
-        Query(
-            ge=0.001,
-            le=LONGEST_S,
-            allow_inf_nan=False,
-            description="Seconds after which a leaf without an evaluation is handed out again.",
-        ),
-    ] = 600.0,
+    deadline_s: Deadline = 600.0,
 ) -> dict[str, Any]:
     """Up to `n` leaves of a search with `evaluator` external that no client is asked for now.
 
@@ -51,22 +53,34 @@ def leaves(
     empty list means that all leaves are out: ask again after some evaluations, or a little later.
     """
     record, run = _external(searches, id)
-    found = [] if run is None else [_leaf_json(leaf) for leaf in run.ask(n, deadline_s)]
+    found = _asked(run, n, deadline_s)
     return {"id": record.id, "state": _state(searches, record), "leaves": found}
 
 
 @router.post(
     "/{id}/evaluations",
     response_model=Taken,
+    response_model_exclude_unset=True,
     summary="Send evaluations of leaves",
     responses=problems(404, 409),
 )
-def evaluations(searches: Service, id: SearchId, body: EvaluationsBody) -> dict[str, Any]:  # noqa: A002
+def evaluations(
+    searches: Service,
+    id: SearchId,  # noqa: A002
+    body: EvaluationsBody,
+    n: Annotated[
+        int | None,
+        Query(ge=1, le=MOST_LEAVES, description="Ask for leaves too: the most; without it, for none."),
+    ] = None,
+    deadline_s: Deadline = 600.0,
+) -> dict[str, Any]:
     """Take evaluations in any order. The same evaluation again changes nothing, nor does one after the end.
 
     Each evaluation is taken or refused by itself; `refused` gives the reasons. The statistics depend on the
     evaluations alone, not on their order. Those since the last checkpoint of a server that is killed are
     asked for again.
+
+    With `n`, the answer also has the `leaves` that a `GET` of leaves would have after it.
     """
     record, run = _external(searches, id)
     if run is None and not record.over:
@@ -77,7 +91,12 @@ def evaluations(searches: Service, id: SearchId, body: EvaluationsBody) -> dict[
         {"id": leaf_id, "field": error.field, "value": shown(error.value), "accepted": error.accepted}
         for leaf_id, error in errors
     ]
-    return {"id": record.id, "state": _state(searches, record), "taken": taken, "refused": refused}
+    found = {} if n is None else {"leaves": _asked(run, n, deadline_s)}
+    return {"id": record.id, "state": _state(searches, record), "taken": taken, "refused": refused} | found
+
+
+def _asked(run: ExternalRun | None, n: int, deadline_s: float) -> list[dict[str, Any]]:
+    return [] if run is None else [_leaf_json(leaf) for leaf in run.ask(n, deadline_s)]
 
 
 def _external(searches: Searches, search_id: str) -> tuple[Record, ExternalRun | None]:

@@ -108,6 +108,7 @@ class Remote:
 
 CLIENT = """
 import sys
+import time
 from types import SimpleNamespace
 import games
 from cluster.service import evaluator_client
@@ -119,6 +120,7 @@ def evaluate(leaf):
     state = game.initial_state()
     state[:] = leaf["state"]
     value, policy = caller.answer(SimpleNamespace(state=state, codes=leaf["codes"]))
+    time.sleep(float(sys.argv[2]))
     return value, dict(zip(leaf["legal"], policy.tolist()))
 
 evaluator_client.work(sys.argv[1], evaluate)
@@ -127,7 +129,7 @@ evaluator_client.work(sys.argv[1], evaluate)
 
 def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: Server, digest: str) -> None:
     remote = Remote(server)
-    command = [sys.executable, "-c", CLIENT, remote.url]
+    command = [sys.executable, "-c", CLIENT, remote.url, "0.002"]
     clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
     assert [client.wait(120) for client in clients] == [0, 0, 0]
     result = remote.result()
@@ -168,6 +170,36 @@ def test_leaves_say_what_they_are_and_any_order_of_answers_will_do(server: Serve
     remote.run()
     assert remote.result()["digest"] == digest
     assert len(remote.told) == len(set(remote.told))
+
+
+def test_the_answer_to_evaluations_has_the_next_leaves_if_it_is_asked_for_them(
+    server: Server, digest: str
+) -> None:
+    remote = Remote(server)
+    leaves, requests = remote.ask(), 0
+    while leaves:
+        told = {"evaluations": [remote.answer(leaf) for leaf in leaves]}
+        answer = httpx.post(f"{remote.url}/evaluations", params={"n": 5, "deadline_s": 60}, json=told).json()
+        assert (set(answer), answer["refused"]) == ({"id", "state", "taken", "refused", "leaves"}, [])
+        assert len(answer["leaves"]) <= 5
+        leaves, requests = answer["leaves"], requests + 1
+    assert remote.result()["digest"] == digest
+    assert requests >= 200 / 5 - 20, "finished games and positions that are known take none"
+    for n in ("0", "257", "x", "-1"):
+        answer = httpx.post(f"{remote.url}/evaluations", params={"n": n}, json=told)
+        assert (answer.status_code, answer.json()["field"]) == (422, "n")
+    after = httpx.post(f"{remote.url}/evaluations", params={"n": 5}, json=told).json()
+    assert (after["state"], after["taken"], after["leaves"]) == ("done", 0, [])
+
+
+def test_leaves_of_an_answer_go_back_after_their_deadline(server: Server) -> None:
+    remote = Remote(server)
+    told = {"evaluations": [remote.answer(leaf) for leaf in remote.ask()]}
+    answer = httpx.post(f"{remote.url}/evaluations", params={"n": 2, "deadline_s": 0.1}, json=told).json()
+    assert [leaf["id"] for leaf in answer["leaves"]] == [1, 2]
+    time.sleep(0.1)
+    assert [leaf["id"] for leaf in remote.ask(2)] == [1, 2]
+    httpx.delete(remote.url)
 
 
 def test_a_leaf_is_handed_out_again_after_its_deadline(server: Server) -> None:
@@ -295,9 +327,10 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
     program = (sys.executable, "-c", QUICK)
     with Server(tmp_path, "--checkpoint-every", "0.1", program=program) as server:
         remote = Remote(server)
-        command = [sys.executable, "-c", CLIENT, remote.url]
+        command = [sys.executable, "-c", CLIENT, remote.url, "0.2"]
         clients = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
         while (remote.view()["progress"] or {"simulations": 0})["simulations"] < 10:
+            assert remote.view()["state"] in ("queued", "running")
             time.sleep(0.02)
         kill(descendants(server.process.pid))
         assert [client.wait(120) for client in clients] == [0, 0]

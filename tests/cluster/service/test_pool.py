@@ -390,9 +390,9 @@ def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
     found = pickle.loads(process.run(pack_call(call, tasks[:1]), *values))
     # What a process has got is not sent again.
     found += pickle.loads(process.run(pack_call(Call(live=(4,)), tasks[1:])))
-    for (there, error), here in zip(found, tasks, strict=True):
+    for (key, index, there, error), here in zip(found, tasks, strict=True):
         expected = plain.run(context, here.job)
-        assert (there.index, error) == (here.index, None)
+        assert (key, index, there.index, error) == (4, here.index, here.index, None)
         assert there.simulations == expected.simulations
         assert isinstance(coordinator.job_done(there), list)
 
