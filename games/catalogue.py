@@ -16,6 +16,7 @@ from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
 from games.morris import Morris
+from games.othello import Othello
 from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
@@ -27,6 +28,7 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
     "morris": Morris.from_spec,
+    "othello": Othello.from_spec,
     "thud": Thud.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }

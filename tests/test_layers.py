@@ -19,7 +19,7 @@ PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[tuple[str, ...], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
     ("games.errors", "games.jit", "games.notation", "games.rules"),
-    ("games.judge", "games.rng", "games.spec"),
+    ("games.bits", "games.grid", "games.judge", "games.rng", "games.spec"),
     ("games.compile",),
     ("games.game",),
     (
@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "games.connect_four",
         "games.gomoku",
         "games.morris",
+        "games.othello",
         "games.thud",
         "games.openspiel",
         "games.user_games",

@@ -52,7 +52,7 @@ class OpenSpiel(Player):
         name = name_of(game)
         if name is None:
             accepted = (
-                "connect_four, tictactoe, gomoku without candidates and with overlines, "
+                "connect_four, tictactoe, gomoku without candidates and with overlines, othello, "
                 "morris:repetition=none"
             )
             raise InvalidInput(

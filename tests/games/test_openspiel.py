@@ -19,6 +19,7 @@ pyspiel = pytest.importorskip("pyspiel")
         ("connect_four", "connect_four"),
         ("connect_four:rows=5,columns=4", "connect_four(rows=5,columns=4)"),
         ("connect_four:rows=4,columns=12", "connect_four(rows=4,columns=12)"),
+        ("othello", "othello"),
         ("gomoku", "gomoku(size=12)"),
         ("gomoku", "mnk(m=12,n=12,k=5)"),
         ("gomoku:size=7", "mnk(m=7,n=7,k=5)"),

@@ -29,6 +29,8 @@ SUITES = [
     # Equal to OpenSpiel 2.0.2's connect_four, also with rows=5,columns=4.
     Suite("connect_four", "", [7, 49, 343, 2_401, 16_807, 117_649, 823_536, 5_673_234]),
     Suite("connect_four:rows=5,columns=4", "", [4, 16, 64, 256, 1_024, 4_092, 16_296, 63_420, 246_264]),
+    # Published counts (Paul Bynum's and others'), equal to OpenSpiel 2.0.2's othello.
+    Suite("othello", "", [4, 12, 56, 244, 1_396, 8_200, 55_092]),
     # A separate program's count, cells at Chebyshev distance 2 at most.
     Suite("gomoku:candidates=2", "f6", [24, 816, 34_711]),
     # No five is possible in so few plies: n (n - 1) (n - 2).

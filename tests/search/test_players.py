@@ -21,6 +21,7 @@ HERE = Path(search.__file__).parent
 OPEN_GAMES = [
     "tictactoe",
     "connect_four",
+    "othello:size=4",
     "gomoku:size=6",
     "grundy:pile=9",
     "morris:variant=three",

@@ -7,6 +7,7 @@ const TITLES = {
   gomoku: "Gomoku",
   grundy: "Grundy's game",
   morris: "Mill games",
+  othello: "Othello",
   thud: "Thud",
   tictactoe: "Tic-tac-toe",
 };

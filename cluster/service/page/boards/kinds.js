@@ -1,5 +1,7 @@
 // Which game is drawn how. Whatever is not named here is drawn as marks in squares, or as a list of moves.
+// With `offBoard` there may be moves that no cell makes, such as a pass: then the list of moves is open.
 
+import { discs } from "./discs.js";
 import fleet from "./fleet.js";
 import marks from "./marks.js";
 import mill from "./mill.js";
@@ -8,7 +10,16 @@ import piles from "./piles.js";
 import slots from "./slots.js";
 import stones from "./stones.js";
 
-const KINDS = { battleship: fleet, connect_four: slots, gomoku: stones, grundy: piles, morris: mill, thud: octagon, tictactoe: marks };
+const KINDS = {
+  battleship: fleet,
+  connect_four: slots,
+  gomoku: stones,
+  grundy: piles,
+  morris: mill,
+  othello: discs(0, { offBoard: true }),
+  thud: octagon,
+  tictactoe: marks,
+};
 
 /** The name of the game that a spec names. */
 export const nameOf = (spec) => spec.split(":")[0];
