@@ -8,6 +8,7 @@ from functools import lru_cache
 from games import openspiel
 from games import user_games as own
 from games.battleship import Battleship
+from games.breakthrough import Breakthrough
 from games.connect_four import ConnectFour
 from games.contract.trial import try_out
 from games.errors import InvalidInput
@@ -23,6 +24,7 @@ from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "battleship": Battleship.from_spec,
+    "breakthrough": Breakthrough.from_spec,
     "connect_four": ConnectFour.from_spec,
     EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,

@@ -38,6 +38,8 @@ def name_of(game: Game) -> str | None:
         return "tic_tac_toe"
     if game.name == "connect_four":
         return f"connect_four(rows={game.options['rows']},columns={game.options['columns']})"
+    if game.name == "breakthrough":
+        return f"breakthrough(rows={game.options['rows']},columns={game.options['columns']})"
     if game.spec == "othello:size=8":
         return "othello"
     if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":

@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "games.battleship",
+        "games.breakthrough",
         "games.connect_four",
         "games.gomoku",
         "games.morris",

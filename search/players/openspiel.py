@@ -53,6 +53,7 @@ class OpenSpiel(Player):
         if name is None:
             accepted = (
                 "connect_four, tictactoe, gomoku without candidates and with overlines, othello, "
+                "breakthrough, "
                 "morris:repetition=none"
             )
             raise InvalidInput(

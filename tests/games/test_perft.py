@@ -31,6 +31,10 @@ SUITES = [
     Suite("connect_four:rows=5,columns=4", "", [4, 16, 64, 256, 1_024, 4_092, 16_296, 63_420, 246_264]),
     # Published counts (Paul Bynum's and others'), equal to OpenSpiel 2.0.2's othello.
     Suite("othello", "", [4, 12, 56, 244, 1_396, 8_200, 55_092]),
+    # Equal to OpenSpiel 2.0.2's breakthrough with the same rows and columns.
+    Suite("breakthrough", "", [22, 484, 11_132, 256_036]),
+    Suite("breakthrough:rows=6,columns=5", "", [13, 169, 2_331, 31_545, 453_608]),
+    Suite("breakthrough:rows=4,columns=4", "", [10, 100, 814, 6_324, 46_350, 303_122]),
     # A separate program's count, cells at Chebyshev distance 2 at most.
     Suite("gomoku:candidates=2", "f6", [24, 816, 34_711]),
     # No five is possible in so few plies: n (n - 1) (n - 2).

@@ -2,6 +2,7 @@
 
 const TITLES = {
   battleship: "Battleship",
+  breakthrough: "Breakthrough",
   connect_four: "Connect four",
   explicit: "A tree that is written down",
   gomoku: "Gomoku",

@@ -40,6 +40,7 @@ def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) 
         ("connect_four", "x", "circle.dark", "o"),
         ("tictactoe", "x", "line.mark.first", "o"),
         ("othello", "black", "circle.dark", "white"),
+        ("breakthrough", "white", "circle.light", "black"),
         ("morris:variant=three", "white", "circle.light", "black"),
         ("thud", "dwarfs", "circle.dwarf", "trolls"),
         ("battleship:size=4,fleet=2", "the first player", None, "the second player"),

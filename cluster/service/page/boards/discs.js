@@ -1,4 +1,4 @@
-// Discs and pieces on squares: Othello.
+// Discs and pieces on squares: Othello, Breakthrough.
 
 import { UNIT, square, stone } from "./shapes.js";
 

@@ -12,6 +12,7 @@ import stones from "./stones.js";
 
 const KINDS = {
   battleship: fleet,
+  breakthrough: discs(1),
   connect_four: slots,
   gomoku: stones,
   grundy: piles,
