@@ -16,6 +16,7 @@ from games.explicit_tree import ExplicitTree
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
+from games.hex import Hex
 from games.morris import Morris
 from games.othello import Othello
 from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_game_spec
@@ -29,6 +30,7 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
+    "hex": Hex.from_spec,
     "morris": Morris.from_spec,
     "othello": Othello.from_spec,
     "thud": Thud.from_spec,

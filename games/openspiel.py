@@ -40,6 +40,8 @@ def name_of(game: Game) -> str | None:
         return f"connect_four(rows={game.options['rows']},columns={game.options['columns']})"
     if game.name == "breakthrough":
         return f"breakthrough(rows={game.options['rows']},columns={game.options['columns']})"
+    if game.name == "hex":
+        return f"hex(board_size={game.options['size']},swap={game.options['swap'] == 'yes'})"
     if game.spec == "othello:size=8":
         return "othello"
     if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":

@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "games.breakthrough",
         "games.connect_four",
         "games.gomoku",
+        "games.hex",
         "games.morris",
         "games.othello",
         "games.thud",

@@ -53,7 +53,7 @@ class OpenSpiel(Player):
         if name is None:
             accepted = (
                 "connect_four, tictactoe, gomoku without candidates and with overlines, othello, "
-                "breakthrough, "
+                "breakthrough, hex, "
                 "morris:repetition=none"
             )
             raise InvalidInput(

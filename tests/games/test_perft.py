@@ -35,6 +35,10 @@ SUITES = [
     Suite("breakthrough", "", [22, 484, 11_132, 256_036]),
     Suite("breakthrough:rows=6,columns=5", "", [13, 169, 2_331, 31_545, 453_608]),
     Suite("breakthrough:rows=4,columns=4", "", [10, 100, 814, 6_324, 46_350, 303_122]),
+    # Equal to OpenSpiel 2.0.2's hex with the same size and swap.
+    Suite("hex", "", [121, 14_641, 1_742_400]),
+    Suite("hex:size=3", "", [9, 81, 576, 3_528, 18_144, 69_840, 201_600]),
+    Suite("hex:size=3,swap=no", "", [9, 72, 504, 3_024, 15_120, 54_720, 146_880]),
     # A separate program's count, cells at Chebyshev distance 2 at most.
     Suite("gomoku:candidates=2", "f6", [24, 816, 34_711]),
     # No five is possible in so few plies: n (n - 1) (n - 2).

@@ -18,7 +18,7 @@ from search.players import Choice, Seen, player_of
 installed = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
 )
-SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none", "othello", "breakthrough")
+SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none", "othello", "breakthrough", "hex:size=6")
 
 
 def after(spec: str, plies: int, seed: int = 0) -> Seen:

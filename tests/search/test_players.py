@@ -22,6 +22,7 @@ OPEN_GAMES = [
     "tictactoe",
     "connect_four",
     "othello:size=4",
+    "hex:size=4",
     "breakthrough:rows=5,columns=4",
     "gomoku:size=6",
     "grundy:pile=9",

@@ -45,6 +45,7 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
         "connect_four",
         "gomoku",
         "grundy",
+        "hex",
         "morris",
         "othello",
         "thud",

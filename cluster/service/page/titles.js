@@ -7,6 +7,7 @@ const TITLES = {
   explicit: "A tree that is written down",
   gomoku: "Gomoku",
   grundy: "Grundy's game",
+  hex: "Hex",
   morris: "Mill games",
   othello: "Othello",
   thud: "Thud",

@@ -41,6 +41,7 @@ def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) 
         ("tictactoe", "x", "line.mark.first", "o"),
         ("othello", "black", "circle.dark", "white"),
         ("breakthrough", "white", "circle.light", "black"),
+        ("hex:size=5", "black", "circle.dark", "white"),
         ("morris:variant=three", "white", "circle.light", "black"),
         ("thud", "dwarfs", "circle.dwarf", "trolls"),
         ("battleship:size=4,fleet=2", "the first player", None, "the second player"),

@@ -3,6 +3,7 @@
 
 import { discs } from "./discs.js";
 import fleet from "./fleet.js";
+import hexes from "./hexes.js";
 import marks from "./marks.js";
 import mill from "./mill.js";
 import octagon from "./octagon.js";
@@ -16,6 +17,7 @@ const KINDS = {
   connect_four: slots,
   gomoku: stones,
   grundy: piles,
+  hex: hexes,
   morris: mill,
   othello: discs(0, { offBoard: true }),
   thud: octagon,
