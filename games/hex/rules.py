@@ -13,10 +13,10 @@ CELLS+area  for each move code, its index in the cell list; -1 if it is not list
 ==========  =======================================================================
 
 The first player's lines are rows (bit = column), the second's are columns (bit = row), so each player
-connects the first line with the last one. The neighbours of a cell are the same either way: its two neighbours in
-the line, the cells with the same and the next bit in the line before, and those with the same and the
-previous bit in the line after. Before the first line there is one of which every cell counts as reached,
-after the last one an empty one.
+connects the first line with the last one. The neighbours of a cell are the same either way: its two
+neighbours in the line, the cells with the same and the next bit in the line before, and those with the same
+and the previous bit in the line after. Before the first line there is one of which every cell counts as
+reached, after the last one an empty one.
 
 Each stone becomes reached once at most, so whether a stone connects the edges costs little more than a look
 at its six neighbours.

@@ -21,7 +21,11 @@ export default {
   ground(panel) {
     const hexagons = panel.cells.map((cell) => svg("polygon", { points: pointsOf(cell, [0, 1, 2, 3, 4, 5]), class: "hexagon" }));
     const [rows, columns] = [panel.rows.length - 1, panel.columns.length - 1];
-    const side = (chosen, corners, name) => panel.cells.filter(chosen).map((cell) => svg("polyline", { points: pointsOf(cell, corners), class: `edge ${name}` }));
+    const drawn = (cells, corners, name) => cells.map((cell) => svg("polyline", { points: pointsOf(cell, corners), class: `edge ${name}` }));
+    const side = (chosen, corners, name) => {
+      const cells = panel.cells.filter(chosen);
+      return [...drawn(cells, corners, "rim"), ...drawn(cells, corners, name)];
+    };
     return [
       ...hexagons,
       ...side((cell) => cell.column === 0, [5, 4, 3], "light"),
