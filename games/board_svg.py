@@ -13,6 +13,8 @@ WIDEST = 540
 """The board is scaled down to be no wider, in pixels."""
 LOWER = 0.866
 """Height of a row of hexagons, in cells: half the square root of three."""
+ABOVE = 5
+"""Room for the upper corners of hexagons, in pixels."""
 LABEL = 9
 """Width of a letter of the labels."""
 EMPTY = "."
@@ -35,9 +37,9 @@ def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None)
     top = max(heat.values(), default=0.0) or 1.0
     margin = 6 + LABEL * max((len(label) for label in board.row_labels), default=0)
     columns, slant = max(len(row) for row in board.rows), CELL / 2 if board.slanted else 0
-    pitch = CELL * LOWER if board.slanted else CELL
+    pitch, above = (CELL * LOWER, ABOVE) if board.slanted else (CELL, 0)
     width = round(margin + CELL * columns + 4 + slant * len(board.rows))
-    height = round(pitch * len(board.rows) + CELL)
+    height = round(pitch * len(board.rows) + CELL) + above
     shown = min(width, WIDEST)
     squares = not board.lines
     size = f'width="{shown}" height="{height * shown / width:.0f}" viewBox="0 0 {width} {height}"'
@@ -46,7 +48,7 @@ def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None)
     parts += [_line(line, margin) for line in board.lines]
     parts += _edges(len(board.rows), columns, margin) if board.slanted else []
     for r, row in enumerate(board.rows):
-        left, upper = margin + slant * r, pitch * r
+        left, upper = margin + slant * r, above + pitch * r
         parts.append(_label(board.row_labels[r], left - margin / 2, upper + CELL * 0.5))
         for c, cell in enumerate(row):
             share = heat.get((r, c), 0.0)
@@ -54,7 +56,7 @@ def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None)
             parts.append(_cell(cell, left + CELL * c, upper, share, share / top, squares, ground))
     for c, label in enumerate(board.column_labels):
         below = margin + slant * len(board.rows) + CELL * (c + 0.5)
-        parts.append(_label(label, below, pitch * len(board.rows) + CELL * 0.4))
+        parts.append(_label(label, below, above + pitch * len(board.rows) + CELL * 0.4))
     return "".join([*parts, "</svg>"])
 
 
@@ -77,7 +79,7 @@ def _corners(x: float, y: float) -> list[tuple[float, float]]:
 
 def _edges(rows: int, columns: int, margin: int) -> list[str]:
     """The edges of a board of hexagons in the colours of the players whose edges they are."""
-    row = [_corners(margin + r * CELL / 2, r * CELL * LOWER) for r in range(rows)]
+    row = [_corners(margin + r * CELL / 2, ABOVE + r * CELL * LOWER) for r in range(rows)]
     far = CELL * (columns - 1)
     upper = [(x + CELL * c, y) for c in range(columns) for x, y in (row[0][5], row[0][0], row[0][1])]
     lower = [(x + CELL * c, y) for c in range(columns) for x, y in (row[-1][4], row[-1][3], row[-1][2])]
