@@ -47,6 +47,9 @@ class Breakthrough(Game):
 
     name = "breakthrough"
     player_names = ("white", "black")
+    # From matches of 200 games with 1,000 simulations a move: 0.1, 0.2, 0.7 and 1 score 29, 42, 43 and 36 %
+    # against 0.35.
+    exploration = 0.35
     opening_plies = 4
 
     def __init__(self, rows: int = 8, columns: int = 8) -> None:

@@ -49,6 +49,9 @@ class Hex(Game):
 
     name = "hex"
     player_names = ("black", "white")
+    # From matches: with 1,000 simulations a move (200 games) 0.1, 0.2, 0.7 and 1 score 69, 63, 24 and 17 %
+    # against 0.35, but with 5,000 (60 games) 0.2 scores 30 %, and 0.1 is worse than 0.2.
+    exploration = 0.35
 
     def __init__(self, size: int = 11, swap: str = "yes") -> None:
         """``size``: cells a side. ``swap``: whether white may swap the first stone, ``yes`` or ``no``."""
