@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
 from games.game import FIRST, SECOND, Board, Cell
@@ -11,6 +11,10 @@ CELL = 30
 """Width and height of a cell, in pixels."""
 WIDEST = 540
 """The board is scaled down to be no wider, in pixels."""
+LOWER = 0.866
+"""Height of a row of hexagons, in cells: half the square root of three."""
+ABOVE = 5
+"""Room for the upper corners of hexagons, in pixels."""
 LABEL = 9
 """Width of a letter of the labels."""
 EMPTY = "."
@@ -32,35 +36,84 @@ def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None)
     heat = heat or {}
     top = max(heat.values(), default=0.0) or 1.0
     margin = 6 + LABEL * max((len(label) for label in board.row_labels), default=0)
-    columns = max(len(row) for row in board.rows)
-    width, height = margin + CELL * columns + 4, CELL * len(board.rows) + CELL
+    columns, slant = max(len(row) for row in board.rows), CELL / 2 if board.slanted else 0
+    pitch, above = (CELL * LOWER, ABOVE) if board.slanted else (CELL, 0)
+    width = round(margin + CELL * columns + 4 + slant * len(board.rows))
+    height = round(pitch * len(board.rows) + CELL) + above
     shown = min(width, WIDEST)
     squares = not board.lines
     size = f'width="{shown}" height="{height * shown / width:.0f}" viewBox="0 0 {width} {height}"'
     style = 'fill="currentColor" font-family="system-ui, sans-serif" font-size="13" text-anchor="middle"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {style}>']
     parts += [_line(line, margin) for line in board.lines]
+    parts += _edges(len(board.rows), columns, margin) if board.slanted else []
     for r, row in enumerate(board.rows):
-        parts.append(_label(board.row_labels[r], margin / 2, CELL * (r + 0.5)))
+        left, upper = margin + slant * r, above + pitch * r
+        parts.append(_label(board.row_labels[r], left - margin / 2, upper + CELL * 0.5))
         for c, cell in enumerate(row):
             share = heat.get((r, c), 0.0)
-            parts.append(_cell(cell, margin + CELL * c, CELL * r, share, share / top, squares))
+            ground = _hexagon if board.slanted else _square
+            parts.append(_cell(cell, left + CELL * c, upper, share, share / top, squares, ground))
     for c, label in enumerate(board.column_labels):
-        parts.append(_label(label, margin + CELL * (c + 0.5), CELL * (len(board.rows) + 0.4)))
+        below = margin + slant * len(board.rows) + CELL * (c + 0.5)
+        parts.append(_label(label, below, above + pitch * len(board.rows) + CELL * 0.4))
     return "".join([*parts, "</svg>"])
 
 
-def _cell(cell: Cell, x: int, y: int, share: float, warmth: float, square: bool) -> str:
+def _square(x: float, y: float) -> str:
+    """The beginning of an element as large as the cell whose upper left corner is (x, y)."""
+    return f'rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}"'
+
+
+def _hexagon(x: float, y: float) -> str:
+    """The same for a hexagon that stands on a corner."""
+    return f'polygon points="{" ".join(f"{cx:.1f},{cy:.1f}" for cx, cy in _corners(x, y))}"'
+
+
+def _corners(x: float, y: float) -> list[tuple[float, float]]:
+    """The corners of a hexagon, clockwise from the upper one."""
+    right, middle, long, short = CELL / 2, y + CELL / 2, CELL / 3**0.5, CELL / 12**0.5
+    across = ((0, -long), (right, -short), (right, short), (0, long), (-right, short), (-right, -short))
+    return [(x + CELL / 2 + dx, middle + dy) for dx, dy in across]
+
+
+def _edges(rows: int, columns: int, margin: int) -> list[str]:
+    """The edges of a board of hexagons in the colours of the players whose edges they are."""
+    row = [_corners(margin + r * CELL / 2, ABOVE + r * CELL * LOWER) for r in range(rows)]
+    far = CELL * (columns - 1)
+    upper = [(x + CELL * c, y) for c in range(columns) for x, y in (row[0][5], row[0][0], row[0][1])]
+    lower = [(x + CELL * c, y) for c in range(columns) for x, y in (row[-1][4], row[-1][3], row[-1][2])]
+    left = [corner for each in row for corner in (each[5], each[4], each[3])][:-1]
+    right = [(x + far, y) for each in row for x, y in (each[0], each[1], each[2])][1:]
+    drawn = []
+    for owner, lines in ((FIRST, (upper, lower)), (SECOND, (left, right))):
+        for line in lines:
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
+            drawn.append(
+                f'<polyline points="{points}" fill="none" stroke="{_PIECES[owner][0]}" stroke-width="5"/>'
+            )
+    return drawn
+
+
+def _cell(
+    cell: Cell,
+    x: float,
+    y: float,
+    share: float,
+    warmth: float,
+    square: bool,
+    ground: Callable[[float, float], str],
+) -> str:
     """One cell whose upper left corner is (x, y); ``warmth`` is its share of the highest share."""
     middle = f'cx="{x + CELL / 2}" cy="{y + CELL / 2}"'
-    place = f'x="{x}" y="{y}" width="{CELL}" height="{CELL}"'
+    place = ground(x, y)
     text, percent = cell.text.strip(), round(100 * share)
     parts = []
     if square and (text or share):
-        parts.append(f'<rect {place} fill="none" stroke="currentColor" stroke-opacity="0.3"/>')
+        parts.append(f'<{place} fill="none" stroke="currentColor" stroke-opacity="0.3"/>')
     if warmth > 0:
         opacity = 0.1 + (_STRONGEST - 0.1) * warmth
-        parts.append(f'<rect {place} fill="{_HEAT}" fill-opacity="{opacity:.2f}"/>')
+        parts.append(f'<{place} fill="{_HEAT}" fill-opacity="{opacity:.2f}"/>')
     if cell.owner is not None:
         fill, letter = _PIECES[cell.owner]
         parts.append(f'<circle {middle} r="{0.4 * CELL}" fill="{fill}" stroke="currentColor"/>')
@@ -77,7 +130,7 @@ def _cell(cell: Cell, x: int, y: int, share: float, warmth: float, square: bool)
     return "".join(parts)
 
 
-def _text(text: str, x: int, y: int, extra: str = "") -> str:
+def _text(text: str, x: float, y: float, extra: str = "") -> str:
     return f'<text x="{x + CELL / 2}" y="{y + CELL / 2 + 4.5}"{extra}>{escape(text)}</text>'
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from games import openspiel
 from games import user_games as own
 from games.battleship import Battleship
+from games.breakthrough import Breakthrough
 from games.connect_four import ConnectFour
 from games.contract.trial import try_out
 from games.errors import InvalidInput
@@ -15,18 +16,23 @@ from games.explicit_tree import ExplicitTree
 from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
+from games.hex import Hex
 from games.morris import Morris
+from games.othello import Othello
 from games.spec import EXPLICIT, OPENSPIEL, Spec, is_path, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "battleship": Battleship.from_spec,
+    "breakthrough": Breakthrough.from_spec,
     "connect_four": ConnectFour.from_spec,
     EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
+    "hex": Hex.from_spec,
     "morris": Morris.from_spec,
+    "othello": Othello.from_spec,
     "thud": Thud.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }

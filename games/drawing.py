@@ -25,6 +25,7 @@ def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | 
     """
     shares = {cell: share for cell, share in (heat or {}).items() if share > 0}
     top = max(shares.values(), default=1.0)
+    slant = 1 if board.slanted else 0
     cells = [cell for row in board.rows for cell in row]
     width = max([len(cell.text) for cell in cells] + [len(label) for label in board.column_labels])
     width = max(width, 2) if shares else width
@@ -34,9 +35,11 @@ def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | 
         drawn = "".join(
             _draw_cell(cell, shares.get((r, c)), top, width, colour) for c, cell in enumerate(row)
         )
-        lines.append(f"{_dim(label.rjust(margin), colour)} {drawn}".rstrip())
+        shift = " " * (slant * r * (width + 2) // 2)
+        lines.append(f"{shift}{_dim(label.rjust(margin), colour)} {drawn}".rstrip())
     labels = "".join(f" {label.rjust(width)} " for label in board.column_labels)
-    lines.append(_dim(f"{' ' * margin} {labels}".rstrip(), colour))
+    shift = " " * (slant * len(board.rows) * (width + 2) // 2)
+    lines.append(_dim(f"{shift}{' ' * margin} {labels}".rstrip(), colour))
     return "\n".join(lines)
 
 

@@ -48,6 +48,9 @@ class Board:
     column_labels: Sequence[str]
     lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
     """Lines between pairs of cells (row, column), for games where pieces move along lines."""
+    slanted: bool = False
+    """Whether each row begins half a cell further to the right than the row above, as in Hex. The first
+    player's edges are above and below, the second's left and right."""
 
 
 class Game(ABC):

@@ -38,6 +38,12 @@ def name_of(game: Game) -> str | None:
         return "tic_tac_toe"
     if game.name == "connect_four":
         return f"connect_four(rows={game.options['rows']},columns={game.options['columns']})"
+    if game.name == "breakthrough":
+        return f"breakthrough(rows={game.options['rows']},columns={game.options['columns']})"
+    if game.name == "hex":
+        return f"hex(board_size={game.options['size']},swap={game.options['swap'] == 'yes'})"
+    if game.spec == "othello:size=8":
+        return "othello"
     if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":
         return f"gomoku(size={game.options['size']})"
     if game.spec == "morris:variant=nine,fly=yes,repetition=none,cap=200":

@@ -19,7 +19,7 @@ PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[tuple[str, ...], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
     ("games.errors", "games.jit", "games.notation", "games.rules"),
-    ("games.judge", "games.rng", "games.spec"),
+    ("games.bits", "games.grid", "games.judge", "games.rng", "games.spec"),
     ("games.compile",),
     ("games.game",),
     (
@@ -32,9 +32,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "games.battleship",
+        "games.breakthrough",
         "games.connect_four",
         "games.gomoku",
+        "games.hex",
         "games.morris",
+        "games.othello",
         "games.thud",
         "games.openspiel",
         "games.user_games",

@@ -38,6 +38,7 @@ def view(search: SearchView, console: Console) -> RenderableType:
     board = search.game.board(search.root_state)
     facts = Group(*_facts(search))
     width = 2 * len(board.column_labels) + max(map(len, board.row_labels)) + 1
+    width += len(board.rows) * board.slanted
     if width + 3 + FACTS_WIDTH > console.width or len(board.rows) + 2 > console.height:
         return facts
     side_by_side = Table.grid(padding=(0, 3, 0, 0))
@@ -55,11 +56,12 @@ def heat_map(board: Board, shares: dict[tuple[int, int], float], *, colour: bool
     top = max(shares.values(), default=1.0)
     margin = max(map(len, board.row_labels))
     for r, (label, row) in enumerate(zip(board.row_labels, board.rows, strict=True)):
-        text.append(f"{label.rjust(margin)} ", "dim")
+        text.append(" " * (r * board.slanted) + f"{label.rjust(margin)} ", "dim")
         for c, cell in enumerate(row):
             _append_cell(text, cell, shares.get((r, c), 0.0) / top, colour)
         text.append("\n")
-    text.append(" " * (margin + 1) + "".join(label.ljust(2) for label in board.column_labels), "dim")
+    below = " " * (len(board.rows) * board.slanted + margin + 1)
+    text.append(below + "".join(label.ljust(2) for label in board.column_labels), "dim")
     return text
 
 

@@ -220,6 +220,9 @@ class DrawnBoard(BaseModel):
     lines: list[tuple[tuple[int, int], tuple[int, int]]] = Field(
         description="Lines between pairs of cells (row, column), for games where pieces move along lines."
     )
+    slanted: bool = Field(
+        description="Whether each row begins half a cell further to the right than the row above, as in Hex."
+    )
 
 
 class PositionView(BaseModel):

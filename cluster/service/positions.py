@@ -149,4 +149,5 @@ def _board_json(board: Board) -> dict[str, Any]:
         "row_labels": list(board.row_labels),
         "column_labels": list(board.column_labels),
         "lines": list(board.lines),
+        "slanted": board.slanted,
     }

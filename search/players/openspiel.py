@@ -52,7 +52,8 @@ class OpenSpiel(Player):
         name = name_of(game)
         if name is None:
             accepted = (
-                "connect_four, tictactoe, gomoku without candidates and with overlines, "
+                "connect_four, tictactoe, gomoku without candidates and with overlines, othello, "
+                "breakthrough, hex, "
                 "morris:repetition=none"
             )
             raise InvalidInput(

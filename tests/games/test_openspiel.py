@@ -19,6 +19,15 @@ pyspiel = pytest.importorskip("pyspiel")
         ("connect_four", "connect_four"),
         ("connect_four:rows=5,columns=4", "connect_four(rows=5,columns=4)"),
         ("connect_four:rows=4,columns=12", "connect_four(rows=4,columns=12)"),
+        ("othello", "othello"),
+        ("breakthrough", "breakthrough"),
+        ("breakthrough:rows=6,columns=5", "breakthrough(rows=6,columns=5)"),
+        ("breakthrough:rows=5,columns=4", "breakthrough(rows=5,columns=4)"),
+        ("breakthrough:rows=4,columns=16", "breakthrough(rows=4,columns=16)"),
+        ("hex:swap=no", "hex"),
+        ("hex", "hex(swap=True)"),
+        ("hex:size=4", "hex(board_size=4,swap=True)"),
+        ("hex:size=2,swap=no", "hex(board_size=2)"),
         ("gomoku", "gomoku(size=12)"),
         ("gomoku", "mnk(m=12,n=12,k=5)"),
         ("gomoku:size=7", "mnk(m=7,n=7,k=5)"),
@@ -26,7 +35,7 @@ pyspiel = pytest.importorskip("pyspiel")
     ],
 )
 def test_random_games_agree(spec: str, theirs: str) -> None:
-    """Both number cells row by row; that gomoku's rows begin at the other edge changes no rule."""
+    """Both number cells row by row; that some games' rows begin at the other edge changes no rule."""
     game, other = games.load(spec), pyspiel.load_game(theirs)
     for seed in range(100 if JIT else 5):
         draw = random.Random(seed)

@@ -29,6 +29,16 @@ SUITES = [
     # Equal to OpenSpiel 2.0.2's connect_four, also with rows=5,columns=4.
     Suite("connect_four", "", [7, 49, 343, 2_401, 16_807, 117_649, 823_536, 5_673_234]),
     Suite("connect_four:rows=5,columns=4", "", [4, 16, 64, 256, 1_024, 4_092, 16_296, 63_420, 246_264]),
+    # Published counts (Paul Bynum's and others'), equal to OpenSpiel 2.0.2's othello.
+    Suite("othello", "", [4, 12, 56, 244, 1_396, 8_200, 55_092]),
+    # Equal to OpenSpiel 2.0.2's breakthrough with the same rows and columns.
+    Suite("breakthrough", "", [22, 484, 11_132, 256_036]),
+    Suite("breakthrough:rows=6,columns=5", "", [13, 169, 2_331, 31_545, 453_608]),
+    Suite("breakthrough:rows=4,columns=4", "", [10, 100, 814, 6_324, 46_350, 303_122]),
+    # Equal to OpenSpiel 2.0.2's hex with the same size and swap.
+    Suite("hex", "", [121, 14_641, 1_742_400]),
+    Suite("hex:size=3", "", [9, 81, 576, 3_528, 18_144, 69_840, 201_600]),
+    Suite("hex:size=3,swap=no", "", [9, 72, 504, 3_024, 15_120, 54_720, 146_880]),
     # A separate program's count, cells at Chebyshev distance 2 at most.
     Suite("gomoku:candidates=2", "f6", [24, 816, 34_711]),
     # No five is possible in so few plies: n (n - 1) (n - 2).

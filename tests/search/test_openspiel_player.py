@@ -18,7 +18,7 @@ from search.players import Choice, Seen, player_of
 installed = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
 )
-SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none")
+SAME_RULES = ("tictactoe", "gomoku:size=9", "morris:repetition=none", "othello", "breakthrough", "hex:size=6")
 
 
 def after(spec: str, plies: int, seed: int = 0) -> Seen:
@@ -99,7 +99,9 @@ def test_a_position_that_came_from_nowhere_is_refused() -> None:
 
 
 @installed
-@pytest.mark.parametrize("spec", ["thud", "grundy", "gomoku:candidates=2", "morris", "morris:variant=six"])
+@pytest.mark.parametrize(
+    "spec", ["thud", "grundy", "gomoku:candidates=2", "morris", "morris:variant=six", "othello:size=6"]
+)
 def test_games_of_other_rules_are_refused(spec: str) -> None:
     with pytest.raises(InvalidInput, match="the same rules"):
         player_of("openspiel", games.load(spec))

@@ -21,6 +21,9 @@ HERE = Path(search.__file__).parent
 OPEN_GAMES = [
     "tictactoe",
     "connect_four",
+    "othello:size=4",
+    "hex:size=4",
+    "breakthrough:rows=5,columns=4",
     "gomoku:size=6",
     "grundy:pile=9",
     "morris:variant=three",

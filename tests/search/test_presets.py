@@ -38,7 +38,19 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["battleship", "connect_four", "gomoku", "grundy", "morris", "thud", "tictactoe"]
+    "name",
+    [
+        "battleship",
+        "breakthrough",
+        "connect_four",
+        "gomoku",
+        "grundy",
+        "hex",
+        "morris",
+        "othello",
+        "thud",
+        "tictactoe",
+    ],
 )
 def test_the_opponent_of_people_is_a_player_of_the_game(name: str) -> None:
     game = games.load(name)

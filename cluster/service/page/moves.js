@@ -24,9 +24,9 @@ function landing(board, [row, column]) {
 
 const columnOf = (key) => key.split(",")[1];
 
-const STEP = /([A-Za-z][0-9]{1,2})-([A-Za-z][0-9]{1,2})/;
+const STEP = /([A-Za-z][0-9]{1,2})-?([A-Za-z][0-9]{1,2})/;
 
-/** Where a move begins, if its notation is from-to and the board has both cells; else null. */
+/** Where a move begins, if its notation is from-to or fromto and the board has both cells; else null. */
 export function sourceOf(move, names) {
   const found = STEP.exec(move);
   return found && names.has(found[1]) && names.has(found[2]) ? names.get(found[1]) : null;

@@ -1,11 +1,12 @@
 // A position's board as panels of cells, each with its place on the paper. Battleship has two, others one.
 
-import { MARGIN, UNIT } from "./boards/shapes.js";
+import { LOWER, MARGIN, UNIT } from "./boards/shapes.js";
 import { keyOf } from "./moves.js";
 
 /**
  * The panels of a position: the first is the one that moves are made on.
- * Each has `rows` and `columns` (labels), `cells`, `lines`, `width`, `height`, perhaps a `caption`, and `aside` if no move is made there.
+ * Each has `rows` and `columns` (labels), `cells`, `lines`, `slant` (how far each row is to the right of the one above),
+ * `pitch` (from row to row), `width`, `height`, perhaps a `caption`, and `aside` if no move is made there.
  */
 export function panelsOf(position, kind, players, mine) {
   const { board } = position;
@@ -20,6 +21,8 @@ export function panelsOf(position, kind, players, mine) {
 function panel({ board, chances }, kind, start, end) {
   const columns = board.column_labels.slice(start, end);
   const cells = [];
+  const slant = board.slanted ? UNIT / 2 : 0;
+  const pitch = board.slanted ? LOWER * UNIT : UNIT;
   board.rows.forEach((row, r) => {
     row.slice(start, end).forEach((drawn, c) => {
       if (kind.sparse && !drawn.text.trim()) return;
@@ -29,15 +32,15 @@ function panel({ board, chances }, kind, start, end) {
         column: start + c,
         key: keyOf(r, start + c),
         name: (columns[c] || "") + board.row_labels[r],
-        x: MARGIN + (c + 0.5) * UNIT,
-        y: MARGIN / 2 + (r + 0.5) * UNIT,
+        x: MARGIN + (c + 0.5) * UNIT + r * slant,
+        y: MARGIN / 2 + r * pitch + 0.5 * UNIT,
         chance: chances?.[r]?.[start + c] ?? null,
       });
     });
   });
-  const width = MARGIN + columns.length * UNIT + MARGIN / 2;
-  const height = board.rows.length * UNIT + 1.5 * MARGIN;
-  return { cells, columns, rows: board.row_labels, lines: board.lines, width, height, caption: "" };
+  const width = MARGIN + columns.length * UNIT + MARGIN / 2 + board.rows.length * slant;
+  const height = (board.rows.length - 1) * pitch + UNIT + 1.5 * MARGIN;
+  return { cells, columns, rows: board.row_labels, lines: board.lines, slant, pitch, width, height, caption: "" };
 }
 
 /** Say whose shots a grid shows, and draw one's own ships under those of the other. */

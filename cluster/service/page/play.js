@@ -255,7 +255,9 @@ export class Play {
     const { position } = this;
     byId("legal-count").textContent = position.legal_moves.length;
     const legal = byId("legal");
-    legal.open = kindOf(position) === null && person;
+    const kind = kindOf(position);
+    const hidden = kind?.offBoard && position.legal_moves.some((move) => !position.cells[move]);
+    legal.open = person && (kind === null || Boolean(hidden));
     legal.hidden = position.over;
     byId("legal-moves").replaceChildren(
       ...position.legal_moves.map((move) =>

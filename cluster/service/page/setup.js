@@ -91,7 +91,7 @@ export class Setup {
 function input({ name, default: preset, accepted }) {
   const shared = { name, id: `option-${name}`, title: accepted, "data-default": preset };
   if (CHOICES.test(accepted)) {
-    return el("select", shared, accepted.split(" or ").map((value) => el("option", { value, selected: value === preset }, value.replaceAll("_", " "))));
+    return el("select", shared, accepted.split(" or ").map((value) => el("option", { value, selected: value === String(preset) }, value.replaceAll("_", " "))));
   }
   const range = RANGE.exec(accepted);
   if (range) return el("input", { ...shared, type: "number", min: range[1], max: range[2], value: preset });

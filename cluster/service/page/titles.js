@@ -2,11 +2,14 @@
 
 const TITLES = {
   battleship: "Battleship",
+  breakthrough: "Breakthrough",
   connect_four: "Connect four",
   explicit: "A tree that is written down",
   gomoku: "Gomoku",
   grundy: "Grundy's game",
+  hex: "Hex",
   morris: "Mill games",
+  othello: "Othello",
   thud: "Thud",
   tictactoe: "Tic-tac-toe",
 };

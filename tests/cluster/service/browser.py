@@ -20,7 +20,7 @@ WAIT_MS = 120_000
 """The first search of a game may have its kernels compiled."""
 expect.set_options(timeout=WAIT_MS)
 CELLS = re.compile(r"[A-Za-z][0-9]{1,2}")
-STEP = re.compile(r"([A-Za-z][0-9]{1,2})-([A-Za-z][0-9]{1,2})")
+STEP = re.compile(r"([A-Za-z][0-9]{1,2})-?([A-Za-z][0-9]{1,2})")
 
 
 @contextmanager

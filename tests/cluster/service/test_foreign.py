@@ -27,7 +27,10 @@ from tests.cluster.service_process import Server, refused
 openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
 )
-BUILT_IN = ["battleship", "connect_four", "explicit", "gomoku", "grundy", "morris", "thud", "tictactoe"]
+BUILT_IN = [
+    *("battleship", "breakthrough", "connect_four", "explicit", "gomoku", "grundy", "hex"),
+    *("morris", "othello", "thud", "tictactoe"),
+]
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 10**9, "lanes": 2}
 
 

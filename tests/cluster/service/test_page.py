@@ -354,3 +354,16 @@ def test_what_the_server_does_not_take_for_a_move_is_said(visitor: Visitor) -> N
     visitor.make("a1")
     expect(page.locator("#status")).to_contain_text("is not accepted; expected at most 10 for a move")
     assert visitor.complaints.pop().startswith("Failed to load resource")
+
+
+def test_moves_that_no_cell_makes_are_listed(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.begin("hex:size=4", "person", "person")
+    visitor.my_turn()
+    assert not page.locator("#legal").evaluate("node => node.open")
+    visitor.make("b1")
+    visitor.my_turn()
+    page.locator('#legal-moves [data-move="swap"]').click()
+    expect(page.locator('[data-cell="a2"] circle.light')).to_have_count(1)
+    expect(page.locator('[data-cell="b1"] circle.stone')).to_have_count(0)
+    assert visitor.played == ["b1", "swap"]

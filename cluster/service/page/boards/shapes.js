@@ -4,6 +4,8 @@ import { svg } from "../dom.js";
 
 export const UNIT = 40;
 export const MARGIN = 26;
+/** The height of a row of hexagons, in cells. */
+export const LOWER = 0.866;
 
 export const line = (x1, y1, x2, y2, name = "line") => svg("line", { x1, y1, x2, y2, class: name });
 export const disc = (x, y, r, name) => svg("circle", { cx: x, cy: y, r, class: name });
@@ -19,9 +21,10 @@ export function labels(panel) {
   // As large on a small board, which is drawn larger.
   const size = Math.min(12, Math.max(6, panel.width / 42));
   const label = (x, y, words) => svg("text", { x, y, class: "label", "font-size": size, "text-anchor": "middle", "dominant-baseline": "central" }, words);
-  const left = panel.rows.map((name, r) => label(MARGIN / 2 - 2, MARGIN / 2 + (r + 0.5) * UNIT, name));
-  const bottom = MARGIN / 2 + panel.rows.length * UNIT + MARGIN / 2;
-  const below = panel.columns.map((name, c) => label(MARGIN + (c + 0.5) * UNIT, bottom, name));
+  const left = panel.rows.map((name, r) => label(MARGIN / 2 - 2 + r * panel.slant, MARGIN / 2 + r * panel.pitch + 0.5 * UNIT, name));
+  const last = panel.rows.length - 1;
+  const bottom = MARGIN + last * panel.pitch + UNIT;
+  const below = panel.columns.map((name, c) => label(MARGIN + (c + 0.5) * UNIT + (panel.slant ? last + 1 : 0) * panel.slant, bottom, name));
   return [...left, ...below];
 }
 

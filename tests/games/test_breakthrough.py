@@ -1,0 +1,162 @@
+"""Breakthrough against a slow twin written from the rules, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.breakthrough import Breakthrough
+from games.notation import format_cell
+from tests.games.common import JIT, SPECS, random_game
+from tests.games.naive_breakthrough import Move, NaiveBreakthrough
+
+SIZES = [
+    *[spec for spec in SPECS if spec.startswith("breakthrough")],
+    "breakthrough:rows=4,columns=4",
+    "breakthrough:rows=16,columns=4",
+]
+
+
+def _load(spec: str = "breakthrough") -> Breakthrough:
+    game = games.load(spec)
+    assert isinstance(game, Breakthrough)
+    return game
+
+
+def _text(move: Move) -> str:
+    return format_cell(*move[0]) + format_cell(*move[1])
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = _load(spec)
+    for seed in range(40 if JIT else 2):
+        draw = random.Random(seed)
+        state, naive = game.initial_state(), NaiveBreakthrough(game.rows, game.columns)
+        while naive.winner is None:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == naive.mover
+            moves = {_text(move): move for move in naive.legal()}
+            legal = game.legal_moves(state)
+            texts = [game.format_move(state, move) for move in legal]
+            assert sorted(texts) == sorted(moves)
+            # A move's code tells whether it takes a piece, as OpenSpiel's does.
+            assert [move % 2 for move in legal] == [int(moves[text][1] in naive.pieces) for text in texts]
+            place = draw.randrange(len(legal))
+            naive.play(moves[texts[place]])
+            game.rules.play(state, legal[place])
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == 1 - 2 * naive.winner
+        signs = game.owners(state[None])[0]
+        assert {(r, c): int(signs[r, c]) - 1 for r, c in np.argwhere(signs)} == naive.pieces
+
+
+def test_a_piece_goes_ahead_only_to_empty_cells() -> None:
+    """From d4: not onto the piece ahead, onto the one aside, and to the empty cell."""
+    game = _load()
+    state = game.parse_position("bb6/8/8/2bb4/3w4/8/8/w7 w")
+    texts = [game.format_move(state, move) for move in game.legal_moves(state)]
+    assert sorted(texts) == ["a1a2", "a1b2", "d4c5", "d4e5"]
+    game.play_text(state, ["d4c5"])
+    assert game.format_position(state) == "bb6/8/8/2wb4/8/8/8/w7 b"
+
+
+def test_captures_may_be_written_with_a_cross() -> None:
+    game = _load()
+    state = game.parse_position("bb6/8/8/2bb4/3w4/8/8/w7 w")
+    assert (
+        game.parse_move(state, "d4xc5") == game.parse_move(state, "d4-c5") == game.parse_move(state, "d4c5")
+    )
+
+
+@pytest.mark.parametrize(
+    ("position", "move", "returns"),
+    [
+        ("8/w6b/8/8/8/8/8/8 w", "a7a8", 1.0),
+        ("8/w6b/8/8/8/8/8/8 w", "a7b8", 1.0),
+        ("7w/8/8/8/8/8/b7/7w b", None, 1.0),
+        ("8/7b/8/8/8/8/b7/7w b", "a2b1", -1.0),
+        ("8/8/8/4b3/3w4/8/8/8 w", "d4e5", 1.0),
+        ("8/8/8/4b3/3w4/8/8/8 b", "e5d4", -1.0),
+        ("8/w6b/8/8/8/8/7b/w7 w", "a7b8", 1.0),
+    ],
+)
+def test_the_last_row_or_the_last_piece_wins(position: str, move: str | None, returns: float) -> None:
+    game = _load()
+    state = game.parse_position(position)
+    if move is not None:
+        assert not game.rules.is_terminal(state)
+        game.play_text(state, [move])
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == returns
+    assert game.rules.returns(game.parse_position(game.format_position(state))) == returns
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
+    game = _load(spec)
+    states = np.stack([state for state, _, _ in random_game(game, 3)])
+    assert np.array_equal(game.owners(states), super(Breakthrough, game).owners(states))
+
+
+def test_the_start_reads_as_it_is_seen() -> None:
+    game = _load()
+    state = game.initial_state()
+    assert game.format_position(state) == "bbbbbbbb/bbbbbbbb/8/8/8/8/wwwwwwww/wwwwwwww w"
+    (move,) = game.play_text(state, ["b2c3"])
+    assert game.cells_of(move) == (5, 2)
+    board = game.board(state, move)
+    assert [(r, c) for r in range(8) for c in range(8) if board.rows[r][c].last] == [(5, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("8/8/8/8/8/8/8 w", "8 rows from the top"),
+        ("8/8/8/8/8/8/8/7 w", "8 cells in each row"),
+        ("8/8/8/8/8/8/8/8 w", "by the last move"),
+        ("b7/wwwwwwww/wwwwwwww/w7/8/8/8/8 w", "at most 16 pieces"),
+        ("w7/8/8/8/8/8/8/7b w", "by the last move"),
+        ("w7/8/8/8/8/8/8/7b b", "by the last move"),
+        ("ww5b/8/8/8/8/8/8/8 b", "by the last move"),
+        ("8/8/8/8/w7/8/8/8 w", "by the last move"),
+    ],
+)
+def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        _load().parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("a7a6", "a move of a piece of white, such as a2a3"),
+        ("a2a4", "from a2 to a3 or b3"),
+        ("a2", "a move of a piece of white, such as a2a3"),
+        ("a2-a3-a4", "such as a2a3"),
+    ],
+)
+def test_wrong_moves_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        _load().parse_move(_load().initial_state(), text)
+    assert (caught.value.field, caught.value.value) == ("moves", text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "accepted"),
+    [
+        ("breakthrough:rows=3", "a whole number from 4 to 16"),
+        ("breakthrough:rows=17", "a whole number from 4 to 16"),
+        ("breakthrough:columns=3", "a whole number from 4 to 16"),
+        ("breakthrough:columns=9", "from 4 to 8 with rows=8"),
+        ("breakthrough:size=8", "rows, columns"),
+    ],
+)
+def test_boards_that_do_not_fit_are_refused(spec: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted):
+        games.load(spec)

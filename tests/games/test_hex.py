@@ -1,0 +1,226 @@
+"""Hex against a slow twin written from the rules, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.board_svg import board_svg
+from games.drawing import draw
+from games.game import State
+from games.hex import Hex
+from tests.games.common import JIT, SPECS, random_game
+from tests.games.naive_hex import NaiveHex
+
+SIZES = [
+    *[spec for spec in SPECS if spec.startswith("hex")],
+    "hex:size=2",
+    "hex:size=3",
+    "hex:size=7,swap=no",
+]
+
+
+def _load(spec: str = "hex") -> Hex:
+    game = games.load(spec)
+    assert isinstance(game, Hex)
+    return game
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    """In every other game white swaps, where it may."""
+    game = _load(spec)
+    for seed in range((100 if game.size < 8 else 6) if JIT else 2):
+        chance = random.Random(seed)
+        state, naive = game.initial_state(), NaiveHex(game.size, game.swap == "yes")
+        while naive.winner is None:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == naive.plies % 2
+            legal = naive.legal()
+            codes = [game.size**2 if cell is None else cell[0] * game.size + cell[1] for cell in legal]
+            assert game.legal_moves(state) == codes
+            place = chance.randrange(len(legal))
+            if legal[-1] is None and seed % 2:
+                place = len(legal) - 1
+            naive.play(legal[place])
+            game.rules.play(state, codes[place])
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == 1 - 2 * naive.winner
+        signs = game.owners(state[None])[0, ::-1]
+        assert {(r, c): int(signs[r, c]) - 1 for r, c in np.argwhere(signs)} == naive.stones
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 11, 19])
+def test_on_a_full_board_exactly_one_side_is_connected(size: int) -> None:
+    """Also when play goes on after the end, which only this test does."""
+    game = _load(f"hex:size={size},swap=no")
+    for seed in range(20 if JIT else 2):
+        chance = random.Random(seed)
+        naive = NaiveHex(size, swap=False)
+        for cell in chance.sample(naive.legal(), size**2):
+            naive.play(cell)
+        assert naive.is_connected(0) != naive.is_connected(1)
+        owners = [[naive.stones[row, column] for column in range(size)] for row in range(size)]
+        state = game._state_of(owners, size**2)  # type: ignore[arg-type]
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == (1.0 if naive.is_connected(0) else -1.0)
+
+
+@pytest.mark.parametrize("player", [games.FIRST, games.SECOND])
+def test_any_stone_of_a_path_that_winds_may_be_the_last(player: int) -> None:
+    """Down, up again and down: the last stone joins all that waited."""
+    game = _load("hex:size=7,swap=no")
+    path = [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (4, 2), (3, 3), (2, 4), (1, 5), (1, 6)]
+    path += [(row, 6) for row in range(2, 7)]
+    cells = path if player == games.FIRST else [(column, row) for row, column in path]
+    for last in cells:
+        owners = [
+            [player if (r, c) in cells and (r, c) != last else None for c in range(7)] for r in range(7)
+        ]
+        state = game._state_of(owners, player)
+        assert not game.rules.is_terminal(state)
+        game.rules.play(state, last[0] * 7 + last[1])
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == 1 - 2 * player
+
+
+@pytest.mark.parametrize("spec", ["hex:size=6,swap=no", "hex:size=6"])
+def test_rows_and_columns_are_alike(spec: str) -> None:
+    """A game whose moves are mirrored and made by the other player has the other result."""
+    game = _load(spec)
+    for seed in range(20 if JIT else 2):
+        *_, (state, _, move) = random_game(game, seed)
+        game.rules.play(state, move)
+        owners = [[None if each is None else 1 - each for each in row] for row in game._owners(state)]
+        mirrored = [list(column) for column in zip(*owners, strict=True)]
+        assert game.rules.returns(game._state_of(mirrored, 0)) == -game.rules.returns(state)
+
+
+def test_a_swap_mirrors_the_first_stone() -> None:
+    game = _load("hex:size=3")
+    state = game.initial_state()
+    game.play_text(state, ["b1"])
+    assert [game.format_move(state, move) for move in game.legal_moves(state)][-1] == "swap"
+    assert game.format_position(state) == "1b1/3/3 w"
+    (swap,) = game.play_text(state, ["swap"])
+    assert game.format_position(state) == "3/w2/3 b"
+    assert game.rules.current_player(state) == games.FIRST
+    assert game.cells_of(swap) is None
+    board = game.board(state, swap)
+    assert [(r, c) for r in range(3) for c in range(3) if board.rows[r][c].last] == [(1, 0)]
+    # b1 is empty again, and there is no second swap.
+    assert len(game.legal_moves(state)) == 8
+    with pytest.raises(InvalidInput, match=r"an empty cell from a1 to c3$"):
+        game.parse_move(state, "swap")
+    game.play_text(state, ["b1", "c2", "b3", "b2"])
+    assert game.rules.is_terminal(state)
+    assert game.outcome_text(state) == "white wins"
+    again = game.parse_position(game.format_position(state))
+    assert game.rules.is_terminal(again)
+
+
+def test_without_the_swap_rule_there_is_none() -> None:
+    game = _load("hex:size=3,swap=no")
+    state = game.initial_state()
+    game.play_text(state, ["b1"])
+    with pytest.raises(InvalidInput, match=r"an empty cell from a1 to c3$"):
+        game.parse_move(state, "swap")
+    assert len(game.legal_moves(state)) == 8
+
+
+def _value(game: Hex, state: State, known: dict[bytes, float]) -> float:
+    if game.calls.is_terminal(state):
+        return float(game.calls.returns(state))
+    key = game.format_position(state).encode()
+    if key not in known:
+        best = max if game.calls.current_player(state) == games.FIRST else min
+        known[key] = best(_value(game, after, known) for _, after in game.successors(state))
+    return known[key]
+
+
+def test_small_boards_have_their_known_values() -> None:
+    """Without swap the first player wins (John Nash); with it the second does. On 2x2, by trying everything.
+    On 3x3 the first move in the middle wins, that in the acute corner loses; a half turn changes nothing."""
+    for spec, value in (("hex:size=2,swap=no", 1.0), ("hex:size=2", -1.0)):
+        game = _load(spec)
+        assert _value(game, game.initial_state(), {}) == value
+    game = _load("hex:size=3,swap=no")
+    known: dict[bytes, float] = {}
+    after = {
+        game.format_move(game.initial_state(), move): _value(game, state, known)
+        for move, state in game.successors(game.initial_state())
+    }
+    assert after["b2"] == 1.0 and after["a1"] == -1.0
+    turned = dict(zip(after, reversed(after.values()), strict=True))
+    assert after == turned
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
+    game = _load(spec)
+    states = np.stack([state for state, _, _ in random_game(game, 3)])
+    assert np.array_equal(game.owners(states), super(Hex, game).owners(states))
+
+
+def test_rows_are_drawn_slanted() -> None:
+    game = _load("hex:size=3")
+    state = game.parse_position("1bw/3/3 b")
+    assert draw(game.board(state), colour=False).splitlines() == [
+        "1  .  B  W",
+        " 2  .  .  .",
+        "   3  .  .  .",
+        "       a  b  c",
+    ]
+    drawn = board_svg(game.board(state), {(1, 1): 1.0})
+    # A hexagon for each cell, one more for the heat, and four edges.
+    assert drawn.count("<polygon") == 10
+    assert drawn.count("<polyline") == 4
+    assert "<rect" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "accepted"),
+    [
+        ("hex:size=3", "3/3 b", "3 rows from the top"),
+        ("hex:size=3", "3/3/4 b", "3 cells in each row"),
+        ("hex:size=3", "3/3/b2 b", "one b more when w moves; after a swap one b less"),
+        ("hex:size=3", "bb1/3/3 w", "one b more when w moves"),
+        ("hex:size=3,swap=no", "w2/3/3 b", "one b more when w moves$"),
+        ("hex:size=3", "ww1/3/3 b", "after a swap one b less"),
+        ("hex:size=3", "bw1/bw1/b1w b", "except by the last move"),
+        # Two paths, and no stone is on both.
+        ("hex:size=5,swap=no", "bbww1/bbww1/bbww1/bbww1/bbw2 w", "except by the last move"),
+    ],
+)
+def test_impossible_positions_are_refused(spec: str, text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        _load(spec).parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "accepted"),
+    [
+        ("hex:size=1", "game option size", "a whole number from 2 to 19"),
+        ("hex:size=20", "game option size", "a whole number from 2 to 19"),
+        ("hex:swap=maybe", "game option swap", "yes or no"),
+        ("hex:rows=3", "game option", "size, swap"),
+    ],
+)
+def test_other_boards_are_refused(spec: str, field: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        games.load(spec)
+    assert (caught.value.field, caught.value.accepted) == (field, accepted)
+
+
+def test_taken_cells_are_refused() -> None:
+    game = _load()
+    state = game.initial_state()
+    game.play_text(state, ["f6"])
+    with pytest.raises(InvalidInput, match="an empty cell from a1 to k11, or swap") as caught:
+        game.parse_move(state, "f6")
+    assert (caught.value.field, caught.value.value) == ("moves", "f6")

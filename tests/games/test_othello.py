@@ -1,0 +1,201 @@
+"""Othello against a slow twin written from the rules, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput
+from games.analysis.perft import perft
+from games.grid import format_grid
+from games.othello import Othello, rules
+from tests.games.common import JIT, random_game
+from tests.games.naive_othello import NaiveOthello
+
+SIZES = ["othello", "othello:size=6", "othello:size=4"]
+
+
+def _load(spec: str = "othello") -> Othello:
+    game = games.load(spec)
+    assert isinstance(game, Othello)
+    return game
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    """Small boards have passes in most games, and games that end with empty cells."""
+    game = _load(spec)
+    passes = 0
+    for seed in range(30 if JIT else 2):
+        draw = random.Random(seed)
+        state, naive = game.initial_state(), NaiveOthello(game.size)
+        while not naive.is_over:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.current_player(state) == naive.mover
+            legal = [64 if cell is None else cell[0] * 8 + cell[1] for cell in naive.legal()]
+            assert game.legal_moves(state) == legal
+            place = draw.randrange(len(legal))
+            passes += legal == [64]
+            naive.play(naive.legal()[place])
+            game.rules.play(state, legal[place])
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == (naive.lead > 0) - (naive.lead < 0)
+        signs = game.owners(state[None])[0, ::-1]
+        found = {(r, c): int(signs[r, c]) - 1 for r, c in np.argwhere(signs)}
+        assert found == naive.discs
+    assert passes > 0 or not JIT
+
+
+@pytest.mark.parametrize("spec", SIZES)
+@pytest.mark.parametrize("owner", [games.FIRST, games.SECOND])
+def test_one_disc_turns_over_runs_in_all_eight_directions(spec: str, owner: int) -> None:
+    """A queen's lines from every cell: discs of the mover at the edges, of the other in between."""
+    game = _load(spec)
+    size = game.size
+    for row in range(size):
+        for column in range(size):
+            cells: list[list[int | None]] = [[None] * size for _ in range(size)]
+            turned = 0
+            for down in (-1, 0, 1):
+                for right in (-1, 0, 1):
+                    run = [(row + k * down, column + k * right) for k in range(1, size)]
+                    run = [
+                        each for each in run if (down, right) != (0, 0) and -1 < min(each) <= max(each) < size
+                    ]
+                    for r, c in run:
+                        cells[r][c] = 1 - owner
+                    if run:
+                        cells[run[-1][0]][run[-1][1]] = owner
+                        turned += len(run) - 1
+            state = game.parse_position(format_grid(cells, "bw", owner))
+            count = int(state[owner]).bit_count()
+            assert row * 8 + column in game.legal_moves(state)
+            game.rules.play(state, row * 8 + column)
+            assert int(state[owner]).bit_count() == count + 1 + turned
+
+
+def test_runs_end_at_the_edge_of_the_board() -> None:
+    """Discs at the end of a row and at the beginning of the next are no neighbours."""
+    for text in ("6bw/w7/8/8/8/8/8/8 b", "8/7w/w7/1b6/8/8/8/8 b", "b6w/7w/8/8/8/8/8/8 b"):
+        assert _load().parse_position(text)[rules.LEGAL] == 0
+    assert _load("othello:size=6").parse_position("4bw/6/6/6/6/6 b")[rules.LEGAL] == 0
+
+
+def test_first_moves_are_those_of_every_book() -> None:
+    game = _load()
+    state = game.initial_state()
+    assert game.format_position(state) == "8/8/8/3wb3/3bw3/8/8/8 b"
+    assert [game.format_move(state, move) for move in game.legal_moves(state)] == ["d3", "c4", "f5", "e6"]
+    game.play_text(state, ["f5", "d6"])
+    assert game.format_position(state) == "8/8/8/3wb3/3wbb2/3w4/8/8 b"
+
+
+def test_the_shortest_game_ends_with_no_white_disc() -> None:
+    """Nine moves, found by Emmanuel Lazard among others: black takes everything."""
+    game = _load()
+    state = game.initial_state()
+    game.play_text(state, ["e6", "f4", "e3", "f6", "g5", "d6", "e7", "f5", "c5"])
+    assert game.rules.is_terminal(state)
+    assert int(state[1]) == 0
+    assert game.outcome_text(state) == "black wins 13-0"
+
+
+def test_a_pass_is_the_only_move_of_who_has_none() -> None:
+    game = _load()
+    state = game.parse_position("wb6/8/8/8/8/8/8/8 b")
+    assert not game.rules.is_terminal(state)
+    assert game.legal_moves(state) == [rules.PASS_MOVE]
+    with pytest.raises(InvalidInput, match="pass: the player to move cannot"):
+        game.parse_move(state, "c1")
+    game.play_text(state, ["pass"])
+    assert game.format_position(state) == "wb6/8/8/8/8/8/8/8 w"
+    game.play_text(state, ["c1"])
+    assert game.rules.is_terminal(state)
+    assert game.outcome_text(state) == "white wins 0-3"
+    assert game.cells_of(rules.PASS_MOVE) is None
+
+
+def test_equal_discs_are_a_draw() -> None:
+    game = _load("othello:size=4")
+    state = game.parse_position("bbbb/bbbb/wwww/wwww b")
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == 0.0
+    assert game.outcome_text(state) == "a draw 8-8"
+
+
+def test_the_smallest_board_has_its_known_value() -> None:
+    """Othello 4x4 is won by the second player: here by trying everything."""
+    game = _load("othello:size=4")
+    known: dict[tuple[int, ...], float] = {}
+
+    def value(state: games.game.State) -> float:
+        if game.calls.is_terminal(state):
+            return float(game.calls.returns(state))
+        key = tuple(state[:3].tolist())
+        if key not in known:
+            best = max if game.calls.current_player(state) == games.FIRST else min
+            known[key] = best(value(after) for _, after in game.successors(state))
+        return known[key]
+
+    assert value(game.parse_position("4/1wb1/1bw1/4 b")) == -1.0
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
+    game = _load(spec)
+    states = np.stack([state for state, _, _ in random_game(game, 3)])
+    assert np.array_equal(game.owners(states), super(Othello, game).owners(states))
+
+
+def test_the_board_has_its_first_row_on_top() -> None:
+    game = _load()
+    state = game.initial_state()
+    (move,) = game.play_text(state, ["d3"])
+    board = game.board(state, move)
+    assert list(board.row_labels) == list("12345678")
+    assert [(r, c) for r in range(8) for c in range(8) if board.rows[r][c].last] == [(2, 3)]
+    assert game.cells_of(move) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("8/8/8/8/8/8/8 b", "8 rows from the top"),
+        ("8/8/8/3wb3/3bw3/8/8/9 b", "8 cells in each row .row 8 from the top has 9"),
+        ("8/8/8/3wb3/3bw3/8/8/8 x", "b or w to move"),
+        ("8/8/8/3xo3/3ox3/8/8/8 b", "b, w, or a number"),
+    ],
+)
+def test_malformed_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        _load().parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+def test_cells_that_turn_nothing_over_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="a cell that turns over a disc: d3, c4, f5, e6") as caught:
+        _load().parse_move(_load().initial_state(), "a1")
+    assert (caught.value.field, caught.value.value) == ("moves", "a1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "accepted"),
+    [
+        ("othello:size=5", "game option size", "4 or 6 or 8"),
+        ("othello:size=10", "game option size", "4 or 6 or 8"),
+        ("othello:rows=8", "game option", "size"),
+    ],
+)
+def test_other_boards_are_refused(spec: str, field: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        games.load(spec)
+    assert (caught.value.field, caught.value.accepted) == (field, accepted)
+
+
+@pytest.mark.skipif(not JIT, reason="three million positions in plain Python")
+def test_nine_plies_have_the_published_count() -> None:
+    game = _load()
+    assert perft(game, game.initial_state(), 9) == 3_005_288
