@@ -26,7 +26,7 @@ from cluster.lab.predict.worker_time import (
     WorkerTime,
 )
 from games.errors import InvalidInput
-from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
+from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS, plan_search
 from search.request import SearchRequest
 from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting
@@ -129,13 +129,15 @@ def test_a_worker_does_its_work_in_order_and_waits_without_a_core() -> None:
 
 
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
-    """A game that sends its leaves one by one has no more jobs than others."""
+    """A game with few leaves in a job has no more jobs than others."""
     costs = tmp_path / "costs.json"
     costs.write_text(json.dumps({"leaf": replace(FREE, simulation_s=0.02, job_cpu_share=0.01).to_json()}))
     request = SearchRequest(game=f"{write_waiting(tmp_path)}:wait_ms=20", lanes=256)
     plan = PredictionPlan(request, ["leaf"], [1, 256], [], 1, FaultModel(), costs, None)
     found = run_prediction(plan, lambda line: None).rows
-    assert [row.simulations for row in found] == [256 * MIN_ROUNDS] * 2
+    searched = replace(request, strategy="leaf", simulations=found[0].simulations)
+    assert plan_search(searched, games.load(request.game)).jobs == 256 * MIN_ROUNDS
+    assert [row.simulations for row in found] == [searched.simulations] * 2
     asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
     assert [row.simulations for row in run_prediction(asked, lambda line: None).rows] == [10_000]
 
