@@ -66,7 +66,7 @@ def _square(x: float, y: float) -> str:
 
 
 def _hexagon(x: float, y: float) -> str:
-    """The same for a hexagon that stands on a corner."""
+    """A cell as a hexagon that stands on a corner: the name and attributes of its SVG element."""
     return f'polygon points="{" ".join(f"{cx:.1f},{cy:.1f}" for cx, cy in _corners(x, y))}"'
 
 
