@@ -2,11 +2,12 @@
 
 from games.catalogue import load, names, source_of_spec
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Cell, Game, Moves, Rules, State
+from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules, State
 from games.jit import njit
 from games.python_game import PythonGame
 
 __all__ = [
+    "CHANCE",
     "FIRST",
     "SECOND",
     "Board",

@@ -18,10 +18,10 @@ from games.errors import InvalidInput
 from games.judge import Judge
 from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
-from games.rules import FIRST, SECOND, Evaluator, Moves, Rules, State
+from games.rules import CHANCE, FIRST, SECOND, Evaluator, Moves, Rules, State
 from games.spec import Spec, options_of
 
-__all__ = ["FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
+__all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
 MAX_EXPLORATION = 1000.0
 GAME_OVER = "no further move: the game is over"
@@ -66,8 +66,15 @@ class Game(ABC):
     options: Mapping[str, str | int] = {}
     """All options, defaults included, in their canonical order."""
     rules: Rules
-    player_names: tuple[str, str] = ("first", "second")
-    """The names of the players in displayed text."""
+    num_players: int = 2
+    """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
+    rewards: bool = False
+    """Whether ``rules.returns`` (``rules.score``) is the sum of rewards up to any position, in any range;
+    else it is the return of a finished game."""
+    discount: float = 1.0
+    """For one player: the factor of a reward that comes one move later, in (0, 1]."""
+    player_names: tuple[str, ...] = ("first", "second")
+    """The names of the players in displayed text, ``num_players`` of them."""
     max_moves: int
     """Upper bound of the number of legal moves of a position (at most 4,095)."""
     max_plies: int
@@ -123,8 +130,28 @@ class Game(ABC):
 
     @property
     def hidden_information(self) -> bool:
-        """Whether some part of a position is hidden from a player."""
+        """Whether some part of a position is hidden from a player, or the future of its chance (open loop)."""
         return self.rules.determinize is not None
+
+    @property
+    def has_chance(self) -> bool:
+        """Whether there are positions in which chance moves (``rules.chance``)."""
+        return self.rules.chance is not None
+
+    @property
+    def is_two_player(self) -> bool:
+        """Whether this is a game of two players with a return in [-1, 1] at its end."""
+        return self.num_players == 2 and not self.rewards
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
+        return self.num_players == 1 and not self.has_chance and not self.hidden_information
+
+    def chance_weights(self, state: State) -> dict[int, float]:
+        """The probability of each outcome of a position in which chance moves. Default: all are equal."""
+        outcomes = self.legal_moves(state)
+        return {outcome: 1.0 / len(outcomes) for outcome in outcomes}
 
     @abstractmethod
     def initial_state(self) -> State:

@@ -12,7 +12,9 @@ State = npt.NDArray[Any]
 Moves = npt.NDArray[np.uint16]
 
 FIRST, SECOND = 0, 1
-"""The players. Returns and tree values are always from the first player's viewpoint."""
+"""The players of a game of two. Its returns and tree values are always from the first player's viewpoint."""
+CHANCE = -1
+"""The answer of ``current_player`` where not a player moves but chance: see ``Rules.chance``."""
 MAX_MOVES = 4_095
 """Upper bound of the number of legal moves of a position."""
 MAX_MOVE_CODE = 65_534
@@ -28,7 +30,7 @@ class Rules(NamedTuple):
     """
 
     current_player: Callable[[State], int]
-    """(state) -> the player to move, FIRST or SECOND. A player may move twice in a row."""
+    """(state) -> the player to move, from 0 (FIRST, SECOND), or CHANCE. A player may move twice in a row."""
     legal_moves: Callable[[State, Moves], int]
     """(state, moves) -> number of legal moves, which are written into ``moves`` (uint16, at least
     Game.max_moves long). All are different, and there is at least one unless the state is terminal. The
@@ -39,7 +41,8 @@ class Rules(NamedTuple):
     """(state) -> whether the game is over."""
     returns: Callable[[State], float]
     """(state) -> the first player's return of a finished game, in [-1, 1]. The second player's return is its
-    negative."""
+    negative. With `Game.rewards`: the sum of the first player's rewards up to this position, finished or not,
+    in any range; the reward of a move is the difference of two positions."""
     playout: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
     """Optional, for speed: (state, moves, stream) -> plies played. Plays uniformly random legal moves to the
     end of the game. ``state`` and ``stream`` are modified in place, ``moves`` is scratch. Afterwards only
@@ -71,6 +74,19 @@ class Rules(NamedTuple):
     unpack: Callable[[np.uint64, State], None] | None = None
     """Optional, with ``pack``: (number, state). Write the position with this number and an empty history
     into ``state``, which must hold any valid position of the game."""
+    chance: Callable[[State, Moves, npt.NDArray[np.uint64]], int] | None = None
+    """For games in which chance moves: (state, moves, stream) -> an outcome, drawn with its probability from
+    the legal moves of a position in which current_player is CHANCE. ``play`` plays it like a move. The tree
+    has a node for each outcome. ``stream`` is modified in place, ``moves`` is scratch, the state is
+    unchanged afterwards."""
+    score: Callable[[State, int], float] | None = None
+    """For games with three or more players: (state, player) -> what ``returns`` is for the first player, for
+    any player, in any range. Default: returns, and its negative for SECOND."""
+    rollout: Callable[[State, Moves, npt.NDArray[np.uint64], Moves], tuple[float, int]] | None = None
+    """Optional, for problems of one player: (state, moves, stream, line) -> (return, plies). Plays to the end
+    like ``playout``, writes the moves into ``line`` (uint16[max_plies]), and returns the sum of the rewards
+    from here on, each discounted by its distance (`Game.discount`). Default: random_move and play are
+    called."""
 
 
 class Evaluator(NamedTuple):

@@ -7,6 +7,7 @@ by `games.compile.specialise`, so that later processes load them from the cache.
 from __future__ import annotations
 
 from games.compile.rule_stubs import (
+    chance,
     current_player,
     determinize,
     evaluate,
@@ -16,6 +17,7 @@ from games.compile.rule_stubs import (
     play,
     priority,
     returns,
+    score,
 )
 from games.compile.specialise import specialise
 from games.rng import Stream
@@ -62,6 +64,16 @@ def call_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
     return greedy_move(state, moves, stream)
 
 
+def call_chance(state: State, moves: Moves, stream: Stream) -> int:
+    """Call `Rules.chance` through a compiled wrapper."""
+    return chance(state, moves, stream)
+
+
+def call_score(state: State, player: int) -> float:
+    """Call `Rules.score` through a compiled wrapper."""
+    return score(state, player)
+
+
 def call_determinize(view: State, state: State, stream: Stream) -> None:
     """Call `Rules.determinize` through a compiled wrapper."""
     determinize(view, state, stream)
@@ -77,6 +89,8 @@ _CALLS = (
     call_priority,
     call_greedy_move,
     call_determinize,
+    call_chance,
+    call_score,
 )
 
 

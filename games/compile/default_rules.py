@@ -8,10 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from games.compile.rule_stubs import is_terminal, legal_moves, play, priority, random_move
+from games.compile.rule_stubs import (
+    CHANCES,
+    DISCOUNT,
+    REWARDS,
+    chance,
+    current_player,
+    is_terminal,
+    legal_moves,
+    play,
+    priority,
+    random_move,
+    returns,
+)
 from games.jit import Int
 from games.rng import Stream, below
-from games.rules import Moves, State
+from games.rules import CHANCE, Moves, State
+
+
+def default_chance(state: State, moves: Moves, stream: Stream) -> int:
+    """An outcome of a position in which chance moves, each with the same probability."""
+    return int(moves[below(stream, legal_moves(state, moves))])
+
+
+def default_score(state: State, player: Int) -> float:
+    """The score of one player or of two, of whom the second loses what the first wins."""
+    return returns(state) if player == 0 else -returns(state)
 
 
 def default_random_move(state: State, moves: Moves, stream: Stream) -> int:
@@ -26,9 +48,41 @@ def default_playout(state: State, moves: Moves, stream: Stream) -> int:
     """
     plies = 0
     while not is_terminal(state):
-        play(state, np.int64(random_move(state, moves, stream)))
+        if CHANCES and current_player(state) == CHANCE:
+            play(state, np.int64(chance(state, moves, stream)))
+        else:
+            play(state, np.int64(random_move(state, moves, stream)))
         plies += 1
     return plies
+
+
+def default_rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+    """Play uniformly random legal moves to the end; returns the discounted rewards and the plies.
+
+    ``state``, ``stream`` and ``line`` (uint16[max_plies]: the moves) are modified in place; ``moves`` is
+    scratch, uint16[max_moves].
+    """
+    plies = 0
+    total = 0.0
+    weight = 1.0
+    before = returns(state) if REWARDS else 0.0
+    while not is_terminal(state):
+        chosen = True
+        if CHANCES and current_player(state) == CHANCE:
+            move = np.int64(chance(state, moves, stream))
+            chosen = False
+        else:
+            move = np.int64(random_move(state, moves, stream))
+        line[plies] = move
+        play(state, move)
+        plies += 1
+        if REWARDS or is_terminal(state):
+            after = returns(state)
+            total += weight * (after - before)
+            before = after
+        if chosen:
+            weight *= DISCOUNT
+    return total, plies
 
 
 def default_evaluate(state: State) -> float:
@@ -68,11 +122,14 @@ def default_determinize(view: State, state: State, stream: Stream) -> None:
 
 
 DEFAULTS: dict[str, Callable[..., Any]] = {
+    "chance": default_chance,
+    "score": default_score,
     "random_move": default_random_move,
     "playout": default_playout,
     "evaluate": default_evaluate,
     "priority": default_priority,
     "greedy_move": default_greedy_move,
     "determinize": default_determinize,
+    "rollout": default_rollout,
 }
 """Default by name of rule. A default calls only required rules and rules that precede it here."""

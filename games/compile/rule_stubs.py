@@ -14,6 +14,15 @@ from games.rules import Moves, State
 HIDDEN = False
 """Whether the game has hidden information: whether its rules define `determinize`."""
 
+CHANCES = False
+"""Whether chance moves in some positions: whether the rules define `chance`."""
+REWARDS = False
+"""`Game.rewards`: whether positions that are not finished have a score too."""
+DISCOUNT = 1.0
+"""`Game.discount`."""
+PLAYERS = 2
+"""`Game.num_players`."""
+
 _UNBOUND = "a generic function was called without a game; games.compile.specialise binds it to one"
 
 
@@ -69,6 +78,21 @@ def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
 
 def determinize(view: State, state: State, stream: Stream) -> None:
     """Placeholder for `Rules.determinize`, by default `games.compile.default_rules.default_determinize`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def chance(state: State, moves: Moves, stream: Stream) -> int:
+    """Placeholder for `Rules.chance`, by default `games.compile.default_rules.default_chance`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def score(state: State, player: Int) -> float:
+    """Placeholder for `Rules.score`, by default `games.compile.default_rules.default_score`."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+    """Placeholder for `Rules.rollout`, by default `games.compile.default_rules.default_rollout`."""
     raise NotImplementedError(_UNBOUND)
 
 

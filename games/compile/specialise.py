@@ -49,12 +49,23 @@ def specialise(
     """
     extra = dict(extra_globals or {})
     values = tuple((name, id(value)) for name, value in extra.items())
-    key = (game.name, game.rules, tuple(functions), values, inner)
+    key = (game.name, game.rules, tuple(_form(game).items()), tuple(functions), values, inner)
     found = _done.get(key)
     if found is None:
         # The values are kept along with the answer: an id means nothing once its object is gone.
         found = _done.setdefault(key, (_specialise(functions, game, extra, inner), extra))
     return found[0]
+
+
+def _form(game: HasRules) -> dict[str, Any]:
+    """The constants of `games.compile.rule_stubs`; other objects than games have those of two players."""
+    return {
+        "HIDDEN": game.rules.determinize is not None,
+        "CHANCES": game.rules.chance is not None,
+        "REWARDS": getattr(game, "rewards", False),
+        "DISCOUNT": float(getattr(game, "discount", 1.0)),
+        "PLAYERS": getattr(game, "num_players", 2),
+    }
 
 
 def is_compiled(rules: Rules) -> bool:
@@ -66,7 +77,7 @@ def _specialise(
     functions: Sequence[Callable[..., Any]], game: HasRules, extra: dict[str, Any], inner: bool
 ) -> _Specialised:
     compiled = is_compiled(game.rules)
-    bound: dict[str, Any] = {"HIDDEN": game.rules.determinize is not None}
+    bound: dict[str, Any] = _form(game)
     bound |= {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
     for name, default in DEFAULTS.items():
         if name not in bound:
