@@ -85,6 +85,9 @@ class Game(ABC):
     exploration: float | None = None
     """C of UCT, for rewards in [0, 1], in searches that name none: the value that suits this game, found by
     measurement. None: 0.35, or 0.7 for information set search where something is hidden."""
+    open_loop: bool = False
+    """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
+    then made by ``rules.determinize``."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""
@@ -156,6 +159,12 @@ class Game(ABC):
     @abstractmethod
     def initial_state(self) -> State:
         """A new array with the start position."""
+
+    def episode_state(self, episode: int) -> State:
+        """The start of the episode with this number, in [0, 2**31), on which chance at the start may depend.
+
+        Default: the start position."""
+        return self.initial_state()
 
     def format_move(self, state: State, move: int) -> str:
         """The move in the game's notation, without spaces; ``state`` is the position before the move.

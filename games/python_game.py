@@ -18,22 +18,25 @@ from typing import Any, Protocol
 import numpy as np
 
 from games.errors import InvalidInput
-from games.game import GAME_OVER, Board, Cell, Game, Moves, Rules, State
+from games.game import CHANCE, GAME_OVER, Board, Cell, Game, Moves, Rules, State
 from games.rng import Stream, below
 
 CACHED_POSITIONS = 4096
 """Size of the cache of position objects of a game."""
+_REAL, _SEED, _EPISODE, _SEEDED_HEAD = 1, 2, 4, 5
+"""Places in the state of a seeded game, and where its moves begin."""
 
 
 class Position(Protocol):
     """The methods of a position object.
 
-    ``copy()`` is optional and replaces copy.deepcopy; ``format_move(move)`` is optional and replaces the
-    move's number. ``str(position)`` is the drawn position.
+    Optional: ``copy()`` replaces copy.deepcopy; ``format_move(move)`` replaces the move's number;
+    ``chance_outcomes()`` for games in which chance moves, and ``reseed(seed)`` for an open loop (see
+    `PythonGame`). ``str(position)`` is the drawn position.
     """
 
     def current_player(self) -> int:
-        """The player to move, 0 or 1; a player may move twice in a row."""
+        """The player to move, from 0, or CHANCE (-1); a player may move twice in a row."""
 
     def legal_moves(self) -> Sequence[int]:
         """The legal moves: distinct integers in [0, 65535), in a fixed order."""
@@ -44,20 +47,38 @@ class Position(Protocol):
     def is_terminal(self) -> bool:
         """Whether the game is over."""
 
-    def returns(self) -> float:
-        """The first player's return of a finished game, in [-1, 1]."""
+    def returns(self) -> float | Sequence[float]:
+        """The first player's return of a finished game, in [-1, 1]; with `Game.rewards` the sum of rewards so
+        far, in any position. With three or more players: one number for each."""
 
 
 class PythonGame(Game):
     """A game of position objects. A subclass defines `new_position`, ``max_moves`` and ``max_plies``.
 
-    A state is int32[1 + max_plies]: the number of moves played, then the moves.
+    Chance comes in one of two forms. With ``chance_moves`` it is a player: where ``current_player`` is CHANCE,
+    ``position.chance_outcomes()`` gives pairs of move and probability, and the tree has a node for each
+    outcome. With ``open_loop``, for ``seeded`` games, a move itself draws, and a node of the tree stands for a sequence of moves,
+    whatever came of them: ``position.reseed(seed)`` makes everything that is drawn from then on depend on
+    ``seed`` (an integer in [0, 2**62)) alone. Each simulation has a seed of its own, so a search never sees
+    what chance will bring in the episode that is played.
+
+    A state is int32[``head`` + max_plies]: ``head`` numbers and then the moves. The first number is how many
+    moves were played. If the game is ``seeded`` there are four more: how many of the moves were really
+    played, the seed of the moves after them (2 x 31 bits, 0 if there are none), and the number of the episode.
     """
 
     nominal_simulations_per_s = 200.0
+    chance_moves: bool = False
+    """Whether chance moves in some positions."""
+    seeded: bool = False
+    """Whether ``new_position`` takes the number of an episode, on which the start of the game, and what really
+    happens in it, depend."""
 
     def __init__(self) -> None:
         self._positions: OrderedDict[bytes, Any] = OrderedDict()
+        self._simulated: tuple[bytes, Any] = (b"", None)
+        """The last position of an open loop: simulations hardly ever come back to an earlier one."""
+        self.head = _SEEDED_HEAD if self.seeded else 1
         self.rules = Rules(
             self._current_player,
             self._legal_moves,
@@ -65,46 +86,115 @@ class PythonGame(Game):
             self._is_terminal,
             self._returns,
             self._playout,
+            determinize=self._determinize if self.open_loop else None,
+            chance=self._chance if self.chance_moves else None,
+            score=self._score if self.num_players > 2 else None,
+            rollout=self._rollout if self.num_players == 1 else None,
         )
 
     def new_position(self) -> Position:
-        """A new object with the start position."""
+        """A new object with the start position; of a ``seeded`` game ``new_position(episode)``."""
         raise NotImplementedError(f"{type(self).__name__} has no new_position")
 
     def roll_out(self, position: Any, draw: Callable[[int], int]) -> Sequence[int]:
         """Play ``position`` to its end, in place, and return the moves. Default: uniformly random moves.
 
         Override this for a simulator that plays by itself. ``draw(n)`` gives an integer in [0, n) from the
-        search's random stream. It must be the only source of randomness, so that results do not depend on
-        the worker.
+        search's random stream. Beside an open loop's own seed it must be the only source of randomness, so
+        that results do not depend on the worker. With a discount, rewards are noted whenever ``position.play``
+        returns.
         """
         played = []
         while not position.is_terminal():
-            legal = position.legal_moves()
-            played.append(legal[draw(len(legal))])
-            position.play(played[-1])
+            if self.chance_moves and position.current_player() == CHANCE:
+                move = drawn_outcome(position.chance_outcomes(), draw)
+            else:
+                legal = position.legal_moves()
+                move = legal[draw(len(legal))]
+            played.append(move)
+            position.play(move)
         return played
 
     def initial_state(self) -> State:
-        """The state without any move."""
-        return np.zeros(1 + self.max_plies, dtype=np.int32)
+        """The state without any move; of a ``seeded`` game, of episode 0."""
+        return np.zeros(self.head + self.max_plies, dtype=np.int32)
+
+    def episode_state(self, episode: int) -> State:
+        """The start of the episode with this number, in [0, 2**31); games that are not seeded have but one."""
+        state = self.initial_state()
+        if self.seeded:
+            state[_EPISODE] = episode
+        return state
+
+    def moves_of(self, state: State) -> State:
+        """int32[moves played]: the moves of a state; a view."""
+        return state[self.head : self.head + state[0]]
+
+    def observation(self, state: State, observer: int) -> State:
+        """The position itself; of an open loop, its moves count as really played."""
+        view = state.copy()
+        if self.open_loop:
+            view[_REAL], view[_SEED : _SEED + 2] = view[0], 0
+        return view
+
+    def chance_weights(self, state: State) -> dict[int, float]:
+        """The probability of each outcome, by ``chance_outcomes``."""
+        return {int(move): float(weight) for move, weight in self.position(state).chance_outcomes()}
 
     def position(self, state: State) -> Any:
         """The position object of a state, from the cache if possible; it must not be changed."""
-        moves = state[1 : 1 + state[0]]
-        found = self._positions.get(moves.tobytes())
+        if self.open_loop and (state[_SEED] or state[_SEED + 1]):
+            return self._open_position(state)
+        key = self._key(state)
+        found = self._positions.get(key)
         if found is not None:
             # Several searches may run in one process, and one drop what another has just found.
             with suppress(KeyError):
-                self._positions.move_to_end(moves.tobytes())
+                self._positions.move_to_end(key)
             return found
-        heads = ((length, moves[:length].tobytes()) for length in range(len(moves) - 1, -1, -1))
-        held = ((length, self._positions.get(head)) for length, head in heads)
-        known, nearest = next((each for each in held if each[1] is not None), (0, None))
-        made = self.new_position() if nearest is None else copy_of(nearest)
-        for move in moves[known:]:
+        known, nearest = 0, None
+        walk = state.copy()
+        for length in range(int(state[0]) - 1, -1, -1):
+            walk[0] = length
+            nearest = self._positions.get(self._key(walk))
+            if nearest is not None:
+                known = length
+                break
+        made = self._start(state) if nearest is None else copy_of(nearest)
+        for move in self.moves_of(state)[known:]:
             made.play(int(move))
         return self._keep(state, made)
+
+    def _start(self, state: State) -> Any:
+        make: Any = self.new_position
+        return make(int(state[_EPISODE])) if self.seeded else make()
+
+    def _key(self, state: State) -> bytes:
+        """Tells positions apart: the episode and the moves; how many were real matters in an open loop only."""
+        moves = self.moves_of(state).tobytes()
+        return state[_EPISODE : _EPISODE + 1].tobytes() + moves if self.seeded else moves
+
+    def _open_position(self, state: State) -> Any:
+        """The position of a simulation: the real one, reseeded, and the moves since."""
+        moves, real = self.moves_of(state), int(state[_REAL])
+        origin = state[1 : self.head].tobytes()
+        held, position = self._simulated
+        key = origin + moves.tobytes()
+        if held == key:
+            return position
+        if position is not None and held.startswith(origin) and key.startswith(held):
+            played = (len(held) - len(origin)) // moves.itemsize
+        else:
+            before = state.copy()
+            before[0], before[_SEED : _SEED + 2] = real, 0
+            position, played = copy_of(self.position(before)), real
+            position.reseed(int(state[_SEED]) << 31 | int(state[_SEED + 1]))
+        # Not valid until all moves are played: one of them may raise.
+        self._simulated = (b"", None)
+        for move in moves[played:]:
+            position.play(int(move))
+        self._simulated = (key, position)
+        return position
 
     def format_move(self, state: State, move: int) -> str:
         """The text of the position's ``format_move``, with ``_`` for spaces; without one, the number."""
@@ -113,18 +203,26 @@ class PythonGame(Game):
         return "_".join(str(named(move) if named else move).split())
 
     def format_position(self, state: State) -> str:
-        """The moves played so far, divided by ``/``; ``start`` if there are none."""
-        walk = self.initial_state()
+        """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the number
+        of its episode and ``:`` before them."""
+        walk = state.copy()
+        walk[0], walk[self.head :] = 0, 0
         texts = []
-        for move in state[1 : 1 + state[0]]:
+        for move in self.moves_of(state):
             texts.append(self.format_move(walk, int(move)))
             self._play(walk, int(move))
-        return "/".join(texts) or "start"
+        episode = f"{state[_EPISODE]}:" if self.seeded else ""
+        return episode + ("/".join(texts) or "start")
 
     def parse_position(self, text: str) -> State:
         """The state after these moves; raises InvalidInput (field ``position``) at an illegal move."""
-        state = self.initial_state()
-        for move in [] if text == "start" else text.split("/"):
+        state, texts = self.initial_state(), text
+        if self.seeded:
+            episode, _, texts = text.partition(":")
+            if not (episode.isascii() and episode.isdecimal() and int(episode) < 2**31):
+                raise InvalidInput("position", text, "the number of an episode, ':', and moves or 'start'")
+            state = self.episode_state(int(episode))
+        for move in [] if texts == "start" else texts.split("/"):
             try:
                 if self.calls.is_terminal(state):
                     raise InvalidInput("moves", move, GAME_OVER)
@@ -146,7 +244,7 @@ class PythonGame(Game):
         )
 
     def _keep(self, state: State, position: Any) -> Any:
-        self._positions[state[1 : 1 + state[0]].tobytes()] = position
+        self._positions[self._key(state)] = position
         if len(self._positions) > CACHED_POSITIONS:
             self._positions.popitem(last=False)
         return position
@@ -160,26 +258,113 @@ class PythonGame(Game):
         return len(legal)
 
     def _play(self, state: State, move: int) -> None:
+        state[self.head + state[0]] = move
         state[0] += 1
-        state[state[0]] = move
+        if self.open_loop and not (state[_SEED] or state[_SEED + 1]):
+            state[_REAL] = state[0]
 
     def _is_terminal(self, state: State) -> bool:
         return bool(self.position(state).is_terminal())
 
     def _returns(self, state: State) -> float:
-        return float(self.position(state).returns())
+        return first_of(self.position(state).returns())
+
+    def _score(self, state: State, player: int) -> float:
+        return float(self.position(state).returns()[player])
+
+    def _chance(self, state: State, moves: Moves, stream: Stream) -> int:
+        return drawn_outcome(self.position(state).chance_outcomes(), partial(below, stream))
+
+    def _determinize(self, view: State, state: State, stream: Stream) -> None:
+        """`Rules.determinize`: a simulation with a seed of its own."""
+        state[:] = view
+        state[_REAL] = state[0]
+        # Never 0, which stands for no seed.
+        state[_SEED], state[_SEED + 1] = below(stream, 2**31), 1 + below(stream, 2**31 - 1)
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
         """`Rules.playout`: calls `roll_out` with a copy of the position."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        position = copy_of(position)
-        played = self.roll_out(position, partial(below, stream))
+        return self._ended(state, position, lambda own: self.roll_out(own, partial(below, stream)))
+
+    def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+        """`Rules.rollout`: calls `roll_out` with a copy of the position."""
+        position = self.position(state)
+        if position.is_terminal():
+            return 0.0, 0
+        before, begun = float(position.returns()) if self.rewards else 0.0, int(state[0])
+        noted: list[_Noted] = []
+
+        def roll_out(own: Any) -> Sequence[int]:
+            noted.append(_Noted(own, before, self.discount, self.rewards))
+            return self.roll_out(noted[0] if self.discount < 1.0 else own, partial(below, stream))
+
+        plies = self._ended(state, position, roll_out)
+        line[:plies] = self.moves_of(state)[begun:]
+        return noted[0].finish(self._returns(state), plies), plies
+
+    def _ended(self, state: State, position: Any, roll_out: Callable[[Any], Sequence[int]]) -> int:
+        """Play a copy of the position to its end, and the state with it; returns the number of moves."""
+        open_loop = self.open_loop and bool(state[_SEED] or state[_SEED + 1])
+        if open_loop:
+            # Nobody comes back to this very position: no copy is needed.
+            self._simulated = (b"", None)
+        else:
+            position = copy_of(position)
+        played = roll_out(position)
         for move in played:
             self._play(state, move)
-        self._keep(state, position)
+        if open_loop:
+            self._simulated = (state[1 : self.head].tobytes() + self.moves_of(state).tobytes(), position)
+        else:
+            self._keep(state, position)
         return len(played)
+
+
+class _Noted:
+    """A position whose rewards are noted, and discounted by the number of moves before them."""
+
+    def __init__(self, position: Any, score: float, discount: float, rewards: bool) -> None:
+        self._position, self._score, self._discount, self._rewards = position, score, discount, rewards
+        self._total, self._weight = 0.0, 1.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._position, name)
+
+    def play(self, move: int) -> None:
+        chosen = self._position.current_player() != CHANCE
+        self._position.play(move)
+        if self._rewards:
+            self._note(float(self._position.returns()))
+        if chosen:
+            self._weight *= self._discount
+
+    def finish(self, score: float, plies: int) -> float:
+        """The sum of the discounted rewards; what was not noted counts as a reward of the last move."""
+        self._weight = self._discount ** max(0, plies - 1)
+        self._note(score)
+        return self._total
+
+    def _note(self, score: float) -> None:
+        self._total += self._weight * (score - self._score)
+        self._score = score
+
+
+def first_of(returns: float | Sequence[float]) -> float:
+    """The first player's part of ``Position.returns()``."""
+    return float(returns[0]) if isinstance(returns, Sequence | np.ndarray) else float(returns)
+
+
+def drawn_outcome(outcomes: Sequence[tuple[int, float]], draw: Callable[[int], int]) -> int:
+    """One of the outcomes, which are pairs of move and probability; ``draw(n)`` gives an integer in [0, n)."""
+    left = draw(2**31) / 2**31 * sum(weight for _, weight in outcomes)
+    for move, weight in outcomes:
+        left -= weight
+        if left < 0.0:
+            return int(move)
+    return int(outcomes[-1][0])
 
 
 def copy_of(position: Any) -> Any:
