@@ -6,6 +6,7 @@ increments. So a lost job is simply run again, and each result is counted exactl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -169,9 +170,10 @@ class Positions:
     coordinator asks the rules itself, with equal answers.
     """
 
-    signs: npt.NDArray[np.float64]
-    """float64[B]: 1 where the first player moves, -1 where the second does; in a finished game the first
-    player's return."""
+    movers: npt.NDArray[np.uint8]
+    """uint8[B]: who moves; 0 if the game is over."""
+    scores: npt.NDArray[np.float64]
+    """float64[B]: `search.kernel.known.Known.scores`."""
     counts: npt.NDArray[np.int32]
     """int32[B]: the number of legal moves; 0 if the game is over."""
     moves: npt.NDArray[np.uint16]
@@ -179,19 +181,33 @@ class Positions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As bytes, like `LeafJob`."""
-        return _positions, (self.signs.tobytes(), self.counts.tobytes(), self.moves.tobytes())
+        columns = (self.movers, self.scores, self.counts, self.moves)
+        return _positions, tuple(column.tobytes() for column in columns)
 
 
-def _positions(signs: bytes, counts: bytes, moves: bytes) -> Positions:
+def _positions(movers: bytes, scores: bytes, counts: bytes, moves: bytes) -> Positions:
     """Positions that were sent; the arrays are read-only."""
     return Positions(
-        np.frombuffer(signs, dtype=np.float64),
+        np.frombuffer(movers, dtype=np.uint8),
+        np.frombuffer(scores, dtype=np.float64),
         np.frombuffer(counts, dtype=np.int32),
         np.frombuffer(moves, dtype=np.uint16),
     )
 
 
 Job = GrowJob | RoundJob | LeafJob
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What a job found beside statistics of nodes, in problems beyond two players."""
+
+    line: tuple[int, ...] = ()
+    """With one player and no chance: the moves from the root to the end of the best simulation."""
+    value: float = -math.inf
+    """The discounted rewards of that line; -inf without one."""
+    totals: tuple[float, ...] = ()
+    """From three players on: each player's score at the end, summed over the job's simulations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +238,8 @@ class JobResult:
     """Strategy leaf with an evaluator: the priors of moves."""
     positions: Positions | None = None
     """Strategy leaf with a game in plain Python: what the rules say of the leaves."""
+    outlook: Outlook | None = None
+    """The best line, or scores by player."""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Results of strategy leaf as bytes, like `LeafJob`; others as usual."""
@@ -229,7 +247,8 @@ class JobResult:
             return super().__reduce_ex__(protocol)
         sums = self.sums.tobytes()
         cost = (self.playouts, self.duration_s)
-        return leaf_result, (self.index, self.simulations, sums, *cost, self.policies, self.positions)
+        further = (self.policies, self.positions, self.outlook)
+        return leaf_result, (self.index, self.simulations, sums, *cost, *further)
 
 
 def leaf_result(
@@ -240,6 +259,7 @@ def leaf_result(
     duration_s: float,
     policies: Policies | None = None,
     positions: Positions | None = None,
+    outlook: Outlook | None = None,
 ) -> JobResult:
     """A result of strategy leaf, whose jobs grow no tree; ``sums`` as the bytes of its array."""
     return JobResult(
@@ -255,4 +275,5 @@ def leaf_result(
         duration_s=duration_s,
         policies=policies,
         positions=positions,
+        outlook=outlook,
     )

@@ -24,7 +24,7 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
             moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
             # A stream of zeros never moves on: a draw that rejects would not end.
             draws = new_stream(0).reshape(1, 2)
-            visits, sums = np.ones(1, dtype=np.int32), np.zeros(1)
+            visits, sums = np.ones(1, dtype=np.int32), np.zeros(len(work.ends))
             root_state, params = context.root_state.copy(), params_of(context)
             engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
             return
@@ -50,4 +50,4 @@ def warm_up_coordinator(engine: Engine, context: Context) -> None:
             if engine.features.priors:
                 counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
                 expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
-            engine.absorb_leaves(tree, params_of(context), leaves, np.zeros(1), work)
+            engine.absorb_leaves(tree, params_of(context), leaves, np.zeros(len(work.ends)), work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import Future
 from contextlib import suppress
@@ -24,6 +25,7 @@ from search.job import (
     JobResult,
     LaneTree,
     LeafJob,
+    Outlook,
     RoundJob,
     Snapshot,
     leaf_result,
@@ -34,6 +36,7 @@ from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
 from search.kernel.lazy_snapshot import Base, base_of, begin
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
+from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.workspace import Workspace
 from search.packing.arrays import CorruptState
 from search.packing.npz import BadArchive, compress, decompress
@@ -155,11 +158,12 @@ class Worker:
             if lane.pieces == last:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
+            reset_outlook(work)
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
-        result = _result(job, lane.tree, done, int(work.tally[PLAYOUTS]), added, started)
+        result = _result(job, lane.tree, done, work, _outlook(engine.game, work), added, started)
         if not job.hand_in:
             return result
         return replace(result, tree=_packed(lane))
@@ -180,10 +184,11 @@ class Worker:
         begin(tree, base, params)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()
+        reset_outlook(work)
         done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
-        return _result(job, tree, done, int(work.tally[PLAYOUTS]), added, started)
+        return _result(job, tree, done, work, _outlook(engine.game, work), added, started)
 
     def _base_of(self, snapshot: Snapshot) -> Base:
         """The snapshot for kernels, prepared once for all jobs that start from it."""
@@ -217,7 +222,8 @@ def _play_leaves(
     engine: Engine, context: Context, job: LeafJob, work: Workspace, started: float
 ) -> JobResult:
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
-    sums = np.zeros(len(job.visits), dtype=np.float64)
+    sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
+    reset_outlook(work)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
     moves, depths = np.array(job.moves), np.array(job.depths)
     visits, draws = np.array(job.visits), np.array(job.draws)
@@ -225,8 +231,21 @@ def _play_leaves(
     root_state = context.root_state.copy()
     positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
     engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
-    playouts, seconds = int(work.tally[PLAYOUTS]), time.perf_counter() - started
-    return leaf_result(job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions)
+    if engine.game.num_players > 2:
+        work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
+    playouts, outlook = int(work.tally[PLAYOUTS]), _outlook(engine.game, work)
+    seconds = time.perf_counter() - started
+    return leaf_result(
+        job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions, outlook=outlook
+    )
+
+
+def _outlook(game: Game, work: Workspace) -> Outlook | None:
+    """What the job that has just run found beside statistics; None in games of two players."""
+    if game.has_lines and work.best[VALUE] > -math.inf:
+        moves = work.best_line[1 : 1 + work.best_line[0]].tolist()
+        return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
+    return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None
 
 
 ROOT_ALONE = LeafJob(
@@ -265,14 +284,21 @@ def _evaluator(context: Context, game: Game) -> Evaluator:
 
 
 def _result(
-    job: GrowJob | RoundJob, tree: Tree, done: int, playouts: int, added: Statistics, started: float
+    job: GrowJob | RoundJob,
+    tree: Tree,
+    done: int,
+    work: Workspace,
+    outlook: Outlook | None,
+    added: Statistics,
+    started: float,
 ) -> JobResult:
     return JobResult(
         index=job.index,
         simulations=done,
         added=added,
         sums=None,
-        playouts=playouts,
+        playouts=int(work.tally[PLAYOUTS]),
+        outlook=outlook,
         tree_nodes=int(tree.counts[NODES]),
         tree_bytes=tree_bytes(tree),
         tree_full=bool(tree.counts[FULL]),

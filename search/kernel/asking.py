@@ -19,17 +19,27 @@ def positions_of(
     """
     rules = game.rules
     scratch = np.zeros(game.max_moves, dtype=np.uint16)
-    signs, counts, listed = [], [], []
+    movers, scores, counts, listed = [], [], [], []
     for path, depth in zip(moves, depths.tolist(), strict=True):
         state = root_state.copy()
         for move in path[:depth]:
             rules.play(state, np.int64(move))  # type: ignore[arg-type]
         if rules.is_terminal(state):
-            signs.append(float(rules.returns(state)))
+            movers.append(0)
+            scores.append(float(rules.returns(state)))
             counts.append(0)
             continue
-        signs.append(1.0 - 2.0 * rules.current_player(state))
+        movers.append(rules.current_player(state))
+        scores.append(_score(game, state, movers[-1]) if game.rewards else 0.0)
         counts.append(rules.legal_moves(state, scratch))
         listed.append(scratch[: counts[-1]].tobytes())
     legal = np.frombuffer(b"".join(listed), dtype=np.uint16)
-    return Positions(np.array(signs), np.array(counts, dtype=np.int32), legal)
+    return Positions(
+        np.array(movers, dtype=np.uint8), np.array(scores), np.array(counts, dtype=np.int32), legal
+    )
+
+
+def _score(game: Game, state: State, mover: int) -> float:
+    """The score so far of the first player, or from three players on of who moves."""
+    rules = game.rules
+    return float(rules.score(state, mover) if rules.score is not None else rules.returns(state))

@@ -26,6 +26,7 @@ from search.kernel import (
     playouts,
     puct,
     replay,
+    rewards,
     uct,
     unpruning,
 )
@@ -50,6 +51,19 @@ _OUTER = (
 )
 """Kernels that Python calls."""
 
+_SCORED_INNER = (loop.descend, rewards.value_of_leaf_scored)
+"""`_INNER` of problems beyond two players and a return at the end."""
+_SCORED_OUTER = (
+    loop.simulate,
+    loop.select_leaves,
+    rewards.evaluate_leaves_scored,
+    rewards.absorb_leaves_scored,
+    replay.reach_leaves,
+    rewards.sample_scored,
+    loop.play_out,
+)
+"""`_OUTER` of problems beyond two players and a return at the end."""
+
 _Function = Callable[..., Any]
 
 
@@ -64,7 +78,14 @@ class Engine:
         self.game = game
         self.features, self.hidden, self.layout = features, features.hidden, features.layout
         bound = _bindings(game, features)
-        self._functions = specialise(_OUTER, game, bound | specialise(_INNER, game, bound, inner=True))
+        inner, outer = (_INNER, _OUTER) if game.is_two_player else (_SCORED_INNER, _SCORED_OUTER)
+        bound |= {
+            function.__name__.removesuffix("_scored"): compiled
+            for function, compiled in zip(inner, specialise(inner, game, bound, inner=True).values())
+        }
+        self._functions = {
+            name.removesuffix("_scored"): function for name, function in specialise(outer, game, bound).items()
+        }
 
     @cached_property
     def simulate(self) -> Callable[..., int]:
@@ -92,7 +113,7 @@ class Engine:
 
     @cached_property
     def sample_leaves(self) -> Callable[..., None]:
-        return self._functions["sample_leaves"]
+        return self._functions["sample_leaves" if self.game.is_two_player else "sample"]
 
     @cached_property
     def play_flat(self) -> Callable[..., None]:
@@ -106,21 +127,27 @@ class Engine:
         """
         features = self.features
         needs_positions = features.widened or features.decisive or features.evaluated or features.priors
-        return not (is_compiled(self.game.rules) or self.hidden or needs_positions)
+        return not (is_compiled(self.game.rules) or self.hidden or self.game.has_chance or needs_positions)
 
     @cached_property
     def known(self) -> dict[str, Callable[..., Any]]:
         """`loop.select_leaves` and `loop.absorb_leaves`, compiled for known positions
         (search/kernel/known.py); only if `asks_workers`."""
+        game = known.KnownGame(self.game)
         bound: dict[str, Any] = {"HIDDEN": False, "determinize": known.go_to_root}
+        bound |= _form_bindings(game, self.game.is_two_player)
         bound["asked_for"] = known.without_entry
-        bound["select_or_expand"] = _select_or_expand(known.KnownGame(), self.features)
-        bound |= specialise((loop.descend,), known.KnownGame(), bound, inner=True)
-        return specialise((loop.select_leaves, loop.absorb_leaves), known.KnownGame(), bound)
+        bound["select_or_expand"] = _select_or_expand(game, self.features, self.game.is_two_player)
+        bound |= specialise((loop.descend,), game, bound, inner=True)
+        absorb = loop.absorb_leaves if self.game.is_two_player else rewards.absorb_leaves_scored
+        functions = specialise((loop.select_leaves, absorb), game, bound)
+        return {name.removesuffix("_scored"): function for name, function in functions.items()}
 
     def new_workspace(self) -> Workspace:
         """Scratch for one running kernel."""
         plies = self.game.max_plies + 1
+        scored = 1 if self.game.is_two_player else plies
+        players = max(1, self.game.num_players if self.game.num_players > 2 else 0)
         return Workspace(
             state=np.zeros_like(self.game.initial_state()),
             leaf_state=np.zeros_like(self.game.initial_state()),
@@ -133,6 +160,12 @@ class Engine:
             movers=np.zeros(plies, dtype=np.uint8),
             frames=new_frames(self.game, policies.DEEPEST if self.features.thinking else 0),
             tally=np.zeros(2, dtype=np.int64),
+            scores=np.zeros(scored),
+            ends=np.zeros(players),
+            totals=np.zeros(players),
+            line=np.zeros(scored, dtype=np.uint16),
+            best=np.array([-np.inf, 0.0]),
+            best_line=np.zeros(1 + scored, dtype=np.uint16),
             base=base_of(self.lone_root()),
         )
 
@@ -147,6 +180,7 @@ class Engine:
             depths=np.zeros(size, dtype=np.int32),
             visits=visits,
             draws=np.zeros((size, 2), dtype=np.uint64),
+            scores=np.zeros((size, 1 if self.game.is_two_player else plies)),
         )
 
     def lane_root(self, context: Context, lane: int) -> State:
@@ -188,14 +222,35 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         # Kernels that start from whole positions.
         bound["HIDDEN"] = False
         bound["determinize"] = _bind(game, default_determinize)
+    bound |= _form_bindings(game, game.is_two_player)
     bound["deal"] = _bind(game, ismcts.deal_paired if features.paired else loop.deal_alone, **bound)
     bound["asked_for"] = known.never
     bound["note_leaf"] = heuristics.nothing_to_note
     if features.evaluated:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
-    bound["select_or_expand"] = _select_or_expand(game, features)
+    bound["select_or_expand"] = _select_or_expand(game, features, game.is_two_player)
     bound["leaf_playout"] = _leaf_playout(game, features)
     return bound
+
+
+def _form_bindings(game: HasRules, is_two_player: bool) -> dict[str, Any]:
+    """What depends on the form of the problem alone; see search/kernel/stubs.py."""
+    if is_two_player:
+        return {
+            "note_score": loop.no_score,
+            "back_up": loop.back_up_return,
+            "keep_path": loop.keep_nothing,
+        }
+    many = getattr(game, "num_players") > 2
+    note = rewards.note_score_of_mover if many else rewards.note_score_of_first
+    back_up = rewards.back_up_many if many else rewards.back_up_scored
+    if getattr(game, "has_lines"):
+        back_up = rewards.back_up_line
+    return {
+        "note_score": _bind(game, note),
+        "back_up": _bind(game, back_up),
+        "keep_path": rewards.keep_scores,
+    }
 
 
 def _bind(game: HasRules, *functions: _Function, **bound: Any) -> _Function:
@@ -203,23 +258,33 @@ def _bind(game: HasRules, *functions: _Function, **bound: Any) -> _Function:
     return specialise(functions, game, bound, inner=True)[functions[-1].__name__]
 
 
-def _select_or_expand(game: HasRules, features: Features) -> _Function:
+def _select_or_expand(game: HasRules, features: Features, is_two_player: bool) -> _Function:
     """The selection and expansion of a search's algorithm; see search/kernel/stubs.py."""
+    select = _select_move(game, features, is_two_player)
+    return select if game.rules.chance is None else _bind(game, rewards.select_or_draw, select_move=select)
+
+
+def _select_move(game: HasRules, features: Features, is_two_player: bool) -> _Function:
+    """The selection and expansion at a node where a player moves."""
     if features.priors:
         return _bind(game, puct.select_by_prior)
-    bound: dict[str, _Function] = {
+    bound: dict[str, Any] = {
         "add_untried": _add_untried(game, features),
         "may_expand": expansion.always,
     }
     if features.widened:
         bound["may_expand"] = unpruning.below_limit
-    if features.paired:
-        return _bind(game, ismcts.select_or_expand_among, ismcts.select_or_expand_paired, **bound)
     if features.hidden:
-        return _bind(game, ismcts.select_or_expand_among, ismcts.select_or_expand_ismcts, **bound)
-    if features.evaluated:
-        return _bind(game, uct.best_child, uct.select_or_expand_uct, EVALUATED=True, **bound)
-    return _bind(game, uct.select_or_expand_uct, **bound)
+        functions: tuple[_Function, ...] = (ismcts.best_available, ismcts.select_or_expand_among)
+        select = ismcts.select_or_expand_paired if features.paired else ismcts.select_or_expand_ismcts
+    else:
+        functions, select = (uct.best_child,), uct.select_or_expand_uct
+    if is_two_player and not features.evaluated:
+        # As it stands, the best child is that of a return at the end.
+        return _bind(game, *functions[1:], select, **bound)
+    if not is_two_player:
+        bound["unvisited_mean"] = rewards.mean_of_children
+    return _bind(game, *functions, select, EVALUATED=features.evaluated, **bound)
 
 
 def _add_untried(game: HasRules, features: Features) -> _Function:
@@ -234,9 +299,13 @@ def _add_untried(game: HasRules, features: Features) -> _Function:
 
 def _leaf_playout(game: Game, features: Features) -> _Function:
     """The playouts of a search; see search/kernel/stubs.py."""
+    stepwise = game.num_players == 1 and (game.has_lines or game.discount < 1.0)
     if not features.steered:
-        return _bind(game, playouts.whole_playout)
-    functions: list[_Function] = [playouts.winning_move, playouts.steered_playout]
+        if game.is_two_player:
+            return _bind(game, playouts.whole_playout)
+        return _bind(game, rewards.rollout_playout if stepwise else rewards.difference_playout)
+    steered = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
+    functions: list[_Function] = [playouts.winning_move, playouts.policy_move, steered]
     if not features.thinking:
         return _bind(game, *functions)
     thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)

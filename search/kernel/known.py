@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
+from games.game import Game
 from games.jit import Int, inner_njit, njit
 from games.rng import Stream
 from games.rules import Moves, Rules, State
@@ -44,9 +45,11 @@ class Known(NamedTuple):
     """[E] the entry before the last move; UNKNOWN for the root."""
     last_moves: npt.NDArray[np.uint16]
     """[E] the move from the parent to here."""
-    signs: npt.NDArray[np.float64]
-    """[E] 1 where the first player moves, -1 where the second does; in a finished game the first player's
-    return."""
+    movers: npt.NDArray[np.uint8]
+    """[E] who moves there."""
+    scores: npt.NDArray[np.float64]
+    """[E] the first player's return in a finished game; with rewards also the score so far in any other position:
+    the first player's, or from three players on that of who moves."""
     num_legal: npt.NDArray[np.int32]
     """[E] the number of legal moves; 0 if the game is over."""
     first_legal: npt.NDArray[np.int64]
@@ -62,7 +65,8 @@ def new_known(entries: int = FIRST_ENTRIES, legal: int = 8 * FIRST_ENTRIES) -> K
         table=np.full(1 << (2 * entries - 1).bit_length(), UNKNOWN, dtype=np.int32),
         parents=np.zeros(entries, dtype=np.int32),
         last_moves=np.zeros(entries, dtype=np.uint16),
-        signs=np.zeros(entries),
+        movers=np.zeros(entries, dtype=np.uint8),
+        scores=np.zeros(entries),
         num_legal=np.zeros(entries, dtype=np.int32),
         first_legal=np.zeros(entries, dtype=np.int64),
         legal=np.zeros(legal, dtype=np.uint16),
@@ -79,7 +83,7 @@ def with_room(known: Known, entries: int, legal: int) -> Known:
     larger = new_known(2 * (count + entries), 2 * (listed + legal))
     if sum(column.nbytes for column in larger) > MOST_BYTES:
         return new_known(max(FIRST_ENTRIES, 2 * entries), max(8 * FIRST_ENTRIES, 2 * legal))
-    for name in ("parents", "last_moves", "signs", "num_legal", "first_legal"):
+    for name in ("parents", "last_moves", "movers", "scores", "num_legal", "first_legal"):
         getattr(larger, name)[:count] = getattr(known, name)[:count]
     larger.legal[:listed] = known.legal[:listed]
     larger.counts[:] = known.counts
@@ -126,14 +130,15 @@ def remember(
     known: Known,
     moves: npt.NDArray[np.uint16],
     depths: npt.NDArray[np.int32],
-    signs: npt.NDArray[np.float64],
+    movers: npt.NDArray[np.uint8],
+    scores: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int32],
     legal: npt.NDArray[np.uint16],
 ) -> None:
     """Add the positions to which the first depths[b] of moves[b] lead, for each b.
 
-    ``signs`` and ``counts`` ([B]) are their `Known.signs` and `Known.num_legal`, ``legal`` their legal moves,
-    one position after the other. A position whose parent is not known is left out; one that is known already
+    ``movers``, ``scores`` and ``counts`` ([B]) are their `Known.movers`, `Known.scores` and
+    `Known.num_legal`, ``legal`` their legal moves, one position after the other. A position whose parent is not known is left out; one that is known already
     is left as it is. There must be room (`with_room`).
     """
     start = 0
@@ -156,7 +161,8 @@ def remember(
             known.counts[LISTED] = first + counts[b]
             known.parents[entry] = parent
             known.last_moves[entry] = moves[b, depths[b] - 1] if depths[b] > 0 else 0
-            known.signs[entry] = signs[b]
+            known.movers[entry] = movers[b]
+            known.scores[entry] = scores[b]
             known.num_legal[entry] = counts[b]
             known.first_legal[entry] = first
             for k in range(counts[b]):
@@ -189,7 +195,7 @@ def without_entry(state: Known) -> bool:
 
 @njit
 def _current_player(state: Known) -> int:
-    return 0 if state.signs[state.counts[HERE]] > 0.0 else 1
+    return np.int64(state.movers[state.counts[HERE]])  # type: ignore[return-value]
 
 
 @njit
@@ -220,7 +226,13 @@ def _is_terminal(state: Known) -> bool:
 def _returns(state: Known) -> float:
     """Without an entry no number, which proves nothing (`search.kernel.solver.note_result`)."""
     here = state.counts[HERE]
-    return np.nan if here == UNKNOWN else state.signs[here]
+    return np.nan if here == UNKNOWN else state.scores[here]
+
+
+@njit
+def _score(state: Known, player: int) -> float:
+    """That of who moves, the only one that is asked for."""
+    return state.scores[state.counts[HERE]]  # type: ignore[no-any-return]
 
 
 class KnownGame:
@@ -228,4 +240,9 @@ class KnownGame:
 
     name = "known"
     # The rules of a game are those of arrays; kernels are compiled for what they are called with.
-    rules = Rules(_current_player, _legal_moves, _play, _is_terminal, _returns)  # type: ignore[arg-type]
+    rules = Rules(_current_player, _legal_moves, _play, _is_terminal, _returns, score=_score)  # type: ignore[arg-type]
+
+    def __init__(self, game: Game) -> None:
+        """With the form of ``game``, on which kernels depend."""
+        self.num_players, self.rewards, self.discount = game.num_players, game.rewards, game.discount
+        self.has_lines = game.has_lines

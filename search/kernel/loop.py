@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from games.compile.rule_stubs import (
     HIDDEN,
+    PLAYERS,
     current_player,
     determinize,
     is_terminal,
@@ -23,13 +24,23 @@ from games.compile.rule_stubs import (
     playout,
     returns,
 )
-from games.jit import Int
+from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import State
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.params import SearchParams
 from search.kernel.solver import note_result, spread_proof
-from search.kernel.stubs import LEAF, asked_for, deal, leaf_playout, note_leaf, select_or_expand
+from search.kernel.stubs import (
+    LEAF,
+    asked_for,
+    back_up,
+    deal,
+    keep_path,
+    leaf_playout,
+    note_leaf,
+    note_score,
+    select_or_expand,
+)
 from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 
@@ -61,7 +72,11 @@ def descend(tree: Tree, params: SearchParams, visits: int, work: Workspace, stre
                 note_result(tree, node, returns(state))
             return np.int64(depth)  # type: ignore[return-value]
         player = current_player(state)
-        work.movers[depth] = player
+        work.movers[depth] = player & 255
+        note_score(state, work, depth, player)
+        if PLAYERS > 2:
+            # Every player maximises.
+            player = min(player, 0)
         count = num_children(tree, node)
         slot = select_or_expand(tree, params, node, depth, player, visits, work, stream)
         if slot == LEAF:
@@ -87,14 +102,33 @@ def deal_alone(
     determinize(root_state, work.state, stream)
 
 
-def value_of_leaf(tree: Tree, params: SearchParams, leaf: Int, work: Workspace, stream: Stream) -> float:
-    """Generic: the first player's return of one visit to ``leaf``, whose position is in work.state."""
-    known = proof(tree, leaf)
+def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace, stream: Stream) -> float:
+    """Generic: the first player's return of one visit to work.nodes[depth], whose position is in work.state."""
+    known = proof(tree, work.nodes[depth])
     if known != UNPROVEN:
         return float(DRAWN - known)
     if is_terminal(work.state):
         return returns(work.state)
     return leaf_playout(params, work, stream)
+
+
+@inner_njit
+def back_up_return(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
+    """`search.kernel.stubs.back_up` where a return comes at the end."""
+    for d in range(depth + 1):
+        node = np.uint64(work.nodes[d])
+        tree.visits[node] += 1
+        tree.total_value[node] += value
+
+
+@inner_njit
+def no_score(state: State, work: Workspace, depth: np.uint64, player: Int) -> None:
+    """`search.kernel.stubs.note_score` where a return comes at the end."""
+
+
+@inner_njit
+def keep_nothing(leaves: Leaves, b: int, depth: Int, work: Workspace) -> None:
+    """`search.kernel.stubs.keep_path` where the path has no rewards."""
 
 
 def simulate(
@@ -110,11 +144,8 @@ def simulate(
         deal(tree, params, root_state, done, stream, work)
         depth = descend(tree, params, 1, work, stream)
         note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
-        value = value_of_leaf(tree, params, work.nodes[depth], work, stream)
-        for d in range(depth + 1):
-            node = np.uint64(work.nodes[d])
-            tree.visits[node] += 1
-            tree.total_value[node] += value
+        value = value_of_leaf(tree, params, depth, work, stream)
+        back_up(tree, params, work, depth, value)
         if params.anticipated != 0:
             for d in range(depth + 1):
                 tree.unobserved[work.nodes[d]] += params.anticipated
@@ -148,6 +179,7 @@ def select_leaves(
                 leaves.moves[b, d - 1] = tree.move[work.nodes[d]]
             leaves.slots[b, d] = work.slots[d]
             leaves.movers[b, d] = work.movers[d]
+        keep_path(leaves, b, depth, work)
         if asked_for(work.state):
             return b
         for d in range(depth + 1):

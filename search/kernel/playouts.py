@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from games.compile.rule_stubs import (
+    CHANCES,
+    chance,
     current_player,
     determinize,
     evaluate,
@@ -22,9 +24,9 @@ from games.compile.rule_stubs import (
     returns,
 )
 from games.rng import Stream, below
-from games.rules import State
+from games.rules import CHANCE, State
 from search.kernel.params import SearchParams
-from search.kernel.stubs import THINKS, leaf_playout
+from search.kernel.stubs import THINKS, leaf_playout, steered_move
 from search.kernel.workspace import Workspace
 from search.minimax.alphabeta import Limits, advance, begin
 from search.policies import DECISIVE, GREEDY, MINIMAX
@@ -70,24 +72,31 @@ def steered_playout(params: SearchParams, work: Workspace, stream: Stream) -> fl
     state = work.state
     plies = 0
     while plies < params.playout_plies and not is_terminal(state):
-        policy = params.first_policy if current_player(state) == 0 else params.second_policy
-        if THINKS and policy >= MINIMAX:
-            move = minimax_move(policy - MINIMAX + 1, work, stream)
-        elif policy == GREEDY:
-            move = greedy_move(state, work.moves, stream)
-        elif policy == DECISIVE:
-            move = winning_move(state, work, legal_moves(state, work.moves))
-            if move < 0:
-                move = random_move(state, work.moves, stream)
+        if CHANCES and current_player(state) == CHANCE:
+            play(state, np.int64(chance(state, work.moves, stream)))
         else:
-            move = random_move(state, work.moves, stream)
-        play(state, np.int64(move))
+            play(state, np.int64(steered_move(params, work, stream)))
         plies += 1
     work.tally[PLAYOUTS] += 1
     work.tally[PLIES] += plies
     if is_terminal(state):
         return returns(state)
     return evaluate(state)
+
+
+def policy_move(params: SearchParams, work: Workspace, stream: Stream) -> int:
+    """Generic: `search.kernel.stubs.steered_move`."""
+    state = work.state
+    policy = params.first_policy if current_player(state) == 0 else params.second_policy
+    if THINKS and policy >= MINIMAX:
+        return minimax_move(policy - MINIMAX + 1, work, stream)
+    if policy == GREEDY:
+        return greedy_move(state, work.moves, stream)
+    if policy == DECISIVE:
+        move = winning_move(state, work, legal_moves(state, work.moves))
+        if move >= 0:
+            return move
+    return random_move(state, work.moves, stream)
 
 
 def minimax_move(depth: int, work: Workspace, stream: Stream) -> int:

@@ -13,7 +13,7 @@ from games.jit import Int
 from games.rng import Stream
 from games.rules import State
 from search.kernel.params import SearchParams
-from search.kernel.workspace import Workspace
+from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import Tree
 
 LEAF = -1
@@ -54,6 +54,40 @@ def select_or_expand(
     ``player`` moves, and ``visits`` the number of visits that the simulation stands for. Tree, stream and
     workspace are modified in place.
     """
+    raise NotImplementedError(_UNBOUND)
+
+
+def select_move(
+    tree: Tree,
+    params: SearchParams,
+    node: np.uint64,
+    depth: np.uint64,
+    player: int,
+    visits: int,
+    work: Workspace,
+    stream: Stream,
+) -> int:
+    """`select_or_expand` at nodes where a player moves, in games in which chance moves at others."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def note_score(state: State, work: Workspace, depth: np.uint64, player: Int) -> None:
+    """Note in the workspace what the score is at work.nodes[depth], where ``player`` moves."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def back_up(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
+    """Add one visit with this value of the leaf, work.nodes[depth], to the nodes of the path, in place."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def keep_path(leaves: Leaves, b: int, depth: Int, work: Workspace) -> None:
+    """Keep with leaf b of a batch what the backup of its path will need beside its moves."""
+    raise NotImplementedError(_UNBOUND)
+
+
+def steered_move(params: SearchParams, work: Workspace, stream: Stream) -> int:
+    """The move of the player to move in work.state by that player's policy in playouts."""
     raise NotImplementedError(_UNBOUND)
 
 
@@ -101,7 +135,8 @@ def note_leaf(
 
 
 def leaf_playout(params: SearchParams, work: Workspace, stream: Stream) -> float:
-    """The first player's return of a playout from work.state, an unfinished position.
+    """The first player's return of a playout from work.state, an unfinished position; with rewards, their
+    discounted sum (search/kernel/rewards.py).
 
     Workspace and stream are modified in place.
     """

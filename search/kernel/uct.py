@@ -114,6 +114,10 @@ def parent_mean(tree: Tree, node: Int, sign: float) -> float:
     return sign * tree.total_value[node] / visits if visits > 0 else 0.0
 
 
+unvisited_mean = parent_mean
+"""What a child whose first result is in flight is believed to be worth; with rewards, bound to another."""
+
+
 @inner_njit
 def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tuple[int, float]:
     """The slot and score of the child that ``player``, who moves at the node, goes to.
@@ -167,7 +171,7 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
                 mean = (value - in_flight) / (visits + in_flight)
             elif visits == 0 and visits_here > 0:
                 # A child whose first visit is still in flight is believed to be as good as its parent.
-                mean = sign * tree.total_value[here] / visits_here
+                mean = unvisited_mean(tree, here, sign)
             if EVALUATED:
                 # A constant: asked of the params, in this loop, it would cost `tree` a quarter of its speed.
                 mean += params.implicit * (sign * np.float64(tree.heuristic[child]) - mean)

@@ -37,6 +37,19 @@ class Workspace(NamedTuple):
     """Scratch of players in playouts who look ahead (search/minimax/alphabeta.py)."""
     tally: npt.NDArray[np.int64]
     """[2] number of playouts and of their plies; kernels count up and never reset."""
+    scores: npt.NDArray[np.float64]
+    """[max_plies + 1] path of the simulation: the score at nodes[d]: the first player's, or from three players
+    on that of who moves there. [1] in games of two players with a return at the end, as the next ones."""
+    ends: npt.NDArray[np.float64]
+    """[players] each player's score at the end of the simulation, from three players on."""
+    totals: npt.NDArray[np.float64]
+    """[players] sum of ``ends`` over all simulations of the job."""
+    line: npt.NDArray[np.uint16]
+    """[max_plies] moves of the playout."""
+    best: npt.NDArray[np.float64]
+    """[2] the most that a simulation of the job came to, with one player; the number of moves in ``line``."""
+    best_line: npt.NDArray[np.uint16]
+    """[1 + max_plies] the line of that simulation: its number of moves, and they."""
     base: Base
     """The snapshot that the tree began with, whose rows the lazy nodes stand for."""
 
@@ -56,3 +69,5 @@ class Leaves(NamedTuple):
     """[B] number of visits that the leaf stands for, which is its number of playouts."""
     draws: npt.NDArray[np.uint64]
     """[B, 2] random stream from which a leaf's determinization was drawn."""
+    scores: npt.NDArray[np.float64]
+    """[B, max_plies + 1] `Workspace.scores` on the way to each leaf; [B, 1] without rewards on it."""

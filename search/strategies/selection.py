@@ -77,7 +77,7 @@ class KnownSelection(Selection):
         known = with_room(self._known, len(depths), len(positions.moves))
         if known is not self._known:
             self._use(known)
-        self._add(known, moves, depths, positions.signs, positions.counts, positions.moves)
+        self._add(known, moves, depths, positions.movers, positions.scores, positions.counts, positions.moves)
 
     def _compiled(self, setup: Setup) -> tuple[Callable[..., Any], ...]:
         """The kernels for selecting, absorbing and remembering, after a call of each on minimal data."""
@@ -87,8 +87,10 @@ class KnownSelection(Selection):
         nothing = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
         return (
             entry_of(kernels["select_leaves"], tree, params, known, leaves, 0, stream, work),
-            entry_of(kernels["absorb_leaves"], tree, params, leaves, np.zeros(1), work),
-            entry_of(remember, known, leaves.moves, leaves.depths, np.ones(1), *nothing),
+            entry_of(kernels["absorb_leaves"], tree, params, leaves, np.zeros(len(work.ends)), work),
+            entry_of(
+                remember, known, leaves.moves, leaves.depths, np.zeros(1, np.uint8), np.zeros(1), *nothing
+            ),
         )
 
     def _use(self, known: Known) -> None:
