@@ -84,7 +84,8 @@ class Engine:
             for function, compiled in zip(inner, specialise(inner, game, bound, inner=True).values())
         }
         self._functions = {
-            name.removesuffix("_scored"): function for name, function in specialise(outer, game, bound).items()
+            name.removesuffix("_scored"): function
+            for name, function in specialise(outer, game, bound).items()
         }
 
     @cached_property
