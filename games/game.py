@@ -133,7 +133,8 @@ class Game(ABC):
 
     @property
     def hidden_information(self) -> bool:
-        """Whether some part of a position is hidden from a player, or the future of its chance (open loop)."""
+        """Whether some part of a position is hidden from a player, or the future of its chance (open
+        loop)."""
         return self.rules.determinize is not None
 
     @property

@@ -17,8 +17,8 @@ _SCORED_PATHS = _PATHS | {"scores": np.float64}
 
 
 def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
-    """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths, with
-    rewards also ``scores``."""
+    """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths,
+    with rewards also ``scores``."""
     arrays: Arrays = {
         "depths": np.concatenate([np.empty(0, dtype=np.int32), *(batch.depths for batch in batches)]),
         "draws": np.concatenate([np.empty((0, 2), dtype=np.uint64), *(batch.draws for batch in batches)]),
@@ -57,7 +57,7 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None
     require(in_flight == tree.unobserved[ROOT], "visits in flight are not those of the tree")
 
 
-def _paths_of(batches: Sequence[Leaves]) -> dict[str, type[np.number[Any]]]:
+def _paths_of(batches: Sequence[Leaves]) -> dict[str, type[Any]]:
     scored = bool(batches) and batches[0].scores.shape == batches[0].moves.shape
     return _SCORED_PATHS if scored else _PATHS
 

@@ -33,7 +33,8 @@ class Setup:
     tree: Tree
     """The shared tree, a lone root."""
     mover: int
-    """In whose view the root's children are compared: FIRST, or SECOND where the second of two players moves."""
+    """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
+    moves."""
     num_legal: int
     """How many legal moves the root has."""
 
