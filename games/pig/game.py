@@ -49,8 +49,8 @@ class Pig(Game):
     max_moves = rules.FACES
 
     def __init__(self, goal: int = 100, moves: int = 1000) -> None:
-        """``goal``: the score that wins, 2 to 999. ``moves``: after so many decisions of both players (``roll``
-        or ``hold``), 2 to 10,000, the game is a draw."""
+        """``goal``: the score that wins, 2 to 999. ``moves``: the number of decisions of both players
+        (``roll`` or ``hold``) after which the game is a draw, 2 to 10,000."""
         self.options: dict[str, str | int] = {"goal": goal, "moves": moves}
         self.rules = RULES
         self._goal, self._most = goal, moves
@@ -91,7 +91,7 @@ class Pig(Game):
         state = self.initial_state()
         state[: rules.GOAL] = first, second, turn, mover, found[6] is not None, decisions
         won = [score >= self._goal for score in (first, second)]
-        if decisions > self._most or any(won) and (won[mover] or turn or found[6]):
+        if decisions > self._most or (any(won) and (won[mover] or turn or found[6])):
             accepted = (
                 f"at most {self._most} decisions, and a score of {self._goal} or more only for the player "
                 "who has just held"

@@ -197,7 +197,7 @@ def _points(state: State) -> int:
 
 
 def _has_group(board: list[list[int]]) -> bool:
-    """Whether two neighbours have the same colour; ``board`` has the colours of each column from the bottom."""
+    """Whether two neighbours have the same colour; ``board``: each column's colours from the bottom."""
     above = [(one, other) for column in board for one, other in pairwise(column)]
     aside = [pair for left, right in pairwise(board) for pair in zip(left, right, strict=False)]
     return any(one == other for one, other in above + aside)

@@ -52,7 +52,7 @@ def is_terminal(state: State) -> bool:
 
 @njit
 def returns(state: State) -> float:
-    """The points so far; when the game is over with the bonus for an empty board or the penalty for stones."""
+    """The points so far; at the end with the bonus for an empty board or the penalty for stones."""
     return float(state[POINTS]) + float(state[BONUS]) - float(state[PENALTY])
 
 

@@ -62,9 +62,9 @@ class Twenty48(Game):
         self.options: dict[str, str | int] = {"seed": seed, "tile": tile}
         self.rules = RULES
         self._seed, self._tile = seed, tile
-        # j tiles of 2**k or more: before the last of them was made there were j + 1 of 2**(k-1) or more, and so
-        # on down to j + k - 2 of 4 or more, which are at most 16. So the j-th largest tile is at most
-        # 2**(18-j); and until the end none is larger than half of ``tile``. Each new tile adds at least 2 to
+        # j tiles of 2**k or more: before the last of them was made there were j + 1 of 2**(k-1) or more, and
+        # so on down to j + k - 2 of 4 or more, which are at most 16. So the j-th largest tile is at most
+        # 2**(18-j), and until the end none is larger than half of ``tile``. Each new tile adds at least 2 to
         # their sum, which is 2 or more at the start, and comes with one move; one more move can be the last.
         self.max_plies = sum(min(tile // 2, _most(place)) for place in range(CELLS)) - 1
 
@@ -130,7 +130,7 @@ class Twenty48(Game):
         if max(tiles) > self._tile or any(tile > _most(place) for place, tile in enumerate(ranked)):
             accepted = f"tiles that can be made before the game ends with a {self._tile}"
             raise InvalidInput("position", text, accepted)
-        if not any(tiles) or all(tiles) and due or self._tile in tiles and due:
+        if not any(tiles) or (due and (all(tiles) or self._tile in tiles)):
             accepted = "at least one tile, and a new tile due only on an empty cell of an unfinished game"
             raise InvalidInput("position", text, accepted)
 

@@ -160,8 +160,8 @@ def _merge(
 @njit
 def slide(board: np.uint64, direction: Int) -> tuple[np.uint64, np.uint64]:
     """The board after a move, without a new tile, and the sum of the tiles that were made."""
-    upright = direction == UP or direction == DOWN
-    mirrored = direction == UP or direction == RIGHT
+    upright = direction in (UP, DOWN)
+    mirrored = direction in (UP, RIGHT)
     if upright:
         board = _transposed(board)
     if mirrored:
