@@ -150,6 +150,16 @@ class Game(ABC):
         return self.num_players == 2 and not self.rewards
 
     @property
+    def form(self) -> str:
+        """What kind of problem this is, in words that follow a name."""
+        if self.num_players == 1:
+            return "a problem of one player"
+        parts = [f"{self.num_players} players"] if self.num_players > 2 else []
+        parts += ["rewards"] * self.rewards + ["chance"] * (self.has_chance or self.open_loop)
+        joined = " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 1 else parts)
+        return f"a game with {joined}" if parts else "a game"
+
+    @property
     def has_lines(self) -> bool:
         """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information

@@ -219,7 +219,7 @@ def _recorded(
     result = "not over" if record.result is None else f"result {record.result:g} for the first player"
     last = f": {shown.moves[-1]}" if shown.moves else ""
     return shown, [
-        f"game      {number} of {games}: {record.first} against {record.second}, {result}",
+        f"game      {number} of {games}: {' against '.join(record.seats)}, {result}",
         f"ply       {len(shown.moves)} of {len(record.moves)}{last}",
     ]
 

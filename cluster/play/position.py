@@ -84,7 +84,11 @@ def read_record(game: str, path: Path, number: int = 1) -> tuple[Game, GameRecor
     name = parse_game_spec(game).name
     if Path(there).name != Path(name).name:
         raise InvalidInput("record", str(path), f"a record of a game of {name} (it is of {there})")
-    return games.load(f"{name}:{options}" if options else name), record, len(records)
+    loaded = games.load(f"{name}:{options}" if options else name)
+    if len(record.seats) != loaded.num_players:
+        accepted = f"a record of {loaded.num_players} player{'s' * (loaded.num_players > 1)} of {name}"
+        raise InvalidInput("record", str(path), f"{accepted} (it has {len(record.seats)})")
+    return loaded, record, len(records)
 
 
 def position_in(game: Game, record: GameRecord, ply: int | None = None) -> Position:

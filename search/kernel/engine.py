@@ -60,6 +60,7 @@ _SCORED_OUTER = (
     rewards.absorb_leaves_scored,
     replay.reach_leaves,
     rewards.sample_scored,
+    rewards.play_flat_scored,
     loop.play_out,
 )
 """`_OUTER` of problems beyond two players and a return at the end."""
@@ -308,8 +309,10 @@ def _leaf_playout(game: Game, features: Features) -> _Function:
             return _bind(game, playouts.whole_playout)
         return _bind(game, rewards.rollout_playout if stepwise else rewards.difference_playout)
     steered = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
-    functions: list[_Function] = [playouts.winning_move, playouts.policy_move, steered]
-    if not features.thinking:
-        return _bind(game, *functions)
-    thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
-    return _bind(game, *thinking, *functions, THINKS=True)
+    move: _Function
+    if features.thinking:
+        thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
+        move = _bind(game, *thinking, playouts.winning_move, playouts.policy_move, THINKS=True)
+    else:
+        move = _bind(game, playouts.winning_move, playouts.policy_move)
+    return _bind(game, steered, steered_move=move)
