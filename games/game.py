@@ -88,6 +88,10 @@ class Game(ABC):
     open_loop: bool = False
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
+    state_handling: str = "clone"
+    """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
+    clairvoyant: bool = False
+    """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""
@@ -158,6 +162,10 @@ class Game(ABC):
         With one player, with three or more (each keeps an own value), and where chance moves: FIRST.
         """
         return SECOND if player == SECOND and self.num_players == 2 else FIRST
+
+    def is_truncated(self, state: State) -> bool:
+        """Whether a finished episode was cut off by a limit of its length, instead of ending by itself."""
+        return False
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probability of each outcome of a position in which chance moves. Default: all are equal."""

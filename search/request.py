@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from search.features import Features
 from search.options import (
@@ -69,6 +71,9 @@ class SearchRequest:
     checks of values and the reference are made from these descriptions: a new option is one field here, and
     the code that uses it.
     """
+
+    default_budget: ClassVar[Mapping[str, float]] = {"seconds": DEFAULT_SECONDS}
+    """The budget of a request that was made without one (search/asked.py)."""
 
     game: str
     """A game spec, such as ``gomoku:size=15``."""
