@@ -30,6 +30,7 @@ HAND_WRITTEN = {
     "games/README.md": 1500,
     "games/GAMES.md": 1050,
     "games/OWN_GAME.md": 1200,
+    "games/PROBLEMS.md": 700,
     "cluster/README.md": 1500,
     "cluster/service/README.md": 1500,
     "cluster/lab/sources/README.md": 700,
