@@ -36,6 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "games.connect_four",
         "games.gomoku",
         "games.hex",
+        "games.jobshop",
         "games.morris",
         "games.othello",
         "games.thud",
