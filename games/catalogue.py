@@ -9,6 +9,7 @@ from games import openspiel
 from games import user_games as own
 from games.battleship import Battleship
 from games.breakthrough import Breakthrough
+from games.chinese_checkers import ChineseCheckers
 from games.connect_four import ConnectFour
 from games.contract.trial import try_out
 from games.errors import InvalidInput
@@ -28,6 +29,7 @@ from games.tictactoe import TicTacToe
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "battleship": Battleship.from_spec,
     "breakthrough": Breakthrough.from_spec,
+    "chinese_checkers": ChineseCheckers.from_spec,
     "connect_four": ConnectFour.from_spec,
     EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,
@@ -74,9 +76,9 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
     Loading a game file runs its code; a file of data is read, and becomes a part of the game's spec. With
     ``files=False`` a spec that names a file, or parameters with which OpenSpiel would read one, is refused
-    before any file is opened. With ``tried`` the rules of a file or a package are tested in random games first
-    (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass BrokenGame if the rules
-    violate the contract.
+    before any file is opened. With ``tried`` the rules of a file or a package are tested in random games
+    first (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass BrokenGame if the
+    rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:

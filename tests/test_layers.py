@@ -33,6 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "games.battleship",
         "games.breakthrough",
+        "games.chinese_checkers",
         "games.connect_four",
         "games.gomoku",
         "games.hex",

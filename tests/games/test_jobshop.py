@@ -94,7 +94,7 @@ def test_rewards_are_what_a_move_adds_to_the_makespan() -> None:
     state = game.initial_state()
     assert game.num_players == 1 and game.rewards and game.has_lines and not game.is_two_player
     assert game.rules.returns(state) == 0.0
-    # Job 2 on machine 0 until 2, on machine 2 until 3; job 3 on machine 1 until 4; job 1 on machine 0 until 5.
+    # Job 2 on machine 0 until 2 and on 2 until 3, job 3 on machine 1 until 4, job 1 on machine 0 until 5.
     assert [_returns(game, state, move) for move in "2231"] == [-2, -3, -4, -5]
 
 
