@@ -13,7 +13,8 @@ _ITEM = re.compile(r"[a-z]|[1-9][0-9]?")
 def format_grid(owners: Sequence[Sequence[int | None]], signs: str, mover: int) -> str:
     """The rows, a space, and the player to move.
 
-    ``owners``: the owner of each cell (a player, or None), rows from the top. ``signs``: the players' letters.
+    ``owners``: the owner of each cell (a player, or None), rows from the top. ``signs``: a letter for each
+    player.
     """
     rows = ("".join("." if owner is None else signs[owner] for owner in row) for row in owners)
     text = "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)

@@ -105,12 +105,12 @@ def end_of(state: State, move: Int) -> int:
 def may_hop_on(state: State, move: Int) -> bool:
     """Whether a series of hops can go on like this."""
     far = np.int64(FAR[move])
-    if state[BOARD + np.int64(NEAR[move])] < 0 or state[BOARD + far] != EMPTY:
-        return False
-    for i in range(VISITED, VISITED + np.int64(state[HOPS])):
-        if state[i] == far:
-            return False
-    return True
+    free = state[BOARD + np.int64(NEAR[move])] >= 0 and state[BOARD + far] == EMPTY
+    place = VISITED + np.int64(state[HOPS]) - 1
+    while free and place >= VISITED:
+        free = state[place] != far
+        place -= 1
+    return bool(free)
 
 
 @njit
