@@ -120,7 +120,7 @@ def parse(text: str, path: str) -> Instance:
         accepted = f"the number of jobs and of machines, from 1 to {MAX_SIDE}"
         raise _refusal(path, number, words, accepted)
     jobs, machines = size
-    instance = []
+    instance: list[tuple[tuple[int, int], ...]] = []
     for number, words in lines[1:]:
         values = _numbers(words)
         job = None if values is None else tuple(zip(values[::2], values[1::2], strict=False))
