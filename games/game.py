@@ -34,7 +34,7 @@ class Cell:
 
     text: str
     owner: int | None = None
-    """The owner of the piece, FIRST or SECOND, which decides the colour; None if there is no piece."""
+    """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
     last: bool = False
     """Whether the last move was made here."""
 
@@ -49,8 +49,8 @@ class Board:
     lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
     """Lines between pairs of cells (row, column), for games where pieces move along lines."""
     slanted: bool = False
-    """Whether each row begins half a cell further to the right than the row above, as in Hex. The first
-    player's edges are above and below, the second's left and right."""
+    """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
+    have a text, the first player's edges are above and below, the second's left and right."""
 
 
 class Game(ABC):

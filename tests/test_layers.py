@@ -33,9 +33,11 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "games.battleship",
         "games.breakthrough",
+        "games.chinese_checkers",
         "games.connect_four",
         "games.gomoku",
         "games.hex",
+        "games.jobshop",
         "games.morris",
         "games.othello",
         "games.pig",
