@@ -78,7 +78,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cluster.executors",),
     ("cluster.launch", "cluster.front_door"),
     ("cluster.matches", "cluster.client"),
-    ("cluster.play", "cluster.lab"),
+    ("cluster.planning", "cluster.play", "cluster.lab"),
     ("cluster.service",),
     ("cluster.commands",),
     ("cluster.cli",),

@@ -132,7 +132,8 @@ class JobShop(Game):
     def board(self, state: State, last_move: int | None = None) -> Board:
         """A chart: a row for each machine, from 0, and in it the jobs that it works on, from 1, over time.
 
-        A column stands for the time that the last row's label tells, and shows the job that takes most of it.
+        A column stands for the time that the last row's label tells, and shows the job that takes most of it, or the
+        last one.
         """
         planned = [*self.schedule(state)]
         makespan = max((end for *_, end in planned), default=0)
@@ -144,7 +145,7 @@ class JobShop(Game):
             last = last_move is not None and number == len(planned)
             for column in range(begin // unit, -(-end // unit)):
                 share = min(end, (column + 1) * unit) - max(begin, column * unit)
-                if share > longest[machine, column]:
+                if last or share > longest[machine, column]:
                     longest[machine, column] = share
                     rows[machine][column] = Cell(str(job + 1), job % COLOURS, last)
         rows.append([Cell("") for _ in range(columns)])

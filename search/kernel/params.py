@@ -8,7 +8,13 @@ from typing import NamedTuple
 from games.game import Game
 from search.job import Context
 from search.policies import POLICIES
-from search.request import EXPLORATION, ISMCTS_EXPLORATION, PUCT_EXPLORATION, SCORED_EXPLORATION, SearchRequest
+from search.request import (
+    EXPLORATION,
+    ISMCTS_EXPLORATION,
+    PUCT_EXPLORATION,
+    SCORED_EXPLORATION,
+    SearchRequest,
+)
 
 NO_CUT = 2**31 - 1
 """SearchParams.playout_plies of a search whose playouts run to the end of the game."""

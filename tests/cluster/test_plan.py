@@ -1,4 +1,4 @@
-"""`banyan plan` and `banyan.plan`: episodes, their optimum, the same on any workers, kept and taken up again."""
+"""`banyan plan` and `banyan.plan`: episodes, their optimum, equal on any workers, kept and taken up again."""
 
 from __future__ import annotations
 
