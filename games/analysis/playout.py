@@ -51,7 +51,8 @@ def play_cut(
     """Generic: ``playouts`` playouts of at most ``max_plies`` plies each; returns the plies of all of them.
 
     Adds each playout's value for the first player to ``values[0]``: the return if the game is over,
-    else ``evaluate``; in a game of rewards always their sum. ``state`` and ``moves`` are scratch; ``stream`` is modified in place.
+    else ``evaluate``; in a game of rewards always their sum. ``state`` and ``moves`` are scratch; ``stream``
+    is modified in place.
     """
     plies = 0
     for _ in range(playouts):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, below, next_uint64
 from games.rules import CHANCE, Moves
 
@@ -58,7 +58,7 @@ def _in_hand(state: State) -> bool:
 
 
 @njit
-def play(state: State, move: int) -> None:
+def play(state: State, move: Int) -> None:
     """Play a decision or a face of the die; ``state`` is modified in place."""
     if move == ROLL:
         state[DECISIONS] += 1
