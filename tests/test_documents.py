@@ -28,7 +28,7 @@ HAND_WRITTEN = {
     "search/LANES.md": 1300,
     "search/NETWORK.md": 700,
     "games/README.md": 1500,
-    "games/GAMES.md": 1300,
+    "games/GAMES.md": 1700,
     "games/OWN_GAME.md": 1200,
     "games/PROBLEMS.md": 700,
     "cluster/README.md": 1500,
@@ -39,7 +39,7 @@ HAND_WRITTEN = {
     "deploy/games/README.md": 50,
 }
 """The most words that each page may have."""
-MOST_WORDS = 15_400
+MOST_WORDS = 15_600
 """Of all hand-written pages together."""
 SCALING_LINES = 150
 WIDTH = 110
