@@ -36,7 +36,7 @@ class Cell:
 
     text: str
     owner: int | None = None
-    """The owner of the piece, FIRST or SECOND, which decides the colour; None if there is no piece."""
+    """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
     last: bool = False
     """Whether the last move was made here."""
 
@@ -51,8 +51,8 @@ class Board:
     lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
     """Lines between pairs of cells (row, column), for games where pieces move along lines."""
     slanted: bool = False
-    """Whether each row begins half a cell further to the right than the row above, as in Hex. The first
-    player's edges are above and below, the second's left and right."""
+    """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
+    have a text, the first player's edges are above and below, the second's left and right."""
 
 
 class Game(ABC):
@@ -90,6 +90,10 @@ class Game(ABC):
     open_loop: bool = False
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
+    state_handling: str = "clone"
+    """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
+    clairvoyant: bool = False
+    """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""
@@ -183,6 +187,10 @@ class Game(ABC):
         """
         return SECOND if player == SECOND and self.num_players == 2 else FIRST
 
+    def is_truncated(self, state: State) -> bool:
+        """Whether a finished episode was cut off by a limit of its length, instead of ending by itself."""
+        return False
+
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probability of each outcome of a position in which chance moves. Default: all are equal."""
         outcomes = self.legal_moves(state)
@@ -248,7 +256,9 @@ class Game(ABC):
         Default: the winner, or ``a draw``; for one player the score.
         """
         if self.num_players > 2:
-            scores = [float(self.calls.score(state, player)) for player in range(self.num_players)]
+            score = self.calls.score
+            assert score is not None
+            scores = [float(score(state, player)) for player in range(self.num_players)]
             best = max(scores)
             return f"{self.player_names[scores.index(best)]} wins" if scores.count(best) == 1 else "a draw"
         outcome = self.calls.returns(state)

@@ -42,6 +42,8 @@ def name_of(game: Game) -> str | None:
         return f"breakthrough(rows={game.options['rows']},columns={game.options['columns']})"
     if game.name == "hex":
         return f"hex(board_size={game.options['size']},swap={game.options['swap'] == 'yes'})"
+    if game.name == "chinese_checkers":
+        return f"chinese_checkers(players={game.options['players']},max_moves={game.options['turns']})"
     if game.spec == "othello:size=8":
         return "othello"
     if game.name == "gomoku" and game.options["candidates"] == 0 and game.options["overline"] == "wins":

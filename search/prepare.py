@@ -21,6 +21,8 @@ from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan, plan_search
 from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.tree.arena import Tree
+from search.tree.rerooting import reroot
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
@@ -28,6 +30,8 @@ REPORTED_SHARE = 50
 
 SPREAD_SAMPLES = 256
 """Playouts from which the spread of returns is estimated."""
+LEAST_SAMPLES = 16
+"""Beyond two players: the least playouts, and how many simulations there must be for each."""
 SMALLEST_SPREAD = 0.001
 """Lower limit of the spread: even if playouts near the root have equal returns, deeper ones may differ."""
 
@@ -82,6 +86,12 @@ def check_request(request: SearchRequest, *, files: bool = True, external: bool 
     return game
 
 
+def check_search(request: SearchRequest, game: Game) -> None:
+    """Raises InvalidInput if the game cannot be searched with these options, whatever its position."""
+    _refuse_evaluators(request, True, False)
+    _measure(request, game)
+
+
 def open_search(
     request: SearchRequest,
     *,
@@ -120,11 +130,13 @@ def open_view(
     num_legal: int,
     source: str | None = None,
     evaluator: str | None = None,
+    kept: tuple[Tree, int] | None = None,
 ) -> tuple[Context, SearchPlan, Strategy]:
     """Context, plan and strategy of a search from ``view``: what ``mover`` sees (Game.observation).
 
     The position of the request is not used. ``num_legal`` is the number of legal moves, ``evaluator`` the
-    text of the evaluator's file; None reads the file. Raises InvalidInput as `open_search` does.
+    text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
+    ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
     """
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
@@ -151,12 +163,16 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
+    tree = engine.new_tree(engine.capacity_for(shared_bytes, total))
+    if kept is not None and request.strategy != "root":
+        tree = engine.new_tree(engine.capacity_for(shared_bytes, total + int(kept[0].visits[kept[1]])))
+        reroot(*kept, tree)
     setup = Setup(
         context=context,
         engine=engine,
         params=params_of(context),
         plan=plan,
-        tree=engine.new_tree(engine.capacity_for(shared_bytes, total)),
+        tree=tree,
         mover=mover,
         num_legal=num_legal,
     )
@@ -245,7 +261,12 @@ def check_form(request: SearchRequest, game: Game) -> None:
 
 def _spread(engine: Engine, context: Context) -> float:
     """Context.exploration_scale: the standard deviation of playouts after random moves of the root."""
-    values = np.zeros(SPREAD_SAMPLES)
+    samples = SPREAD_SAMPLES
+    if not engine.game.is_two_player:
+        # A share of the search, where a simulator may be slow.
+        budget = context.request.simulations or SPREAD_SAMPLES * LEAST_SAMPLES
+        samples = max(LEAST_SAMPLES, min(samples, budget // LEAST_SAMPLES))
+    values = np.zeros(samples)
     stream = new_stream(context.request.seed, SPREAD_STREAM)
     root_state = engine.lane_root(context, 0)
     with np.errstate(over="ignore"):
