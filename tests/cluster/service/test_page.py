@@ -152,11 +152,11 @@ def test_three_players(visitor: Visitor) -> None:
     visitor.begin("chinese_checkers", "person", "search", 30)
     expect(visitor.page.locator("fieldset legend").nth(1)).to_have_text("The others")
     assert visitor.my_turn()
-    choose(visitor, visitor.legal[0])
+    visitor.make(visitor.legal[0])
     assert visitor.my_turn()
     assert len(visitor.played) == 3
     expect(visitor.page.locator("#watch")).to_contain_text("Expected")
-    assert visitor.page.locator("#watch .dot.p2").count() == 1
+    assert visitor.page.locator("#watch .line .dot.p2").count() == 1
 
 
 def test_battleship_by_its_chances(visitor: Visitor) -> None:
