@@ -133,7 +133,7 @@ class JobShop(Game):
         """A chart: a row for each machine, from 0, and in it the jobs that it works on, from 1, over time.
 
         A column stands for the time that the last row's label tells. It shows the job that takes most of it,
-        or that of the last move. """
+        or that of the last move."""
         planned = [*self.schedule(state)]
         makespan = max((end for *_, end in planned), default=0)
         unit = max(1, -(-makespan // COLUMNS))
