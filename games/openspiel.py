@@ -20,9 +20,10 @@ from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
 
-HIDDEN = ("bridge", "hearts", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
+HIDDEN = ("bridge", "hearts(pass_cards=False)", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
-the player has not seen, and gives a position that its own moves lead to."""
+the player has not seen, and gives a position that its own moves lead to. In hearts it knows the cards that
+are being passed."""
 BLOCK = 128
 """Outcomes in a block, where chance has more than MAX_MOVES outcomes."""
 
@@ -85,9 +86,11 @@ def _is_accepted(loaded: Any) -> bool:
     import pyspiel
 
     kind = loaded.get_type()
+    known = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+    sampled = kind.short_name in {name.partition("(")[0] for name in HIDDEN}
     return (
         kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
-        and (kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION or kind.short_name in HIDDEN)
+        and (known or (sampled and not loaded.get_parameters().get("pass_cards", False)))
         and (kind.utility == pyspiel.GameType.Utility.ZERO_SUM or loaded.num_players() != 2)
         and max(loaded.num_distinct_actions(), loaded.max_chance_outcomes()) <= MAX_MOVE_CODE
     )
@@ -157,8 +160,9 @@ class OpenSpielGame(PythonGame):
     def observation(self, state: State, observer: int) -> State:
         """With hidden information: the observer, and the moves to one of the positions that fit.
 
-        It is drawn always with the same random numbers, so it is the same for all positions that the observer
-        cannot tell apart. Raises InvalidInput (field ``position``) where no player moves, but not at the start.
+        It is drawn with constant random numbers, so it is the same for all positions that the observer
+        cannot tell apart. Raises InvalidInput (field ``position``) where no player moves,
+        except at the start.
         """
         if not self.hidden_information:
             return super().observation(state, observer)

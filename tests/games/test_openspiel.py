@@ -192,15 +192,12 @@ def decisions(name: str, seed: int, share: float) -> Iterator[tuple[State, Any]]
 
 
 HIDING = [
+    *(name for name in HIDDEN if name != "bridge"),
     "bridge(use_double_dummy_result=False)",
-    "hearts",
-    "kuhn_poker",
     "kuhn_poker(players=3)",
-    "leduc_poker",
     "leduc_poker(players=3)",
-    "oh_hell",
-    "universal_poker",
 ]
+"""By default OpenSpiel solves a bridge deal for each determinization, which takes up to a second."""
 
 
 @pytest.mark.parametrize("name", HIDING)
@@ -233,24 +230,13 @@ def test_a_determinization_is_a_position_that_looks_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HIDING)
-def test_what_a_player_does_not_see_does_not_change_the_observation(name: str) -> None:
-    """Two moves or two deals between which a player cannot tell apart lead to equal observations."""
-    game, alike = openspiel(name), 0
+def test_only_deals_are_hidden(name: str) -> None:
+    """All players see all moves, which no determinization has to draw."""
     for seed in range(4):
-        for state, twin in decisions(name, seed, 1.0):
-            lines = [([move], twin.child(move)) for move in twin.legal_actions()[:6]]
-            for observer in range(game.num_players):
-                groups: dict[str, State] = {}
-                for moves, child in lines:
-                    if child.is_terminal() or child.is_chance_node():
-                        continue
-                    after = state.copy()
-                    game.rules.play(after, moves[0])
-                    view = game.observation(after, observer)
-                    first = groups.setdefault(child.information_state_string(observer), view)
-                    assert (view == first).all()
-                    alike += first is not view
-    assert alike or name != "hearts"
+        for _, twin in decisions(name, seed, 0.5):
+            after = [child for child in map(twin.child, twin.legal_actions()) if child.current_player() >= 0]
+            for observer in range(twin.num_players()):
+                assert len({child.information_state_string(observer) for child in after}) == len(after)
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "kuhn_poker(players=3)"])
@@ -282,6 +268,7 @@ def test_observations_are_equal_exactly_if_the_information_states_are(name: str)
         "gin_rummy",
         "goofspiel",
         "hanabi",
+        "hearts",
         "liars_dice",
         "matrix_rps",
         "mfg_garnet",
