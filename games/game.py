@@ -133,7 +133,8 @@ class Game(ABC):
 
     @property
     def hidden_information(self) -> bool:
-        """Whether some part of a position is hidden from a player, or the future of its chance (open loop)."""
+        """Whether some part of a position is hidden from a player, or the future of its chance (open
+        loop)."""
         return self.rules.determinize is not None
 
     @property
@@ -150,6 +151,13 @@ class Game(ABC):
     def has_lines(self) -> bool:
         """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information
+
+    def viewpoint(self, player: int) -> int:
+        """In whose view values are kept of moves that ``player`` makes: FIRST or SECOND of two players.
+
+        With one player, with three or more (each keeps an own value), and where chance moves: FIRST.
+        """
+        return SECOND if player == SECOND and self.num_players == 2 else FIRST
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probability of each outcome of a position in which chance moves. Default: all are equal."""

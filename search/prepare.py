@@ -12,7 +12,7 @@ import numpy.typing as npt
 import games
 from games.contract.trial import try_out
 from games.errors import InvalidInput
-from games.game import Game, State
+from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
@@ -64,6 +64,11 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
         field = "moves" if request.moves else "position"
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
+    if game.has_chance and game.calls.current_player(state) == CHANCE:
+        outcomes = [game.format_move(state, outcome) for outcome in game.legal_moves(state)]
+        shown = ", ".join(outcomes[:12]) + (", ..." if len(outcomes) > 12 else "")
+        accepted = f"a position in which a player moves; here chance does: add its outcome ({shown}) to moves"
+        raise InvalidInput("moves", " ".join(request.moves), accepted)
     return state
 
 
@@ -102,6 +107,7 @@ def open_search(
     root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
+    mover = game.viewpoint(mover)
     opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
     return Search(request, game, root_state, *opened)
 
@@ -174,6 +180,7 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
 
 def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
+    _check_form(request, game)
     hidden = _treatment(request, game)
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
@@ -214,6 +221,34 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     return request.hidden_information
 
 
+def _check_form(request: SearchRequest, game: Game) -> None:
+    """Raise InvalidInput for options that mean nothing beyond two players and a return at the end."""
+    if game.is_two_player and not game.has_chance:
+        return
+    what = f"{game.name}, a game " + (
+        "with chance"
+        if game.is_two_player
+        else f"with {game.num_players} players" + " and rewards" * game.rewards
+    )
+    if game.num_players == 1:
+        what = f"{game.name}, a problem of one player"
+    refused: list[tuple[str, bool]] = [
+        ("solver", request.solver),
+        ("decisive", request.decisive),
+        ("implicit_minimax", request.implicit_minimax > 0.0),
+        ("evaluator", request.evaluator is not None and (not game.is_two_player or game.has_chance)),
+        ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player),
+        ("playout_policy", any(policy not in ("random", "greedy") for policy in request.policies)),
+        ("final_move", request.final_move == "secure" and not game.is_two_player),
+    ]
+    for field, is_refused in refused:
+        if is_refused:
+            value = getattr(request, field)
+            accepted = {"playout_policy": "random or greedy", "final_move": "robust, max, robust-max or vote"}
+            default = accepted.get(field) or {"in_flight": "unobserved"}.get(field, "nothing")
+            raise InvalidInput(field, "yes" if value is True else value, f"{default} with {what}")
+
+
 def _spread(engine: Engine, context: Context) -> float:
     """Context.exploration_scale: the standard deviation of playouts after random moves of the root."""
     values = np.zeros(SPREAD_SAMPLES)
@@ -221,7 +256,11 @@ def _spread(engine: Engine, context: Context) -> float:
     root_state = engine.lane_root(context, 0)
     with np.errstate(over="ignore"):
         engine.sample_leaves(root_state, params_of(context), values, stream, engine.new_workspace())
-    return max(SMALLEST_SPREAD, pstdev(values.tolist()))
+    spread = pstdev(values.tolist())
+    if spread == 0.0 and not engine.game.is_two_player:
+        # Rewards that random play never meets: nothing is known of their size.
+        return 1.0
+    return max(SMALLEST_SPREAD, spread)
 
 
 def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:

@@ -41,6 +41,8 @@ DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
 MAX_LANES = 65_536
 MAX_BATCH = 65_536
+MAX_PLIES = 2**31 - 1
+"""No line of moves is longer."""
 MAX_PLAYOUTS_PER_LEAF = 65_536
 NARROW_SIMULATIONS = 2_000_000_000
 """The most simulations of a search whose visits are counted in 32 bits."""
