@@ -30,7 +30,7 @@ VALUES_A_ROW = 10
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a drawn board: a text of at most two characters, and how to draw it."""
+    """One cell of a drawn board: a text of at most five characters, and how to draw it."""
 
     text: str
     owner: int | None = None
@@ -219,8 +219,17 @@ class Game(ABC):
         return state
 
     def outcome_text(self, state: State) -> str:
-        """The outcome of a finished game for people. Default: the winner, or ``a draw``."""
+        """The outcome of a finished game for people.
+
+        Default: the winner, or ``a draw``; for one player the score.
+        """
+        if self.num_players > 2:
+            scores = [float(self.calls.score(state, player)) for player in range(self.num_players)]
+            best = max(scores)
+            return f"{self.player_names[scores.index(best)]} wins" if scores.count(best) == 1 else "a draw"
         outcome = self.calls.returns(state)
+        if self.num_players == 1:
+            return f"a score of {outcome:.10g}"
         return f"{self.player_names[FIRST if outcome > 0 else SECOND]} wins" if outcome else "a draw"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
