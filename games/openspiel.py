@@ -20,10 +20,9 @@ from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
 
-HIDDEN = ("bridge", "hearts(pass_cards=False)", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
+HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
-the player has not seen, and gives a position that its own moves lead to. In hearts it knows the cards that
-are being passed."""
+the player has not seen, and gives a position that its own moves lead to."""
 BLOCK = 128
 """Outcomes in a block, where chance has more than MAX_MOVES outcomes."""
 
@@ -75,6 +74,9 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
             "one of " + ", ".join(HIDDEN)
         )
         raise InvalidInput("game", _text(spec), accepted)
+    if loaded.get_type().short_name == "quoridor" and loaded.num_players() > 2:
+        accepted = "quoridor with two players: with more OpenSpiel fails where a player has no move"
+        raise InvalidInput("game", _text(spec), accepted)
     start = _asked(spec, loaded.new_initial_state)
     if not start.is_chance_node() and (num_legal := len(start.legal_actions())) > MAX_MOVES:
         accepted = f"a game with at most {MAX_MOVES} legal moves (this one begins with {num_legal})"
@@ -86,11 +88,11 @@ def _is_accepted(loaded: Any) -> bool:
     import pyspiel
 
     kind = loaded.get_type()
-    known = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
-    sampled = kind.short_name in {name.partition("(")[0] for name in HIDDEN}
     return (
         kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
-        and (known or (sampled and not loaded.get_parameters().get("pass_cards", False)))
+        and (
+            kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION or kind.short_name in HIDDEN
+        )
         and (kind.utility == pyspiel.GameType.Utility.ZERO_SUM or loaded.num_players() != 2)
         and max(loaded.num_distinct_actions(), loaded.max_chance_outcomes()) <= MAX_MOVE_CODE
     )
@@ -271,12 +273,16 @@ class _WidePosition(_Position):
     There chance moves twice: it draws a block of outcomes, and then one of the block.
     """
 
-    def __init__(self, state: Any, largest: float, block: int | None = None) -> None:
+    def __init__(self, state: Any, largest: float) -> None:
         super().__init__(state, largest)
-        self._block = block
+        self._block: int | None = None
+        self._listed: list[tuple[int, float]] | None = None
+        """OpenSpiel's outcomes: it takes a millisecond to list them."""
 
     def copy(self) -> _WidePosition:
-        return _WidePosition(self._state.clone(), self._largest, self._block)
+        made = _WidePosition(self._state.clone(), self._largest)
+        made._block, made._listed = self._block, self._listed
+        return made
 
     def legal_moves(self) -> Sequence[int]:
         if self._state.is_chance_node():
@@ -284,31 +290,36 @@ class _WidePosition(_Position):
         return super().legal_moves()
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        outcomes = super().chance_outcomes()
+        outcomes = self._outcomes()
         if len(outcomes) <= MAX_MOVES:
             return outcomes
-        blocks = [outcomes[begin : begin + BLOCK] for begin in range(0, len(outcomes), BLOCK)]
-        weights = [sum(weight for _, weight in block) for block in blocks]
-        if self._block is None:
-            return list(enumerate(weights))
-        return [(outcome, weight / weights[self._block]) for outcome, weight in blocks[self._block]]
+        if self._block is not None:
+            block = outcomes[BLOCK * self._block : BLOCK * (self._block + 1)]
+            total = sum(weight for _, weight in block)
+            return [(outcome, weight / total) for outcome, weight in block]
+        weights = [weight for _, weight in outcomes]
+        begins = range(0, len(weights), BLOCK)
+        return [(number, sum(weights[begin : begin + BLOCK])) for number, begin in enumerate(begins)]
 
     def play(self, move: int) -> None:
         if self._draws_block():
             self._block = move
         else:
-            self._block = None
+            self._block = self._listed = None
             super().play(move)
 
     def format_move(self, move: int) -> str:
         return f"block {move}" if self._draws_block() else super().format_move(move)
 
+    def _outcomes(self) -> Sequence[tuple[int, float]]:
+        if self._listed is None:
+            self._listed = list(super().chance_outcomes())
+        return self._listed
+
     def _draws_block(self) -> bool:
-        return (
-            self._block is None
-            and bool(self._state.is_chance_node())
-            and len(self._state.legal_actions()) > MAX_MOVES
-        )
+        if self._block is not None or not self._state.is_chance_node():
+            return False
+        return len(self._outcomes()) > MAX_MOVES
 
 
 def _text(spec: Spec) -> str:
