@@ -71,9 +71,9 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
 
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
     Loading a file runs its code. With ``files=False`` a spec that names a file, or parameters with which
-    OpenSpiel or an environment could read a file, is refused before any file is opened. With ``tried`` the rules of a file or
-    a package are tested in random games first (games/contract/trial.py). Raises InvalidInput (field
-    ``game``), and its subclass BrokenGame if the rules violate the contract.
+    OpenSpiel or an environment could read a file, is refused before any file is opened. With ``tried`` the
+    rules of a file or a package are tested in random games first (games/contract/trial.py). Raises
+    InvalidInput (field ``game``), and its subclass BrokenGame if the rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:

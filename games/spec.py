@@ -55,8 +55,8 @@ def parse_game_spec(text: str) -> Spec:
     """Parse the spec of a game; raises InvalidInput (field ``game``).
 
     All text after ``openspiel:`` is the value of the option ``game``, the name of a game of OpenSpiel; all
-    text after ``explicit:`` is the value of the option ``tree``, all text after ``gym:`` that of ``environment``.
-    Other specs are parsed by `parse_spec`.
+    text after ``explicit:`` is that of the option ``tree``, and all text after ``gym:`` that of the option
+    ``environment``. Other specs are parsed by `parse_spec`.
     """
     name, colon, rest = text.strip().partition(":")
     if name in TEXT_OF and (rest or not colon):

@@ -20,6 +20,8 @@ from games.user_games import reason_of
 DEFAULT_STEPS = 1000
 """Steps of an episode that nothing else limits."""
 MOST_STEPS = 100_000
+_OVER = object()
+"""Stands for what would be saved of the end of a roll-out."""
 _HIGHLIGHTED = re.compile(r"\x1b\[(?:\d+;)*4\d(?:;\d+)*m([^\x1b]*)\x1b\[0m")
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 
@@ -129,6 +131,8 @@ class _Stage:
     def __init__(self, found: Found, actions: Actions, steps: int, spec: str) -> None:
         self.states: States = found.states
         self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
+        self.drawn = self.states.env.render_mode == ANSI
+        """Whether the environment draws itself as text."""
         self.lock = threading.RLock()
         """Several searches may run in one process."""
         self.holder: GymPosition | None = None
@@ -207,7 +211,8 @@ class GymPosition:
         stage = self._stage
         twin = GymPosition(stage)
         with stage.lock:
-            if self.saved is None:
+            here = stage.holder is self and self.saved is None
+            if here:
                 stage.free()
             twin.saved, twin.observation, twin.total, twin.steps = (
                 self.saved,
@@ -217,6 +222,9 @@ class GymPosition:
             )
             twin.terminated, twin.truncated = self.terminated, self.truncated
             twin._info, twin._legal, twin._baseline = self._info, self._legal, self._baseline
+            if here and stage.states.stays:
+                # As a rule the copy is played on.
+                stage.holder = twin
         return twin
 
     def reseed(self, seed: int) -> None:
@@ -256,7 +264,7 @@ class GymPosition:
             self._end(terminated, truncated)
 
     def roll_out(self, draw: Callable[[int], int], discount: float) -> tuple[list[int], float]:
-        """Play uniformly random legal moves to the end; returns them, and the sum of their discounted rewards."""
+        """Play uniformly random legal moves to the end; returns them, and their discounted rewards."""
         stage, played, gains = self._stage, [], []
         info, legal, left = self._info, self.legal_moves(), self._stage.steps - self.steps
         count, masked, legal_after = len(legal), stage.actions.masked, stage.actions.legal
@@ -283,6 +291,8 @@ class GymPosition:
                 gained = number_of(sum(gains), stage.spec)
                 self.total += gained
                 self._end(terminated, truncated)
+                # Nothing follows the end of a simulation, so nothing needs to be kept.
+                self.saved, stage.holder = _OVER, None
             except Exception as error:
                 raise stage.failed(error) from error
         if discount < 1.0:
@@ -301,12 +311,12 @@ class GymPosition:
         return self.total
 
     def __str__(self) -> str:
-        """What the environment draws as text, if it does; the step, the sum of the rewards, and the observation."""
+        """What the environment draws as text, if it does; the step, the rewards, and the observation."""
         stage = self._stage
         drawn = ""
         with stage.lock:
-            stage.give_to(self)
-            if stage.states.env.render_mode == ANSI:
+            if stage.drawn and self.saved is not _OVER:
+                stage.give_to(self)
                 text = stage.states.env.render()
                 drawn = _plain_text(text.getvalue() if hasattr(text, "getvalue") else str(text))
         end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""

@@ -1,4 +1,4 @@
-"""The spec of an environment: ``gym:ENV``, ``gym:ENV(KEY=VALUE,...)``, and options of the problem after a colon.
+"""The spec of an environment: ``gym:ENV`` or ``gym:ENV(KEY=VALUE,...)``, then options after a colon.
 
 ENV is an id of gymnasium, or the path of a file and the name of a class in it: ``./my_env.py:MyEnv``. What
 stands in parentheses goes to `gymnasium.make`, or to the class. The options after the last colon are those of

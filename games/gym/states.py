@@ -51,6 +51,8 @@ class States:
 
     kind = ""
     """The name of this way, as the option ``state`` has it."""
+    stays = True
+    """Whether the environment can go on after `save`, without `restore`."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         self._make, self._actions = make, actions
@@ -70,7 +72,7 @@ class States:
         return found
 
     def save(self) -> Any:
-        """What `restore` needs to go on from here, which never changes. Next is a `restore` or `reset`."""
+        """What `restore` needs to go on from here, which never changes."""
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
@@ -136,7 +138,7 @@ class CopyStates(States):
         self._passed_over = {id(owner): owner for owner in owners_of(self.env)}
         """By id: the environment, its wrappers, and what is shared."""
         self._deep = False
-        """Whether attributes are objects, or several are the same, so that all are copied by copy.deepcopy."""
+        """Whether attributes are objects, or several are the same: then copy.deepcopy copies them all."""
         self._count, self._next_look = 0, FIRST_LOOK
 
     def _copied_owners(self) -> list[Any]:
@@ -210,7 +212,7 @@ class CopyStates(States):
 
 
 class CloneStates(CopyStates):
-    """The environment's own methods, ``clone_state`` and ``restore_state`` or ``get_state`` and ``set_state``,
+    """The environment's own methods ``clone_state`` and ``restore_state``, or ``get_state`` and ``set_state``,
     and copies of the attributes of its wrappers."""
 
     kind = "clone"
@@ -242,7 +244,7 @@ class CloneStates(CopyStates):
 class DeepcopyStates(States):
     """Copies of the environment as a whole."""
 
-    kind = "deepcopy"
+    kind, stays = "deepcopy", False
 
     def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
         if self.env is None:
@@ -397,13 +399,12 @@ def _seed_generator(generator: Any, seed: int, number: int) -> None:
     if not isinstance(generator, np.random.Generator):
         generator.seed(low % 2**32)
     elif type(generator.bit_generator) is np.random.PCG64:
-        # Equal to a new generator in all but the time that it takes.
-        state = {"state": high, "inc": low | 1}
+        # As good as a new generator, in a fraction of the time.
         generator.bit_generator.state = {
             "bit_generator": "PCG64",
-            "state": state,
+            "state": {"state": high, "inc": low | 1},
             "has_uint32": 0,
             "uinteger": 0,
         }
     else:
-        generator.bit_generator.state = type(generator.bit_generator)(high).state  # type: ignore[call-arg]
+        generator.bit_generator.state = type(generator.bit_generator)(high).state

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ CHECKED = 3
 INTERLEAVED = 10
 """For how many steps two continuations take turns."""
 CHANCES, CHANCE_STEPS = 16, 100
-"""Episodes, and steps of each, in which differences by chance are looked for where a table says there are none."""
+"""Episodes, and steps of each, in which chance is looked for where a table says that there is none."""
 STARTS, PAIRS = 64, 8
 """Episodes among which equal starts are looked for, and how many pairs of them are compared."""
 
@@ -87,8 +88,8 @@ class Trial:
             for step, (one, other) in enumerate(zip(episode.steps, again, strict=False)):
                 if one.seen != other.seen:
                     accepted = (
-                        "an environment that reset(seed=...) determines; after the same seed and the same moves "
-                        f"its episodes differed at step {step}"
+                        "an environment that reset(seed=...) determines; after the same seed and the same "
+                        f"moves its episodes differed at step {step}"
                     )
                     raise InvalidInput("game", self._spec, accepted)
         return episodes
@@ -103,7 +104,7 @@ class Trial:
                 self._reset(states, 0)
                 states.look_for_nested()
                 if isinstance(states, CopyStates):
-                    states.share(lambda look, states=states: self._play_and_look(states, episodes, look))
+                    states.share(partial(self._play_and_look, states, episodes))
                 reason = self._fault(states, episodes)
             except Exception as error:
                 reason = reason_of(error)
@@ -160,8 +161,8 @@ class Trial:
         knows = self._hides(states) or (chance == "no" and draws and self._differs(states))
         if knows and not clairvoyant:
             accepted = (
-                "an environment whose future nothing but its observation and the draws of its np_random decide; "
-                "this one hides it, so that a search would know what a player cannot (clairvoyant=yes allows it)"
+                "an environment whose observation, and draws that can be seeded, decide the future; this one "
+                "hides a part, so that a search would know what no player can (clairvoyant=yes allows that)"
             )
             raise InvalidInput("game", self._spec, accepted)
         return Found(states, happens, knows, guarded)
@@ -186,7 +187,7 @@ class Trial:
         return False
 
     def _hides(self, states: States) -> bool:
-        """Whether episodes that begin with the same observation go on differently with equal random numbers."""
+        """Whether episodes that begin with equal observations go on differently with equal draws."""
         starts: dict[Any, list[int]] = {}
         for number in range(STARTS):
             starts.setdefault(self._reset(states, number).seen, []).append(number)
@@ -215,7 +216,7 @@ class Trial:
         return _Episode(number, moves, [first, *rest])
 
     def _random_steps(self, states: States, draw: random.Random, steps: int, moves: list[int]) -> list[_Step]:
-        """Play random legal moves from here, which are appended to ``moves``, until the end or for some steps."""
+        """Play random legal moves until the end, or for some steps; they are appended to ``moves``."""
         played: list[_Step] = []
         while len(played) < steps and not (played and played[-1].ended):
             moves.append(draw.choice(self._actions.legal(states.env, self._info)))
@@ -265,8 +266,8 @@ def _comparable(value: Any) -> Any:
 
 
 def _table_has_chance(env: Any) -> bool | None:
-    """Whether the table of transitions, which environments of toy_text have, holds chances; None without one."""
-    table = getattr(env.unwrapped, "P", None)
+    """Whether the table of transitions that environments of toy_text have holds chances; None without one."""
+    table: Any = getattr(env.unwrapped, "P", None)
     try:
         return any(row[0] < 1.0 for moves in table.values() for rows in moves.values() for row in rows)
     except (AttributeError, TypeError, IndexError):
