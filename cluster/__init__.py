@@ -1,20 +1,26 @@
 """Banyan's cluster: coordinator, executors, metrics, the command line. The only layer that knows machines.
 
-`run` takes a `search.SearchRequest` to workers and returns a `search.SearchResult`.
+`run` takes a `search.SearchRequest` to workers and returns a `search.SearchResult`; `plan` plays episodes of
+problems of one player.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cluster.front_door.calls import run
+    from cluster.planning.call import plan
 
-__all__ = ["run"]
+__all__ = ["plan", "run"]
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name != "run":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from cluster.front_door.calls import run
+        if name == "run":
+            from cluster.front_door.calls import run
 
-        return run
+            return run
+        if name == "plan":
+            from cluster.planning.call import plan
+
+            return plan
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,6 +18,8 @@ ABOVE = 5
 LABEL = 9
 """Width of a letter of the labels."""
 EMPTY = "."
+_SMALL = {3: 12, 4: 10.5, 5: 9}
+"""By the number of letters, the font size of a text that is too wide for a cell otherwise."""
 _PIECES: dict[int, tuple[str, str]] = {FIRST: ("#1f5fa8", "#ffffff"), SECOND: ("#f0b429", "#1b1d22")}
 """By player, the colour of a piece and of the letter on it."""
 _HEAT = "#c2417c"
@@ -131,7 +133,8 @@ def _cell(
 
 
 def _text(text: str, x: float, y: float, extra: str = "") -> str:
-    return f'<text x="{x + CELL / 2}" y="{y + CELL / 2 + 4.5}"{extra}>{escape(text)}</text>'
+    size = f' font-size="{_SMALL[len(text)]:g}"' if len(text) in _SMALL else ""
+    return f'<text x="{x + CELL / 2}" y="{y + CELL / 2 + 4.5}"{size}{extra}>{escape(text)}</text>'
 
 
 def _label(text: str, x: float, y: float) -> str:

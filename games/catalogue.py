@@ -19,11 +19,15 @@ from games.grundy import Grundy
 from games.hex import Hex
 from games.morris import Morris
 from games.othello import Othello
+from games.pig import Pig
+from games.samegame import SameGame
 from games.spec import EXPLICIT, GYM, OPENSPIEL, Spec, file_of, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
+from games.twenty48 import Twenty48
 
 _FACTORIES: dict[str, Callable[[Spec], Game]] = {
+    "2048": Twenty48.from_spec,
     "battleship": Battleship.from_spec,
     "breakthrough": Breakthrough.from_spec,
     "connect_four": ConnectFour.from_spec,
@@ -33,6 +37,8 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "hex": Hex.from_spec,
     "morris": Morris.from_spec,
     "othello": Othello.from_spec,
+    "pig": Pig.from_spec,
+    "samegame": SameGame.from_spec,
     "thud": Thud.from_spec,
     "tictactoe": TicTacToe.from_spec,
 }

@@ -30,7 +30,7 @@ VALUES_A_ROW = 10
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a drawn board: a text of at most two characters, and how to draw it."""
+    """One cell of a drawn board: a text of at most five characters, and how to draw it."""
 
     text: str
     owner: int | None = None
@@ -88,6 +88,10 @@ class Game(ABC):
     open_loop: bool = False
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
+    state_handling: str = "clone"
+    """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
+    clairvoyant: bool = False
+    """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""
@@ -133,7 +137,8 @@ class Game(ABC):
 
     @property
     def hidden_information(self) -> bool:
-        """Whether some part of a position is hidden from a player, or the future of its chance (open loop)."""
+        """Whether some part of a position is hidden from a player, or the future of its chance (open
+        loop)."""
         return self.rules.determinize is not None
 
     @property
@@ -150,6 +155,17 @@ class Game(ABC):
     def has_lines(self) -> bool:
         """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information
+
+    def viewpoint(self, player: int) -> int:
+        """In whose view values are kept of moves that ``player`` makes: FIRST or SECOND of two players.
+
+        With one player, with three or more (each keeps an own value), and where chance moves: FIRST.
+        """
+        return SECOND if player == SECOND and self.num_players == 2 else FIRST
+
+    def is_truncated(self, state: State) -> bool:
+        """Whether a finished episode was cut off by a limit of its length, instead of ending by itself."""
+        return False
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probability of each outcome of a position in which chance moves. Default: all are equal."""
@@ -211,8 +227,17 @@ class Game(ABC):
         return state
 
     def outcome_text(self, state: State) -> str:
-        """The outcome of a finished game for people. Default: the winner, or ``a draw``."""
+        """The outcome of a finished game for people.
+
+        Default: the winner, or ``a draw``; for one player the score.
+        """
+        if self.num_players > 2:
+            scores = [float(self.calls.score(state, player)) for player in range(self.num_players)]
+            best = max(scores)
+            return f"{self.player_names[scores.index(best)]} wins" if scores.count(best) == 1 else "a draw"
         outcome = self.calls.returns(state)
+        if self.num_players == 1:
+            return f"a score of {outcome:.10g}"
         return f"{self.player_names[FIRST if outcome > 0 else SECOND]} wins" if outcome else "a draw"
 
     def board(self, state: State, last_move: int | None = None) -> Board:

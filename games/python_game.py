@@ -58,22 +58,22 @@ class PythonGame(Game):
 
     Chance comes in one of two forms. With ``chance_moves`` it is a player: where ``current_player`` is
     CHANCE, ``position.chance_outcomes()`` gives pairs of move and probability, and the tree has a node for
-    each outcome. With ``open_loop``, for ``seeded`` games, a move itself draws, and a node of the tree stands for
-    a sequence of moves, whatever came of them: ``position.reseed(seed)`` makes everything that is drawn from
-    then on depend on ``seed`` (an integer in [0, 2**62)) alone. Each simulation has a seed of its own, so a
-    search never sees what chance will bring in the episode that is played.
+    each outcome. With ``open_loop``, for ``seeded`` games, a move itself draws, and a node of the tree stands
+    for a sequence of moves, whatever came of them: ``position.reseed(seed)`` makes everything that is drawn
+    from then on depend on ``seed`` (an integer in [0, 2**62)) alone. Each simulation has a seed of its own,
+    so a search never sees what chance will bring in the episode that is played.
 
     A state is int32[``head`` + max_plies]: ``head`` numbers and then the moves. The first number is how many
     moves were played. If the game is ``seeded`` there are four more: how many of the moves were really
-    played, the seed of the moves after them (2 x 31 bits, 0 if there are none), the number of the episode.
-    """
+    played, the seed of the moves after them (2 x 31 bits, 0 if there are none), and the number of the
+    episode."""
 
     nominal_simulations_per_s = 200.0
     chance_moves: bool = False
     """Whether chance moves in some positions."""
     seeded: bool = False
-    """Whether ``new_position`` takes the number of an episode, on which the start of the game depends, and
-    what really happens in it."""
+    """Whether ``new_position`` takes the number of an episode, on which the start of the game, and what
+    really happens in it, depend."""
 
     def __init__(self) -> None:
         self._positions: OrderedDict[bytes, Any] = OrderedDict()
@@ -102,8 +102,7 @@ class PythonGame(Game):
         Override this for a simulator that plays by itself. ``draw(n)`` gives an integer in [0, n) from the
         search's random stream. Beside an open loop's own seed it must be the only source of randomness, so
         that results do not depend on the worker. With a discount, rewards are noted whenever
-        ``position.play`` returns.
-        """
+        ``position.play`` returns."""
         played = []
         while not position.is_terminal():
             if self.chance_moves and position.current_player() == CHANCE:
@@ -127,7 +126,8 @@ class PythonGame(Game):
         return np.zeros(self.head + self.max_plies, dtype=np.int32)
 
     def episode_state(self, episode: int) -> State:
-        """The start of the episode with this number, in [0, 2**31); only seeded games have several."""
+        """The start of the episode with this number, in [0, 2**31); games that are not seeded have but
+        one."""
         state = self.initial_state()
         if self.seeded:
             state[_EPISODE] = episode
@@ -223,8 +223,8 @@ class PythonGame(Game):
         return "_".join(str(named(move) if named else move).split())
 
     def format_position(self, state: State) -> str:
-        """The moves played so far, divided by ``/``; ``start`` if there are none. Before them a seeded game
-        has the number of its episode and ``:``."""
+        """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
+        number of its episode and ``:`` before them."""
         walk = state.copy()
         walk[0], walk[self.head :] = 0, 0
         texts = []
@@ -383,7 +383,8 @@ def first_of(returns: float | Sequence[float]) -> float:
 
 
 def drawn_outcome(outcomes: Sequence[tuple[int, float]], draw: Callable[[int], int]) -> int:
-    """One of the outcomes, pairs of move and probability; ``draw(n)`` gives an integer in [0, n)."""
+    """One of the outcomes, which are pairs of move and probability; ``draw(n)`` gives an integer in [0,
+    n)."""
     left = draw(2**31) / 2**31 * sum(weight for _, weight in outcomes)
     for move, weight in outcomes:
         left -= weight

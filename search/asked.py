@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from search.options import knobs_of, refuse
-from search.request import DEFAULT_SECONDS, SearchRequest
+from search.request import SearchRequest
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ RETIRED = {
 def request_of(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
     """The request with these values of fields; None leaves a field at its default.
 
-    Without a budget it gets DEFAULT_SECONDS; a given memory counts as a budget. Raises InvalidInput.
+    Without a budget it gets the default of its kind; a given memory counts as a budget. Raises InvalidInput.
     """
     asked = {name: value for name, value in current(values, kind).items() if value is not None}
     if not asked.keys() & {"simulations", "seconds"}:
-        asked |= {"stop_when_full": True} if "memory_mb" in asked else {"seconds": DEFAULT_SECONDS}
+        asked |= {"stop_when_full": True} if "memory_mb" in asked else kind.default_budget
     return kind(**asked)
 
 

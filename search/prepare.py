@@ -12,7 +12,7 @@ import numpy.typing as npt
 import games
 from games.contract.trial import try_out
 from games.errors import InvalidInput
-from games.game import Game, State
+from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
@@ -21,6 +21,8 @@ from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan, plan_search
 from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.tree.arena import Tree
+from search.tree.rerooting import reroot
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
@@ -28,6 +30,8 @@ REPORTED_SHARE = 50
 
 SPREAD_SAMPLES = 256
 """Playouts from which the spread of returns is estimated."""
+LEAST_SAMPLES = 16
+"""Beyond two players: the least playouts, and how many simulations there must be for each."""
 SMALLEST_SPREAD = 0.001
 """Lower limit of the spread: even if playouts near the root have equal returns, deeper ones may differ."""
 
@@ -64,6 +68,11 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
         field = "moves" if request.moves else "position"
         value = " ".join(request.moves) if request.moves else request.position
         raise InvalidInput(field, value, "a position in which the game is not over")
+    if game.has_chance and game.calls.current_player(state) == CHANCE:
+        outcomes = [game.format_move(state, outcome) for outcome in game.legal_moves(state)]
+        shown = ", ".join(outcomes[:12]) + (", ..." if len(outcomes) > 12 else "")
+        accepted = f"a position in which a player moves; here chance does: add its outcome ({shown}) to moves"
+        raise InvalidInput("moves", " ".join(request.moves), accepted)
     return state
 
 
@@ -75,6 +84,12 @@ def check_request(request: SearchRequest, *, files: bool = True, external: bool 
     game.observation(root_state, int(game.calls.current_player(root_state)))
     _measure(request, game)
     return game
+
+
+def check_search(request: SearchRequest, game: Game) -> None:
+    """Raises InvalidInput if the game cannot be searched with these options, whatever its position."""
+    _refuse_evaluators(request, True, False)
+    _measure(request, game)
 
 
 def open_search(
@@ -102,6 +117,7 @@ def open_search(
     root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)
+    mover = game.viewpoint(mover)
     opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
     return Search(request, game, root_state, *opened)
 
@@ -114,11 +130,13 @@ def open_view(
     num_legal: int,
     source: str | None = None,
     evaluator: str | None = None,
+    kept: tuple[Tree, int] | None = None,
 ) -> tuple[Context, SearchPlan, Strategy]:
     """Context, plan and strategy of a search from ``view``: what ``mover`` sees (Game.observation).
 
     The position of the request is not used. ``num_legal`` is the number of legal moves, ``evaluator`` the
-    text of the evaluator's file; None reads the file. Raises InvalidInput as `open_search` does.
+    text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
+    ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
     """
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
@@ -145,12 +163,16 @@ def open_view(
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
     shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
+    tree = engine.new_tree(engine.capacity_for(shared_bytes, total))
+    if kept is not None and request.strategy != "root":
+        tree = engine.new_tree(engine.capacity_for(shared_bytes, total + int(kept[0].visits[kept[1]])))
+        reroot(*kept, tree)
     setup = Setup(
         context=context,
         engine=engine,
         params=params_of(context),
         plan=plan,
-        tree=engine.new_tree(engine.capacity_for(shared_bytes, total)),
+        tree=tree,
         mover=mover,
         num_legal=num_legal,
     )
@@ -174,6 +196,7 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
 
 def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
+    _check_form(request, game)
     hidden = _treatment(request, game)
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
@@ -214,14 +237,51 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     return request.hidden_information
 
 
+def _check_form(request: SearchRequest, game: Game) -> None:
+    """Raise InvalidInput for options that mean nothing beyond two players and a return at the end."""
+    if game.is_two_player and not game.has_chance:
+        return
+    what = f"{game.name}, a game " + (
+        "with chance"
+        if game.is_two_player
+        else f"with {game.num_players} players" + " and rewards" * game.rewards
+    )
+    if game.num_players == 1:
+        what = f"{game.name}, a problem of one player"
+    refused: list[tuple[str, bool]] = [
+        ("solver", request.solver),
+        ("decisive", request.decisive),
+        ("implicit_minimax", request.implicit_minimax > 0.0),
+        ("evaluator", request.evaluator is not None and (not game.is_two_player or game.has_chance)),
+        ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player),
+        ("playout_policy", any(policy not in ("random", "greedy") for policy in request.policies)),
+        ("final_move", request.final_move == "secure" and not game.is_two_player),
+    ]
+    for field, is_refused in refused:
+        if is_refused:
+            value = getattr(request, field)
+            accepted = {"playout_policy": "random or greedy", "final_move": "robust, max, robust-max or vote"}
+            default = accepted.get(field) or {"in_flight": "unobserved"}.get(field, "nothing")
+            raise InvalidInput(field, "yes" if value is True else value, f"{default} with {what}")
+
+
 def _spread(engine: Engine, context: Context) -> float:
     """Context.exploration_scale: the standard deviation of playouts after random moves of the root."""
-    values = np.zeros(SPREAD_SAMPLES)
+    samples = SPREAD_SAMPLES
+    if not engine.game.is_two_player:
+        # A share of the search, where a simulator may be slow.
+        budget = context.request.simulations or SPREAD_SAMPLES * LEAST_SAMPLES
+        samples = max(LEAST_SAMPLES, min(samples, budget // LEAST_SAMPLES))
+    values = np.zeros(samples)
     stream = new_stream(context.request.seed, SPREAD_STREAM)
     root_state = engine.lane_root(context, 0)
     with np.errstate(over="ignore"):
         engine.sample_leaves(root_state, params_of(context), values, stream, engine.new_workspace())
-    return max(SMALLEST_SPREAD, pstdev(values.tolist()))
+    spread = pstdev(values.tolist())
+    if spread == 0.0 and not engine.game.is_two_player:
+        # Rewards that random play never meets: nothing is known of their size.
+        return 1.0
+    return max(SMALLEST_SPREAD, spread)
 
 
 def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:

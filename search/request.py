@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from search.features import Features
 from search.options import (
@@ -41,6 +43,8 @@ DEFAULT_SECONDS = 5.0
 DEFAULT_MEMORY_MB = 1024
 MAX_LANES = 65_536
 MAX_BATCH = 65_536
+MAX_PLIES = 2**31 - 1
+"""No line of moves is longer."""
 MAX_PLAYOUTS_PER_LEAF = 65_536
 NARROW_SIMULATIONS = 2_000_000_000
 """The most simulations of a search whose visits are counted in 32 bits."""
@@ -67,6 +71,9 @@ class SearchRequest:
     checks of values and the reference are made from these descriptions: a new option is one field here, and
     the code that uses it.
     """
+
+    default_budget: ClassVar[Mapping[str, float]] = {"seconds": DEFAULT_SECONDS}
+    """The budget of a request that was made without one (search/asked.py)."""
 
     game: str
     """A game spec, such as ``gomoku:size=15``."""

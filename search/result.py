@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import games
 from games.drawing import draw
 from games.errors import InvalidInput
-from games.game import Board
+from games.game import Board, Game, State
+from games.rng import new_stream
 from search.final_move import choose
 from search.notebook import answer_html
 from search.prepare import Search
 from search.summary import digest, principal_variation
+from search.tree.arena import ROOT
 
 STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
+LINE_MOVES = 20
 HEAT_FROM = 0.005
 """The smallest share of visits that a drawn board shows."""
 
@@ -24,9 +28,18 @@ class ChildResult:
     move: str
     visits: int
     value: float
-    """Mean return in [-1, 1] of the player to move."""
+    """Mean return of the player to move: in [-1, 1], or what is still to come where there are rewards."""
     cell: tuple[int, int] | None = None
     """Where the drawn board shows the move: (row, column), row 0 on top."""
+
+
+@dataclass(frozen=True)
+class BestLine:
+    """The best line of moves to the end that any simulation found."""
+
+    value: float
+    """The discounted rewards of its moves."""
+    moves: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,12 @@ class Answer:
     """The best move and the expected continuation (`search.summary.principal_variation`)."""
     children: tuple[ChildResult, ...]
     """Most visited first."""
+    best_line: BestLine | None = None
+    """With one player and no chance."""
+    values: tuple[float, ...] | None = None
+    """From three players on: the mean score at the end of each player, over all simulations."""
+    is_share: bool = True
+    """Whether values lie in [-1, 1] and so are shares of wins."""
 
     def visit_shares(self) -> dict[tuple[int, int], float]:
         """By cell of the drawn board: the share of visits of the moves shown there, if at least HEAT_FROM."""
@@ -83,6 +102,16 @@ class AnswerView:
         return self.answer.pv
 
     @property
+    def best_line(self) -> BestLine | None:
+        """The best line to the end that any simulation found; None unless one player plays without chance."""
+        return self.answer.best_line
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """Each player's mean score at the end, from three players on; else None."""
+        return self.answer.values
+
+    @property
     def children(self) -> tuple[ChildResult, ...]:
         """The moves of the position that were searched, with visits and values; most visited first."""
         return self.answer.children
@@ -105,11 +134,17 @@ class AnswerView:
 
     def facts(self) -> list[tuple[str, str]]:
         """Facts about the answer as pairs of name and text."""
-        return [
+        share = f" ({50 * (1 + self.value):.1f} %)" if self.answer.is_share else ""
+        facts = [
             ("best move", f"{self.move or 'none: nothing was searched'} for {self.to_move}"),
-            ("value", f"{self.value:+.3f} ({50 * (1 + self.value):.1f} %)"),
+            ("value", f"{self.value:+.3f}{share}"),
             ("line", " ".join(self.pv)),
         ]
+        if self.best_line is not None:
+            facts.append(("best found", f"{self.best_line.value:g}: {shortened(self.best_line.moves)}"))
+        if self.values is not None:
+            facts.append(("by player", "  ".join(f"{value:+.3f}" for value in self.values)))
+        return facts
 
     def __str__(self) -> str:
         board = self.board()
@@ -187,6 +222,7 @@ class SearchResult(AnswerView):
                 {"move": child.move, "visits": child.visits, "value": child.value}
                 for child in self.answer.children
             ],
+            **_beyond(self.answer),
             "simulations": self.simulations,
             "playouts": self.playouts,
             "tree_nodes": self.tree_nodes,
@@ -201,6 +237,22 @@ class SearchResult(AnswerView):
         }
 
 
+def shortened(moves: tuple[str, ...]) -> str:
+    """A line of moves as text, with at most LINE_MOVES of them."""
+    more = f" ... ({len(moves)} moves)" if len(moves) > LINE_MOVES else ""
+    return " ".join(moves[:LINE_MOVES]) + more
+
+
+def _beyond(answer: Answer) -> dict[str, Any]:
+    """The fields of `--json` that only problems beyond two players have."""
+    fields: dict[str, Any] = {}
+    if answer.values is not None:
+        fields["values"] = list(answer.values)
+    if answer.best_line is not None:
+        fields["best_line"] = {"value": answer.best_line.value, "moves": list(answer.best_line.moves)}
+    return fields
+
+
 def answer(search: Search) -> Answer:
     """The answer of the shared tree at this moment."""
     game, state = search.game, search.root_state
@@ -208,21 +260,38 @@ def answer(search: Search) -> Answer:
     if not visited:
         return Answer(None, 0.0, (), ())
     best = choose(visited, search.request.final_move)
+    outlook = search.strategy.outlook
+    if game.open_loop:
+        # The line is one of a simulation: what chance really brings is not known.
+        assert game.calls.determinize is not None
+        state = state.copy()
+        game.calls.determinize(search.context.root_state.copy(), state, new_stream(search.request.seed))
     line = principal_variation(search.strategy.tree, game, state, best.move)
-    texts = []
-    position = state.copy()
-    for move in line:
-        texts.append(game.format_move(position, move))
-        game.calls.play(position, move)
+    best_line = values = None
+    if outlook.line:
+        best_line = BestLine(outlook.value, _texts(game, state, outlook.line))
+    if outlook.totals and (visits := int(search.strategy.tree.visits[ROOT])):
+        values = tuple(total / visits for total in outlook.totals)
     return Answer(
         best_move=game.format_move(state, best.move),
         value=best.value,
-        pv=tuple(texts),
+        pv=_texts(game, state, line),
+        best_line=best_line,
+        values=values,
+        is_share=game.is_two_player,
         children=tuple(
             ChildResult(game.format_move(state, c.move), c.visits, c.value, game.cells_of(c.move))
             for c in visited
         ),
     )
+
+
+def _texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
+    position, texts = state.copy(), []
+    for move in line:
+        texts.append(game.format_move(position, move))
+        game.calls.play(position, move)
+    return tuple(texts)
 
 
 def result(

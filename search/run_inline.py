@@ -84,15 +84,22 @@ def refuse_endless(request: SearchRequest) -> None:
 
 
 def run_inline(
-    context: Context, plan: SearchPlan, strategy: Strategy, nominal_per_s: float, clock: Callable[[], float]
+    context: Context,
+    plan: SearchPlan,
+    strategy: Strategy,
+    nominal_per_s: float,
+    clock: Callable[[], float],
+    worker: Worker | None = None,
 ) -> Ran:
     """Run the search to its end; the result is in the strategy's tree.
 
     ``clock`` measures a budget in seconds; ``nominal_per_s`` is the first estimate of the simulations/s under
     a budget in seconds or memory. At least ``strategy.least_jobs`` jobs are run under such a budget.
+    ``worker``: one that is prepared for searches with these kernels; None: a new one.
     """
-    worker = Worker()
-    worker.prepare(context)
+    if worker is None:
+        worker = Worker()
+        worker.prepare(context)
     several = worker.at_once(context) > 1
     request = context.request
     began = clock()

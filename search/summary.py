@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
-from games.game import FIRST, Game, State
+from games.game import CHANCE, FIRST, Game, State
 from search.final_move import Child, choose
 from search.tree.arena import (
     DRAWN,
@@ -39,7 +39,8 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
     """``best``, a visited move of the root, followed by the most visited moves.
 
     The line has at most PV_LENGTH moves. It ends before a move with fewer than PV_VISITS visits, and where
-    two moves share the most visits, unless the move is a proven win or every move is a proven loss.
+    two moves share the most visits, unless the move is a proven win or every move is a proven loss; and where
+    chance moves.
     """
     state = root_state.copy()
     line: list[int] = []
@@ -47,7 +48,10 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
     while len(line) < PV_LENGTH and not game.calls.is_terminal(state):
         move = best
         if line:
-            seen = _children(tree, node, int(game.calls.current_player(state)))
+            player = int(game.calls.current_player(state))
+            if player == CHANCE:
+                break
+            seen = _children(tree, node, game.viewpoint(player))
             children = [child for child in seen if child.visits > 0]
             chosen = choose(children, "robust") if children else None
             if chosen is None or not _stands_out(chosen, children):

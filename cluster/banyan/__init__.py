@@ -10,6 +10,7 @@
   `resume` continues a saved search.
 - `open` opens a search whose leaves this program evaluates, and returns an `OpenSearch`: ask for leaves, tell
   what they are worth. `reopen` continues a saved one.
+- `plan` plays episodes of a problem of one player, each move chosen by a search; returns a `PlanResult`.
 - `play` plays a game against the strongest player known for it, in a terminal or a notebook.
 - `games` lists the names of games, `load_game` loads one.
 - `Client` and `AsyncClient` send requests to a server (``banyan serve``).
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from cluster.front_door.calls import resume, search, start
     from cluster.front_door.progress import SearchProgress
     from cluster.front_door.running import RunningSearch
+    from cluster.planning.call import plan
+    from cluster.planning.result import PlanResult
     from cluster.play.call import play
     from cluster.runtime.coordinator import SearchFailed
     from games.catalogue import load as load_game
@@ -54,6 +57,7 @@ __all__ = [
     "Client",
     "InvalidInput",
     "OpenSearch",
+    "PlanResult",
     "RunningSearch",
     "SearchFailed",
     "SearchProgress",
@@ -62,6 +66,7 @@ __all__ = [
     "games",
     "load_game",
     "open",
+    "plan",
     "play",
     "reopen",
     "resume",
@@ -74,6 +79,7 @@ _OFFERED = {
     "Client": ("cluster.client.client", "Client"),
     "InvalidInput": ("games.errors", "InvalidInput"),
     "OpenSearch": ("cluster.front_door.ask_tell", "OpenSearch"),
+    "PlanResult": ("cluster.planning.result", "PlanResult"),
     "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
     "SearchFailed": ("cluster.runtime.coordinator", "SearchFailed"),
     "SearchProgress": ("cluster.front_door.progress", "SearchProgress"),
@@ -81,6 +87,7 @@ _OFFERED = {
     "games": ("games.catalogue", "names"),
     "load_game": ("games.catalogue", "load"),
     "open": ("cluster.front_door.ask_tell", "open"),
+    "plan": ("cluster.planning.call", "plan"),
     "play": ("cluster.play.call", "play"),
     "reopen": ("cluster.front_door.ask_tell", "reopen"),
     "resume": ("cluster.front_door.calls", "resume"),

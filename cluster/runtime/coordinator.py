@@ -207,7 +207,8 @@ class Coordinator:
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
         evaluated = self.search.context.features.priors
-        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated)
+        players = self.search.game.num_players
+        self._early = unpack_results(early, strategy.jobs, most_rows, strategy.lone_root, evaluated, players)
         for index, job in strategy.jobs.items():
             if index not in self._early:
                 self._ledger.hand_out(index, job)

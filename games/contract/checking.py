@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
-from games.compile.default_rules import default_playout
-from games.compile.rule_stubs import playout, returns
+from games.compile.default_rules import default_playout, default_rollout
+from games.compile.rule_stubs import is_terminal, play, playout, returns, rollout
 from games.compile.specialise import is_compiled, specialise
 from games.contract.checking_further import further_findings
 from games.contract.findings import Finding, Found, Stop, ask, blamed, deal, line_of, plain_rules, said
@@ -76,6 +76,7 @@ def _findings(game: Game, games: int, seed: int) -> Iterator[Found]:
     for number in range(games):
         yield from _one_game(game, seed + number)
     yield from _own_playout(game, seed)
+    yield from _own_rollout(game, seed)
 
 
 def _all_or_none(game: Game) -> None:
@@ -99,6 +100,9 @@ def _compile(game: Game) -> None:
         "priority": (state, 0),
         "greedy_move": (state, moves, stream),
         "determinize": (state, state, stream),
+        "chance": (state, moves, stream),
+        "score": (state, 0),
+        "rollout": (state, moves, stream, np.zeros(game.max_plies, dtype=np.uint16)),
         "unpack": (np.uint64(0), state),
     }
     for name, rule in game.rules._asdict().items():
@@ -250,11 +254,54 @@ def _own_playout(game: Game, seed: int) -> Iterator[Found]:
             stream = new_stream(seed, len(kinds))
             ask(game, "playout", run, start, start.copy(), moves, stream, lengths, results)
         kinds.append((lengths, results))
-    for what, ours, theirs in zip(("length", "result"), *kinds, strict=True):
-        error = float(np.sqrt((ours.var() + theirs.var()) / number))
+    yield from _alike_in_mean("playout", *kinds)
+
+
+def roll_all(
+    start: Any, state: Any, moves: Any, stream: Any, line: Any, lengths: Any, results: Any, played: Any
+) -> None:
+    """Generic: len(lengths) rollouts from ``start``; ``lengths`` and ``results`` are filled.
+
+    ``played`` is filled with whether the moves of each, played one by one, end the game.
+    """
+    for i in range(len(lengths)):
+        for k in range(len(start)):
+            state[k] = start[k]
+        results[i], lengths[i] = rollout(state, moves, stream, line)
+        for k in range(len(start)):
+            state[k] = start[k]
+        for ply in range(lengths[i]):
+            play(state, np.int64(line[ply]))
+        played[i] = is_terminal(state)
+
+
+def _own_rollout(game: Game, seed: int) -> Iterator[Found]:
+    """Check that a game's own rollout has the mean length and discounted rewards of random legal moves."""
+    if game.rules.rollout is None:
+        return
+    number = PLAYOUTS if is_compiled(game.rules) else 50
+    kinds: list[tuple[Any, Any]] = []
+    moves, line = np.zeros(game.max_moves, dtype=np.uint16), np.zeros(game.max_plies, dtype=np.uint16)
+    for bound in (None, {"rollout": specialise([default_rollout], game)["default_rollout"]}):
+        run = specialise([roll_all], game, bound)["roll_all"]
+        start, stream = deal(game, seed), new_stream(seed, len(kinds))
+        lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
+        ended = np.zeros(number, dtype=np.bool_)
+        with np.errstate(over="ignore"):
+            ask(game, "rollout", run, start, start.copy(), moves, stream, line, lengths, results, ended)
+        if not ended.all():
+            yield "line", Finding("rollout", "wrote moves into line that do not lead to the end of the game")
+        kinds.append((lengths, results))
+    yield from _alike_in_mean("rollout", *kinds)
+
+
+def _alike_in_mean(rule: str, own: tuple[Any, Any], default: tuple[Any, Any]) -> Iterator[Found]:
+    """Compare (lengths, results) of a game's own rule with those of the default."""
+    for what, ours, theirs in zip(("length", "result"), own, default, strict=True):
+        error = float(np.sqrt((ours.var() + theirs.var()) / len(ours)))
         if abs(ours.mean() - theirs.mean()) > 5 * error:
             text = (
                 f"mean {what} {ours.mean():.3f}, but {theirs.mean():.3f} "
                 f"with random legal moves (+- {error:.3f})"
             )
-            yield what, Finding("playout", text)
+            yield what, Finding(rule, text)

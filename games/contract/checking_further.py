@@ -1,22 +1,23 @@
 """The second part of `banyan check`, for games whose basic rules have passed `games.contract.checking`.
 
 Checks that results depend only on state, move and random stream, that the optional rules agree with their
-definitions, and that a finished game stays finished.
+definitions, that chance has the probabilities that the game says, and that a finished game stays finished.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from games.compile.rule_stubs import greedy_move, is_terminal, playout, random_move
+from games.compile.rule_stubs import chance, greedy_move, is_terminal, playout, random_move
 from games.compile.specialise import is_compiled, specialise
 from games.contract.findings import Finding, Found, ask, deal, line_of, plain_rules, said
 from games.errors import InvalidInput
-from games.game import Game, Moves, State
+from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
 from games.rules import Rules
 
@@ -37,14 +38,21 @@ def further_findings(game: Game, games: int, seed: int) -> Iterator[Found]:
             state = _position(game, seed, plies)
             yield from _repeats(game, state, plies, seed)
             yield from _read_back(game, state, plies)
+            if game.rules.playout is not None:
+                yield from _playout(game, state, plies, seed)
+            if game.has_chance:
+                at_chance = _position(game, seed, plies, CHANCE)
+                if game.calls.current_player(at_chance) == CHANCE:
+                    yield from _chance(game, at_chance, plies, seed)
+                state = _position(game, seed, plies, 0)
+                if game.calls.current_player(state) == CHANCE:
+                    continue
             if game.rules.random_move is not None:
                 yield from _random_move(game, state, plies, seed)
             if game.rules.priority is not None:
                 yield from _priority(game, state, plies)
             if game.rules.greedy_move is not None:
                 yield from _greedy_move(game, state, plies, seed)
-            if game.rules.playout is not None:
-                yield from _playout(game, state, plies, seed)
 
 
 def play_out(state: State, moves: Moves, stream: Stream) -> int:
@@ -59,16 +67,29 @@ def draw_moves(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
         drawn[i] = random_move(state, moves, stream)
 
 
+def draw_outcomes(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
+    """Generic: fill ``drawn`` with outcomes of chance."""
+    for i in range(len(drawn)):
+        drawn[i] = chance(state, moves, stream)
+
+
 def draw_greedy_moves(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
     """Generic: fill ``drawn`` with greedy moves."""
     for i in range(len(drawn)):
         drawn[i] = greedy_move(state, moves, stream)
 
 
-def _position(game: Game, seed: int, plies: int) -> State:
-    """The position of a random game after ``plies`` plies, or its last unfinished position."""
+def _position(game: Game, seed: int, plies: int, mover: int | None = None) -> State:
+    """The position of a random game after ``plies`` plies, or its last unfinished position.
+
+    ``mover``: CHANCE for the first position from there on in which chance moves, 0 for the first in which a
+    player does.
+    """
     draw, state = random.Random(seed), deal(game, seed)
-    for _ in range(plies):
+    for ply in range(game.max_plies):
+        of_chance = mover is not None and game.calls.current_player(state) == CHANCE
+        if ply >= plies and (mover is None or of_chance == (mover == CHANCE)):
+            break
         after = state.copy()
         game.calls.play(after, draw.choice(game.legal_moves(state)))
         if game.calls.is_terminal(after):
@@ -92,6 +113,8 @@ def _answers(game: Game, seed: int) -> Iterator[Found]:
             yield from _alike(game, twin, "returns", state, ply)
             return
         yield from _alike(game, twin, "current_player", state, ply)
+        if game.rewards:
+            yield from _alike(game, twin, "returns", state, ply)
         if game.rules.evaluate is not None:
             yield from _alike(game, twin, "evaluate", state, ply)
             before = state.copy()
@@ -181,6 +204,30 @@ def _read_back(game: Game, state: State, plies: int) -> Iterator[Found]:
         yield "on", Finding("parse_position", text + f"ends otherwise, from ply {plies}")
 
 
+def _chance(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """Check that the outcomes of chance are the legal moves, as likely as `Game.chance_weights` says."""
+    legal = game.legal_moves(state)
+    weights = ask(game, "chance_weights", game.chance_weights, state.copy(), ply=plies)
+    if sorted(weights) != legal:
+        text = f"has other outcomes than legal_moves, from ply {plies} ({len(weights)} and {len(legal)})"
+        yield "legal", Finding("chance_weights", text)
+        return
+    if min(weights.values()) < 0 or not math.isclose(sum(weights.values()), 1.0, abs_tol=1e-9):
+        text = f"gave probabilities that do not add up to 1, from ply {plies}: {sum(weights.values())}"
+        yield "sum", Finding("chance_weights", text)
+        return
+    draw = specialise([draw_outcomes], game)["draw_outcomes"]
+    yield from _drawn_as(game, "chance", draw, state, weights, plies, seed)
+    rules, stream, other = plain_rules(game.rules), new_stream(seed), new_stream(seed)
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    assert rules.chance is not None and game.calls.chance is not None
+    for _ in range(20):
+        if rules.chance(state, moves, stream) != game.calls.chance(state, moves, other):
+            text = f"gives different outcomes compiled and in plain Python, from ply {plies}"
+            yield "compiled", Finding("chance", text)
+            return
+
+
 def _random_move(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
     """Check that a game's own random move is uniformly distributed over the legal moves."""
     draw = specialise([draw_moves], game)["draw_moves"]
@@ -217,19 +264,33 @@ def _uniform(
     game: Game, rule: str, draw: Callable[..., None], state: State, expected: list[int], plies: int, seed: int
 ) -> Iterator[Found]:
     """Check that a rule draws each of the ``expected`` moves equally often and keeps the state."""
+    weights = dict.fromkeys(expected, 1 / len(expected))
+    yield from _drawn_as(game, rule, draw, state, weights, plies, seed)
+
+
+def _drawn_as(
+    game: Game,
+    rule: str,
+    draw: Callable[..., None],
+    state: State,
+    weights: dict[int, float],
+    plies: int,
+    seed: int,
+) -> Iterator[Found]:
+    """Check that a rule draws moves with these probabilities, no others, and keeps the state."""
     before = state.copy()
-    number = DRAWS_A_MOVE * len(expected)
+    number = DRAWS_A_MOVE * len(weights)
     drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
     ask(game, rule, draw, state, moves, new_stream(seed, plies), drawn, ply=plies)
     if not np.array_equal(before, state):
         yield "state", Finding(rule, f"changed the state at ply {plies}")
         state[:] = before
-    if others := sorted(set(drawn.tolist()) - set(expected)):
-        wanted = "legal" if rule == "random_move" else "legal and of the highest priority"
+    if others := sorted(set(drawn.tolist()) - set(weights)):
+        wanted = "legal" if rule in ("random_move", "chance") else "legal and of the highest priority"
         yield "legal", Finding(rule, f"gave {others[0]} at ply {plies}, which is not {wanted}")
-    mean = number / len(expected)
-    error = np.sqrt(mean * (1 - 1 / len(expected)))
-    for move in expected:
+    for move, weight in weights.items():
+        mean = number * weight
+        error = np.sqrt(mean * (1 - weight))
         came = int((drawn == move).sum())
         if abs(came - mean) > SIGMAS * error:
             text = f"gave {game.format_move(state, move)} {came} times at ply {plies}; expected {mean:g}"

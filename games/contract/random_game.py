@@ -1,11 +1,13 @@
 """A random game with checks before every ply, for `banyan check` and `games.contract.trial`.
 
 The rules are called as plain Python, where an index out of bounds raises. Every answer that compiled code
-relies on is checked: the player to move, the number of moves, their codes, the game's length, its return.
+relies on is checked: the player to move, the number of moves, their codes, the game's length, its return,
+rewards on the way. Where chance moves, any outcome may come.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Generator, Iterator
 from contextlib import suppress
@@ -15,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from games.contract.findings import Finding, Found, Stop, ask, ask_plain
-from games.game import FIRST, MAX_EXPLORATION, SECOND, Game, State
+from games.game import CHANCE, FIRST, MAX_EXPLORATION, Game, State
 from games.rules import MAX_MOVE_CODE, MAX_MOVES, Rules
+
+MAX_PLAYERS = 16
 
 
 def look_at_attributes(game: Game) -> Iterator[Found]:
@@ -30,11 +34,29 @@ def look_at_attributes(game: Game) -> Iterator[Found]:
         raise Stop(Finding("max_moves", f"is {game.max_moves!r}; expected 1 to {MAX_MOVES}"))
     if not _is_whole(game.max_plies) or game.max_plies < 1:
         raise Stop(Finding("max_plies", f"is {game.max_plies!r}; expected at least 1"))
+    if not _is_whole(game.num_players) or not 1 <= game.num_players <= MAX_PLAYERS:
+        raise Stop(Finding("num_players", f"is {game.num_players!r}; expected 1 to {MAX_PLAYERS}"))
+    if len(game.player_names) < game.num_players:
+        text = f"has {len(game.player_names)} names; expected {game.num_players}, one for each player"
+        yield "names", Finding("player_names", text)
+    if game.num_players > 2 and game.rules.score is None:
+        raise Stop(Finding("score", f"is not defined; expected one for {game.num_players} players"))
+    if not _is_number(game.discount) or not 0.0 < game.discount <= 1.0:
+        yield "range", Finding("discount", f"is {game.discount!r}; expected a number above 0, at most 1")
     if not _is_exploration(game.exploration):
         yield (
             "range",
             Finding("exploration", f"is {game.exploration!r}; expected a number from 0 to 1000, or None"),
         )
+
+
+def is_return(game: Game, value: Any) -> bool:
+    """Whether the value can be a return: a number in [-1, 1], any finite number for rewards and scores."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    return math.isfinite(number) if game.rewards or game.num_players > 2 else -1.0 <= number <= 1.0
 
 
 class RandomGame:
@@ -77,8 +99,10 @@ class RandomGame:
         return " ".join(texts)
 
     def over(self) -> Generator[Found, None, bool]:
-        """Whether the game is over; checks that it is over after at most ``max_plies`` plies."""
+        """Whether the game is over; checks that it is after ``max_plies`` plies, and the rewards so far."""
         answer = yield from self._asked("is_terminal", self.rules.is_terminal)
+        if self.game.rewards and not answer:
+            yield from self.returns()
         if not answer and self.ply >= self.game.max_plies:
             text = f"is {self.game.max_plies}, but a random game (seed {self.seed}) is not over by then"
             yield "long", Finding("max_plies", text)
@@ -88,8 +112,10 @@ class RandomGame:
         """Check the player to move and the legal moves; returns the legal moves."""
         game, ply = self.game, self.ply
         mover = yield from self._asked("current_player", self.rules.current_player)
-        if not _is_whole(mover) or mover not in (FIRST, SECOND):
-            raise Stop(Finding("current_player", f"gave {mover} at ply {ply}; expected 0 or 1"))
+        movers = [*range(game.num_players), *([CHANCE] if game.has_chance else [])]
+        if not _is_whole(mover) or mover not in movers:
+            expected = " or ".join(map(str, movers)) if len(movers) < 3 else f"one of {movers}"
+            raise Stop(Finding("current_player", f"gave {mover} at ply {ply}; expected {expected}"))
         answer = yield from self._asked("legal_moves", self.rules.legal_moves, self._moves)
         if not _is_whole(answer):
             raise Stop(Finding("legal_moves", f"gave {answer!r} at ply {ply}; expected the number of moves"))
@@ -117,15 +143,23 @@ class RandomGame:
         return move
 
     def returns(self) -> Generator[Found, None, None]:
-        """Check the return of the finished game."""
+        """Check the return of a finished game, or the rewards so far, of every player."""
         value = yield from self._asked("returns", self.rules.returns)
-        try:
-            right = -1.0 <= float(value) <= 1.0
-        except (TypeError, ValueError):
-            right = False
-        if not right:
-            text = f"gave {value} after {self.ply} plies; expected a number in [-1, 1]"
-            yield "range", Finding("returns", text)
+        yield from self._in_range("returns", value)
+        if self.rules.score is None:
+            return
+        for player in range(self.game.num_players):
+            score = yield from self._asked("score", self.rules.score, player)
+            yield from self._in_range("score", score)
+            if player == FIRST and score != value:
+                text = f"gave {score} for player 0 after {self.ply} plies, but returns gave {value}"
+                yield "first", Finding("score", text)
+
+    def _in_range(self, rule: str, value: Any) -> Iterator[Found]:
+        if not is_return(self.game, value):
+            bounded = not self.game.rewards and self.game.num_players <= 2
+            expected = "a number in [-1, 1]" if bounded else "a finite number"
+            yield "range", Finding(rule, f"gave {value} after {self.ply} plies; expected {expected}")
 
     def _asked(self, rule: str, function: Any, *arguments: Any) -> Generator[Found, None, Any]:
         """Call a rule that must not change the state, and check that it does not; returns the answer."""
@@ -140,6 +174,10 @@ class RandomGame:
 def _is_exploration(value: Any) -> bool:
     number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
     return value is None or (number and 0.0 <= float(value) <= MAX_EXPLORATION)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:

@@ -212,8 +212,8 @@ class CopyStates(States):
 
 
 class CloneStates(CopyStates):
-    """The environment's own methods ``clone_state`` and ``restore_state``, or ``get_state`` and ``set_state``,
-    and copies of the attributes of its wrappers."""
+    """The environment's own ``clone_state`` and ``restore_state``, or ``get_state`` and ``set_state``, and
+    copies of the attributes of its wrappers."""
 
     kind = "clone"
 

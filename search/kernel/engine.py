@@ -12,7 +12,7 @@ from games.compile.default_rules import default_determinize
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game, State
 from games.rng import new_stream
-from games.rules import HasRules
+from games.rules import HasForm, HasRules
 from search import policies
 from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
@@ -81,10 +81,13 @@ class Engine:
         inner, outer = (_INNER, _OUTER) if game.is_two_player else (_SCORED_INNER, _SCORED_OUTER)
         bound |= {
             function.__name__.removesuffix("_scored"): compiled
-            for function, compiled in zip(inner, specialise(inner, game, bound, inner=True).values())
+            for function, compiled in zip(
+                inner, specialise(inner, game, bound, inner=True).values(), strict=True
+            )
         }
         self._functions = {
-            name.removesuffix("_scored"): function for name, function in specialise(outer, game, bound).items()
+            name.removesuffix("_scored"): function
+            for name, function in specialise(outer, game, bound).items()
         }
 
     @cached_property
@@ -135,9 +138,9 @@ class Engine:
         (search/kernel/known.py); only if `asks_workers`."""
         game = known.KnownGame(self.game)
         bound: dict[str, Any] = {"HIDDEN": False, "determinize": known.go_to_root}
-        bound |= _form_bindings(game, self.game.is_two_player)
+        bound |= _form_bindings(game)
         bound["asked_for"] = known.without_entry
-        bound["select_or_expand"] = _select_or_expand(game, self.features, self.game.is_two_player)
+        bound["select_or_expand"] = _select_or_expand(game, self.features)
         bound |= specialise((loop.descend,), game, bound, inner=True)
         absorb = loop.absorb_leaves if self.game.is_two_player else rewards.absorb_leaves_scored
         functions = specialise((loop.select_leaves, absorb), game, bound)
@@ -222,29 +225,29 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         # Kernels that start from whole positions.
         bound["HIDDEN"] = False
         bound["determinize"] = _bind(game, default_determinize)
-    bound |= _form_bindings(game, game.is_two_player)
+    bound |= _form_bindings(game)
     bound["deal"] = _bind(game, ismcts.deal_paired if features.paired else loop.deal_alone, **bound)
     bound["asked_for"] = known.never
     bound["note_leaf"] = heuristics.nothing_to_note
     if features.evaluated:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
-    bound["select_or_expand"] = _select_or_expand(game, features, game.is_two_player)
+    bound["select_or_expand"] = _select_or_expand(game, features)
     bound["leaf_playout"] = _leaf_playout(game, features)
     return bound
 
 
-def _form_bindings(game: HasRules, is_two_player: bool) -> dict[str, Any]:
+def _form_bindings(game: HasForm) -> dict[str, Any]:
     """What depends on the form of the problem alone; see search/kernel/stubs.py."""
-    if is_two_player:
+    if game.is_two_player:
         return {
             "note_score": loop.no_score,
             "back_up": loop.back_up_return,
             "keep_path": loop.keep_nothing,
         }
-    many = getattr(game, "num_players") > 2
+    many = game.num_players > 2
     note = rewards.note_score_of_mover if many else rewards.note_score_of_first
     back_up = rewards.back_up_many if many else rewards.back_up_scored
-    if getattr(game, "has_lines"):
+    if game.has_lines:
         back_up = rewards.back_up_line
     return {
         "note_score": _bind(game, note),
@@ -258,13 +261,13 @@ def _bind(game: HasRules, *functions: _Function, **bound: Any) -> _Function:
     return specialise(functions, game, bound, inner=True)[functions[-1].__name__]
 
 
-def _select_or_expand(game: HasRules, features: Features, is_two_player: bool) -> _Function:
+def _select_or_expand(game: HasForm, features: Features) -> _Function:
     """The selection and expansion of a search's algorithm; see search/kernel/stubs.py."""
-    select = _select_move(game, features, is_two_player)
+    select = _select_move(game, features)
     return select if game.rules.chance is None else _bind(game, rewards.select_or_draw, select_move=select)
 
 
-def _select_move(game: HasRules, features: Features, is_two_player: bool) -> _Function:
+def _select_move(game: HasForm, features: Features) -> _Function:
     """The selection and expansion at a node where a player moves."""
     if features.priors:
         return _bind(game, puct.select_by_prior)
@@ -279,10 +282,10 @@ def _select_move(game: HasRules, features: Features, is_two_player: bool) -> _Fu
         select = ismcts.select_or_expand_paired if features.paired else ismcts.select_or_expand_ismcts
     else:
         functions, select = (uct.best_child,), uct.select_or_expand_uct
-    if is_two_player and not features.evaluated:
+    if game.is_two_player and not features.evaluated:
         # As it stands, the best child is that of a return at the end.
         return _bind(game, *functions[1:], select, **bound)
-    if not is_two_player:
+    if not game.is_two_player:
         bound["unvisited_mean"] = rewards.mean_of_children
     return _bind(game, *functions, select, EVALUATED=features.evaluated, **bound)
 

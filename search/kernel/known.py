@@ -48,8 +48,8 @@ class Known(NamedTuple):
     movers: npt.NDArray[np.uint8]
     """[E] who moves there."""
     scores: npt.NDArray[np.float64]
-    """[E] the first player's return in a finished game; with rewards also the score so far in any other position:
-    the first player's, or from three players on that of who moves."""
+    """[E] the first player's return in a finished game; with rewards also the score so far in any other
+    position: the first player's, or from three players on that of who moves."""
     num_legal: npt.NDArray[np.int32]
     """[E] the number of legal moves; 0 if the game is over."""
     first_legal: npt.NDArray[np.int64]
@@ -138,9 +138,8 @@ def remember(
     """Add the positions to which the first depths[b] of moves[b] lead, for each b.
 
     ``movers``, ``scores`` and ``counts`` ([B]) are their `Known.movers`, `Known.scores` and
-    `Known.num_legal`, ``legal`` their legal moves, one position after the other. A position whose parent is not known is left out; one that is known already
-    is left as it is. There must be room (`with_room`).
-    """
+    `Known.num_legal`, ``legal`` their legal moves, one position after the other. A position whose parent is
+    not known is left out; one that is known already is left as it is. There must be room (`with_room`)."""
     start = 0
     for b in range(len(depths)):
         end = start + counts[b]
@@ -245,4 +244,4 @@ class KnownGame:
     def __init__(self, game: Game) -> None:
         """With the form of ``game``, on which kernels depend."""
         self.num_players, self.rewards, self.discount = game.num_players, game.rewards, game.discount
-        self.has_lines = game.has_lines
+        self.has_lines, self.is_two_player = game.has_lines, game.is_two_player

@@ -103,7 +103,8 @@ def deal_alone(
 
 
 def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace, stream: Stream) -> float:
-    """Generic: the first player's return of one visit to work.nodes[depth], whose position is in work.state."""
+    """Generic: the first player's return of one visit to work.nodes[depth], whose position is in
+    work.state."""
     known = proof(tree, work.nodes[depth])
     if known != UNPROVEN:
         return float(DRAWN - known)

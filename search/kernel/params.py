@@ -52,7 +52,11 @@ class SearchParams(NamedTuple):
 
 
 def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
-    """The request with its C: the one that it names, else that of its game and kind of search."""
+    """The request with its C and the scale of it: those that it names, else those of its game and kind of
+    search."""
+    if request.exploration_scale is None and not game.is_two_player:
+        # Returns of any range.
+        request = replace(request, exploration_scale="spread")
     if request.exploration is not None:
         return request
     if request.evaluator is not None:

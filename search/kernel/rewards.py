@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from games.compile.rule_stubs import (
     DISCOUNT,
+    HIDDEN,
     PLAYERS,
     REWARDS,
     chance,
@@ -204,6 +205,7 @@ def sample_scored(
 # Leaf parallelisation.
 
 
+@inner_njit
 def keep_scores(leaves: Leaves, b: int, depth: Int, work: Workspace) -> None:
     """`search.kernel.stubs.keep_path`: the scores on the way to a leaf, without its own."""
     for d in range(depth):
@@ -227,7 +229,8 @@ def evaluate_leaves_scored(
     player's score at the end. The best line of the batch is kept in the workspace.
     """
     for b in range(len(visits)):
-        work.draw[0], work.draw[1] = draws[b % len(draws), 0], draws[b % len(draws), 1]
+        if HIDDEN:
+            work.draw[0], work.draw[1] = draws[b, 0], draws[b, 1]
         determinize(root_state, work.leaf_state, work.draw)
         depth = np.int64(depths[b])
         before = returns(work.leaf_state) if REWARDS else 0.0

@@ -38,8 +38,9 @@ class Workspace(NamedTuple):
     tally: npt.NDArray[np.int64]
     """[2] number of playouts and of their plies; kernels count up and never reset."""
     scores: npt.NDArray[np.float64]
-    """[max_plies + 1] path of the simulation: the score at nodes[d]: the first player's, or from three players
-    on that of who moves there. [1] in games of two players with a return at the end, as the next ones."""
+    """[max_plies + 1] path of the simulation: the score at nodes[d]: the first player's, or from three
+    players on that of who moves there. [1] in games of two players with a return at the end, as the next
+    ones."""
     ends: npt.NDArray[np.float64]
     """[players] each player's score at the end of the simulation, from three players on."""
     totals: npt.NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,17 @@ from search.packing.arrays import Arrays, require, take, within
 from search.tree.arena import COUNT_MASK, ROOT, Tree
 
 _PATHS = {"moves": np.uint16, "slots": np.uint16, "movers": np.uint8}
+_SCORED_PATHS = _PATHS | {"scores": np.float64}
 
 
 def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
-    """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths."""
+    """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths,
+    with rewards also ``scores``."""
     arrays: Arrays = {
         "depths": np.concatenate([np.empty(0, dtype=np.int32), *(batch.depths for batch in batches)]),
         "draws": np.concatenate([np.empty((0, 2), dtype=np.uint64), *(batch.draws for batch in batches)]),
     }
-    for name, dtype in _PATHS.items():
+    for name, dtype in _paths_of(batches).items():
         paths = [getattr(batch, name)[_taken(batch)] for batch in batches]
         arrays[name] = np.concatenate([np.empty(0, dtype=dtype), *paths])
     return arrays
@@ -37,7 +40,8 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None
     draws = take(arrays, "draws", np.uint64, leaves, 2)
     longest = batches[0].moves.shape[1] - 1 if batches else 0
     within(depths, 0, longest, "depths")
-    paths = {name: take(arrays, name, dtype, int(depths.sum())) for name, dtype in _PATHS.items()}
+    kept = _paths_of(batches).items()
+    paths = {name: take(arrays, name, dtype, int(depths.sum())) for name, dtype in kept}
     leaf = step = 0
     for batch in batches:
         size = len(batch.visits)
@@ -47,10 +51,15 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None
         for name, path in paths.items():
             getattr(batch, name)[_taken(batch)] = path[step : step + steps]
         leaf, step = leaf + size, step + steps
-        within(batch.movers.ravel(), 0, 1, "movers")
+        within(batch.movers.ravel(), 0, 255, "movers")
         _walk(batch, tree)
     in_flight = sum(int(batch.visits.sum()) for batch in batches)
     require(in_flight == tree.unobserved[ROOT], "visits in flight are not those of the tree")
+
+
+def _paths_of(batches: Sequence[Leaves]) -> dict[str, type[Any]]:
+    scored = bool(batches) and batches[0].scores.shape == batches[0].moves.shape
+    return _SCORED_PATHS if scored else _PATHS
 
 
 def _taken(batch: Leaves) -> npt.NDArray[np.bool_]:

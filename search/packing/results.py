@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from search.job import Job, JobResult, LeafJob, Policies
-from search.packing.arrays import Arrays, require, take, within
+from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.outlooks import pack_outlooks, unpack_outlooks
 from search.packing.snapshots import pack_snapshots, unpack_snapshots
 from search.tree.arena import MAX_CHILDREN
 from search.tree.snapshot import Statistics
@@ -20,6 +21,7 @@ def pack_results(results: Sequence[JobResult], like: Statistics) -> Arrays:
     numbers = [[int(getattr(result, name)) for name in _NUMBERS] for result in results]
     added = [result.added for result in results if result.added is not None]
     sums = [result.sums for result in results if result.sums is not None]
+    outlooks = [result.outlook for result in results if result.outlook is not None]
     return (
         {
             "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
@@ -28,16 +30,23 @@ def pack_results(results: Sequence[JobResult], like: Statistics) -> Arrays:
         }
         | pack_snapshots(added, like)
         | _pack_policies(results)
+        | (prefixed("outlooks.", pack_outlooks(outlooks)) if outlooks else {})
     )
 
 
 def unpack_results(
-    arrays: Arrays, jobs: Mapping[int, Job], most_rows: int, like: Statistics, evaluated: bool = False
+    arrays: Arrays,
+    jobs: Mapping[int, Job],
+    most_rows: int,
+    like: Statistics,
+    evaluated: bool = False,
+    players: int = 2,
 ) -> dict[int, JobResult]:
     """The results that were packed, by index; raises CorruptState unless each fits one of the jobs.
 
     ``evaluated``: whether leaves are evaluated by a network, so that results have policies.
     """
+    scores = players if players > 2 else 0
     numbers = take(arrays, "numbers", np.int64, None, len(_NUMBERS))
     count = len(numbers)
     durations_s = take(arrays, "durations_s", np.float64, count)
@@ -46,10 +55,13 @@ def unpack_results(
     of_leaves = [jobs[index] for index in indices if isinstance(jobs[index], LeafJob)]
     leaves = [len(job.visits) for job in of_leaves if isinstance(job, LeafJob)]
     require(len(leaves) in (0, count), "results are of two kinds")
-    all_sums = take(arrays, "sums", np.float64, sum(leaves))
-    sums = np.split(all_sums, np.cumsum(leaves)[:-1]) if leaves else []
+    widths = [max(1, scores) * size for size in leaves]
+    all_sums = take(arrays, "sums", np.float64, sum(widths))
+    sums = np.split(all_sums, np.cumsum(widths)[:-1]) if leaves else []
     added = unpack_snapshots(arrays, count - len(leaves), most_rows, like)
     policies = _unpack_policies(arrays, leaves) if evaluated else [None] * count
+    further = without_prefix("outlooks.", arrays)
+    outlooks = unpack_outlooks(further, count, scores) if further else [None] * count
     results = {}
     for k, (index, simulations, playouts, nodes, num_bytes, full) in enumerate(numbers.tolist()):
         within(numbers[k, 1:], 0, 2**62, "results")
@@ -65,6 +77,7 @@ def unpack_results(
             tree_full=bool(full),
             duration_s=float(durations_s[k]),
             policies=policies[k],
+            outlook=outlooks[k],
         )
     return results
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from search.final_move import Child
-from search.job import Context, Job, JobResult
+from search.job import Context, Job, JobResult, Outlook
 from search.kernel.engine import Engine
 from search.kernel.params import SearchParams
 from search.kernel.solver import prove_root
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.outlooks import pack_outlooks, unpack_outlooks
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
@@ -32,7 +33,8 @@ class Setup:
     tree: Tree
     """The shared tree, a lone root."""
     mover: int
-    """Who moves at the root."""
+    """In whose view the root's children are compared: FIRST, or SECOND where the second of two players
+    moves."""
     num_legal: int
     """How many legal moves the root has."""
 
@@ -64,6 +66,11 @@ class Strategy(ABC):
         self.hidden = setup.engine.hidden
         self.lone_root = setup.engine.lone_root()
         """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
+        game = setup.engine.game
+        self._players = game.num_players
+        self._has_outlook = game.has_lines or game.num_players > 2
+        self.outlook = Outlook(totals=(0.0,) * (self._players if self._players > 2 else 0))
+        """The best line that any job found, or the scores of all players."""
         self._mover = setup.mover
         self._num_legal = setup.num_legal
         self._places = np.zeros(1, dtype=np.int32)
@@ -97,6 +104,8 @@ class Strategy(ABC):
                 f"job {self.absorbed} is to be absorbed next, not {job.index} with {result.index}"
             )
         self._absorb(job, result)
+        if result.outlook is not None:
+            self._look_out(result.outlook)
         del self.jobs[job.index]
         self.absorbed += 1
         self.unobserved -= job.simulations
@@ -123,6 +132,8 @@ class Strategy(ABC):
         tally = [self.issued, self.absorbed, self.created, self.duplicates]
         sizes = [job.simulations for job in self.jobs.values()]
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
+        if self._has_outlook:
+            own |= prefixed("outlook.", pack_outlooks([self.outlook]))
         return own | prefixed("tree.", pack_tree(self.tree)) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
@@ -136,6 +147,9 @@ class Strategy(ABC):
         require(0 <= self.duplicates <= self.created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")
+        if self._has_outlook:
+            players = self._players if self._players > 2 else 0
+            self.outlook = unpack_outlooks(without_prefix("outlook.", arrays), 1, players)[0]
         unpack_tree(self.tree, without_prefix("tree.", arrays))
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
         jobs = self._restore(arrays, sizes.tolist())
@@ -155,6 +169,12 @@ class Strategy(ABC):
     @abstractmethod
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         """Restore `_state`; returns the jobs in flight, which have these sizes. Raises CorruptState."""
+
+    def _look_out(self, found: Outlook) -> None:
+        """Keep the better line, of equal ones that of the earlier job, and add scores up."""
+        best = found if found.value > self.outlook.value else self.outlook
+        pairs = zip(self.outlook.totals, found.totals, strict=True)
+        self.outlook = Outlook(best.line, best.value, tuple(one + other for one, other in pairs))
 
     def _merge(self, added: Statistics) -> None:
         """Merge increments; with the solver also prove the root if the lanes together have done so."""

@@ -25,7 +25,9 @@ class TreeStrategy(Strategy):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._min_visits = self.context.request.share_visits
-        first = Snapshot(0, self.lone_root)
+        # Not a lone root where the search goes on from a tree that was kept.
+        statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
+        first = Snapshot(0, statistics)
         self._snapshots = dict.fromkeys(range(self.context.staleness + 1), first)
 
     @property

@@ -34,9 +34,10 @@ class TopNode:
     share: float
     """Share of the visits of all children of the parent."""
     value: float
-    """Mean return in [-1, 1] of the player who made the move; of the root: of the player to move."""
+    """Mean return of the player who made the move; of the root: of the player to move. What chance brings has
+    the first player's."""
     first_value: float
-    """Mean return of the first player."""
+    """Mean return of the first player; from three players on `value`."""
     proof: str
     """``won``, ``drawn`` or ``lost`` for the player of `value`, or empty if nothing is proven."""
     player: int | None
@@ -113,7 +114,7 @@ def _shown(tree: Tree, game: Game, found: _Found, extent: Extent) -> tuple[TopNo
             game.calls.play(state, found.move)
     player = None if game.calls.is_terminal(state) else int(game.calls.current_player(state))
     first_value, proof = _worth(tree, found.slot)
-    value = first_value if found.chooser == FIRST else -first_value
+    value = first_value if game.viewpoint(found.chooser) == FIRST else -first_value
     visited = [child for child in children_of(tree, found.slot) if tree.visits[child] > 0]
     visited.sort(key=lambda child: (-int(tree.visits[child]), int(tree.move[child])))
     total = sum(int(tree.visits[child]) for child in visited)

@@ -10,8 +10,9 @@ import pytest
 
 import games
 from games import Game, InvalidInput
+from games.contract.random_game import is_return
 from games.drawing import draw
-from games.game import State
+from games.game import CHANCE, State
 from games.rng import new_stream
 from tests.games.common import (
     JIT,
@@ -27,9 +28,14 @@ from tests.games.common import (
 GAMES = pytest.mark.parametrize("game", load_all(), ids=SPECS)
 HIDDEN_SPECS = [spec for spec in SPECS if games.load(spec).hidden_information]
 HIDDEN = pytest.mark.parametrize("game", [games.load(spec) for spec in HIDDEN_SPECS], ids=HIDDEN_SPECS)
-# Where something is hidden a move may be the answer to the one before it: they cannot change places.
-OPEN_SPECS = [spec for spec in SPECS if spec not in HIDDEN_SPECS]
+CHANCE_SPECS = [spec for spec in SPECS if games.load(spec).has_chance]
+# Where something is hidden or chance moves, a move may be the answer to the one before it, and one player's
+# moves may all depend on each other: they cannot change places.
+OPEN_SPECS = [
+    spec for spec in SPECS if spec not in HIDDEN_SPECS + CHANCE_SPECS and games.load(spec).is_two_player
+]
 OPEN = pytest.mark.parametrize("game", [games.load(spec) for spec in OPEN_SPECS], ids=OPEN_SPECS)
+CHANCES = pytest.mark.parametrize("game", [games.load(spec) for spec in CHANCE_SPECS], ids=CHANCE_SPECS)
 SEEDS = range(2 if JIT else 1)
 
 
@@ -67,7 +73,8 @@ def test_questions_do_not_change_the_state(game: Game) -> None:
 def test_legal_moves_are_unique_within_bounds_and_never_none(game: Game) -> None:
     for seed in SEEDS:
         for state, moves, _ in random_game(game, seed):
-            assert game.rules.current_player(state) in (games.FIRST, games.SECOND)
+            mover = game.rules.current_player(state)
+            assert 0 <= mover < game.num_players or (mover == CHANCE and game.has_chance)
             assert 1 <= len(moves) <= game.max_moves
             assert len(set(moves)) == len(moves)
             assert moves[0] >= 0
@@ -81,7 +88,7 @@ def test_games_end_in_time_with_a_return_in_bounds(game: Game) -> None:
         assert len(history) <= game.max_plies
         game.rules.play(state, move)
         assert game.rules.is_terminal(state)
-        assert -1.0 <= game.rules.returns(state) <= 1.0
+        assert is_return(game, game.rules.returns(state))
         assert game.legal_moves(state) == []
         with pytest.raises(InvalidInput, match="over"):
             game.play_text(state, [game.format_move(state, moves[0])])
@@ -181,10 +188,11 @@ def test_boards_show_every_move_where_it_was_made(game: Game) -> None:
         board = game.board(state, move)
         cell = game.cells_of(move)
         if cell is None:
-            # An answer to a shot is shown at the shot; a split of a pile at both its parts; a pass nowhere.
-            passed = game.format_move(before, move) == "pass"
+            # An answer to a shot is shown at the shot; a split of a pile at both its parts; a pass nowhere,
+            # nor does it show where all tiles went.
+            nowhere = game.format_move(before, move) in ("pass", "up", "right", "down", "left")
             assert (
-                passed or game.hidden_information or any(each.last for cells in board.rows for each in cells)
+                nowhere or game.hidden_information or any(each.last for cells in board.rows for each in cells)
             )
             continue
         row, column = cell
@@ -277,7 +285,7 @@ def test_playout_plays_as_the_default_playout_does(game: Game, plies: int) -> No
     default_lengths, default_results = sample(twin, twin_begin, number, 31, own=False)
     assert lengths.min() >= 1
     assert lengths.max() <= game.max_plies
-    assert np.abs(results).max() <= 1.0
+    assert is_return(game, results.min()) and is_return(game, results.max())
     for ours, theirs in ((lengths, default_lengths), (results, default_results)):
         error = np.sqrt((ours.var() + theirs.var()) / number)
         assert abs(ours.mean() - theirs.mean()) <= 5 * error
@@ -291,6 +299,38 @@ def test_playout_of_a_finished_game_plays_nothing(game: Game) -> None:
     assert game.rules.playout is not None
     assert game.rules.playout(state, np.zeros(game.max_moves, dtype=np.uint16), new_stream(1)) == 0
     assert np.array_equal(state, before)
+
+
+@CHANCES
+def test_outcomes_of_chance_have_probabilities_and_compiled_draws_equal_plain_ones(game: Game) -> None:
+    twin = plain_rules(game.rules)
+    assert game.rules.chance is not None and twin.chance is not None
+    streams = [new_stream(19), new_stream(19)]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    num_chances = 0
+    for state, legal, _ in random_game(game, seed=4):
+        if game.rules.current_player(state) == CHANCE:
+            weights = game.chance_weights(state)
+            assert sorted(weights) == legal
+            assert sum(weights.values()) == pytest.approx(1.0)
+            drawn = game.rules.chance(state, moves, streams[0])
+            assert drawn == twin.chance(state, moves, streams[1])
+            assert drawn in legal
+            num_chances += 1
+    assert num_chances > 3
+    assert np.array_equal(*streams)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if games.load(spec).rewards])
+def test_the_score_so_far_is_part_of_every_position(spec: str) -> None:
+    game = games.load(spec)
+    scores = [0.0]
+    for state, _, move in random_game(game, seed=6):
+        assert game.rules.returns(state) == scores[-1]
+        assert game.rules.returns(game.canonical(state)) == scores[-1]
+        game.rules.play(state, move)
+        scores.append(game.rules.returns(state))
+    assert np.isfinite(scores).all() and len(set(scores)) > 1
 
 
 @HIDDEN

@@ -1,0 +1,83 @@
+"""The function `plan` that `import banyan` and `import cluster` offer."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from cluster.executors.choose import make_executor
+from cluster.front_door.options import LOG, placement_of, request_of, split
+from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS
+from cluster.planning.episodes import Episodes, PlanWorker
+from cluster.planning.launch import DEFAULT_EPISODE_TIMEOUT_S, executor_for
+from cluster.planning.plan import PlanRequest, make_plan
+from cluster.planning.result import PlanResult
+from cluster.planning.store import EpisodeStore
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from games.game import Game
+
+
+def plan(
+    problem: str | Game | type[Game],
+    *,
+    episodes: int = DEFAULT_EPISODES,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    steps: int | None = None,
+    out: str | PathLike[str] | None = None,
+    workers: int | str | None = None,
+    address: str | None = None,
+    executor: str = "auto",
+    **options: Any,
+) -> PlanResult:
+    """Play episodes of a problem of one player, each move chosen by a search; returns what they came to.
+
+    Args:
+        problem: A spec such as ``"gym:FrozenLake-v1"`` or ``"./mine.py"``, a game object, or a game class.
+        episodes: Number of episodes; they are played side by side on all workers.
+        simulations: The budget of each move; 1,000 if no budget is given.
+        seconds: The budget of each move in seconds instead.
+        seed: The seed of the first episode; the others have the numbers that follow.
+        steps: The most moves of an episode; None: its own end.
+        out: A folder in which each episode is kept; a plan that is started again plays the missing ones.
+        workers, address, executor: Where episodes are played, as in `banyan.search`; nothing of it changes
+            them.
+        **options: Any other field of `search.SearchRequest`, such as ``exploration``; ``lanes`` is 1 by
+            default, since episodes already fill the workers.
+
+    Raises:
+        InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
+            accepted.
+        PlanFailed: An episode failed.
+        ConnectionError: Ray could not be started or reached.
+    """
+    if simulations is None and seconds is None:
+        simulations = DEFAULT_SIMULATIONS
+    budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
+    of_search, of_workers = split(options)
+    request = PlanRequest(request_of(problem, (), {"lanes": 1} | of_search | budget), episodes, steps)
+    made = make_plan(request)
+    of_workers = {"job_timeout": DEFAULT_EPISODE_TIMEOUT_S} | of_workers
+    place = placement_of(workers, executor_for(executor, address, episodes), address, of_workers)
+    with closing(EpisodeStore(None if out is None else Path(out), made.identity)) as store:
+        units = Episodes(made.context, episodes, store)
+        jobset = Jobset(units)
+        ran = make_executor(
+            place.executor,
+            place.workers,
+            place.address,
+            place.job_timeout_s,
+            make_worker=PlanWorker,
+            in_flight=1,
+            resources=place.resources,
+            notify=LOG.warning,
+            explain=LOG.info,
+        )
+        with closing(ran):
+            ran.open(None)
+            drive(jobset, ran, ())
+            return made.result(units, ran.num_workers, ran.name, jobset.elapsed_s)

@@ -1,0 +1,62 @@
+"""The options of a plan's searches. Nothing heavy is imported here, so that `banyan --help` is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from search.options import BASIC, PARALLEL, option
+from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+
+DEFAULT_SIMULATIONS = 1_000
+"""The budget of a move, if none is given."""
+DEFAULT_EPISODES = 10
+MAX_SEED = 2**31 - 1
+"""The largest seed of an episode."""
+
+
+@dataclass(frozen=True)
+class MoveSearch(SearchRequest):
+    """The options of the search of a move: those of a search, with other defaults and without a position."""
+
+    default_budget: ClassVar[Mapping[str, float]] = {"simulations": DEFAULT_SIMULATIONS}
+
+    moves: tuple[str, ...] = ()
+    position: str | None = None
+    simulations: int | None = option(
+        None,
+        help="Budget of each move: exactly N simulations.",
+        group=BASIC,
+        bounds=(1, MAX_SIMULATIONS),
+        unit="simulations",
+        unset=f"{DEFAULT_SIMULATIONS}, if no other budget is given",
+    )
+    seconds: float | None = option(
+        None,
+        help="Budget of each move: the time of its search in seconds.",
+        group=BASIC,
+        bounds=(0.001, 1e6),
+        unit="seconds",
+        metavar="S",
+    )
+    seed: int = option(
+        0,
+        help="Seed of the first episode; the others have the numbers that follow.",
+        group=BASIC,
+        bounds=(0, MAX_SEED),
+        key=None,
+    )
+    lanes: int = option(
+        1,
+        help="Logical streams into which the search of a move is divided. Episodes are played side by side, "
+        "so more than one lane makes nothing faster.",
+        group=PARALLEL,
+        bounds=(1, MAX_LANES),
+        unit="lanes",
+    )
+
+    @property
+    def plain(self) -> SearchRequest:
+        """The request of a search."""
+        return SearchRequest(**{each.name: getattr(self, each.name) for each in fields(SearchRequest)})

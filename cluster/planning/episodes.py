@@ -1,0 +1,122 @@
+"""The episodes of a plan as units of work for a `Jobset`; an episode that is lost is played again alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import games
+from cluster.planning.store import EpisodeStore
+from cluster.runtime.tasks import Task
+from search.episode import Cancelled, Episode, Planner
+from search.request import SearchRequest
+
+KEY = 0
+"""The key of the only context."""
+
+
+class PlanFailed(RuntimeError):
+    """The plan cannot continue: an episode raised an exception, or was lost too often."""
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """The data that all episodes of a plan share."""
+
+    request: SearchRequest
+    """The search of each move."""
+    source: str | None
+    """The text of the game file, for workers on machines without the file; None for other games."""
+    steps: int | None
+    """The most moves of an episode."""
+
+
+@dataclass(frozen=True)
+class EpisodeJob:
+    """An episode to be played."""
+
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class EpisodeDone:
+    """The result of an `EpisodeJob`."""
+
+    index: int
+    episode: Episode
+    duration_s: float
+
+
+class PlanWorker:
+    """Plays episodes one after the other in its process."""
+
+    def __init__(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        self._cancelled = cancelled
+        self._context: PlanContext | None = None
+        self._planner: Planner
+
+    def prepare(self, context: PlanContext) -> None:
+        """Load the game."""
+        if context != self._context:
+            game = games.load(context.request.game, context.source)
+            self._planner = Planner(context.request, game, context.source, context.steps, self._cancelled)
+            self._context = context
+
+    def run(self, context: PlanContext, job: EpisodeJob) -> EpisodeDone:
+        """The episode of a job; it depends only on context and job. Raises Cancelled."""
+        started = time.perf_counter()
+        self.prepare(context)
+        return EpisodeDone(job.index, self._planner.play(job.seed), time.perf_counter() - started)
+
+
+class Episodes:
+    """The units of a plan; episodes that are already stored are not played again."""
+
+    def __init__(self, context: PlanContext, number: int, store: EpisodeStore) -> None:
+        """``number`` episodes, from the seed of the request on."""
+        self.contexts: Mapping[int, PlanContext] = {KEY: context}
+        self.seeds = range(context.request.seed, context.request.seed + number)
+        self.played = {seed: episode for seed, episode in store.played.items() if seed in self.seeds}
+        """By seed."""
+        self.stopped = False
+        self.retried = 0
+        self._store = store
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped or len(self.played) == len(self.seeds)
+
+    @property
+    def done(self) -> list[Episode]:
+        """The episodes played so far, by seed."""
+        return [self.played[seed] for seed in sorted(self.played)]
+
+    def missing(self) -> list[Task]:
+        """The episodes to be played."""
+        left = [(index, seed) for index, seed in enumerate(self.seeds) if seed not in self.played]
+        return [Task(index, EpisodeJob(index, seed), work=0, context=KEY) for index, seed in left]
+
+    def take(self, context: int, result: EpisodeDone) -> None:
+        """Take the result of an episode."""
+        self.played[result.episode.seed] = result.episode
+        self._store.add(result.episode)
+
+    def note_retry(self, context: int) -> None:
+        """Note that an episode was lost with its worker and is played again."""
+        self.retried += 1
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """An episode raised and would do so again: raises PlanFailed."""
+        if isinstance(cause, Cancelled):
+            return
+        raise PlanFailed(f"episode {self.seeds[index]} failed: {error}") from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """An episode was lost too often: raises PlanFailed."""
+        raise PlanFailed(f"episode {self.seeds[index]} was {reason}")
+
+    def stop(self, reason: str) -> None:
+        """End with the episodes played so far."""
+        self.stopped = True

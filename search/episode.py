@@ -1,0 +1,159 @@
+"""Episodes of problems of one player: search, act, observe, and go on in the same tree, to the end.
+
+An episode has a number, its seed: on it depend its start (`Game.episode_state`), what chance brings, and the
+seeds of its searches, each with a stream of its own. So an episode is a pure function of the request and its
+number, and no search ever sees what chance will bring.
+
+A search goes on from what the search before it knew of the position that was reached: the node of the move
+and, where chance moves, of its outcome. Nodes of an open loop stand for moves whatever came of them, so there
+each search begins with nothing. Where nothing is left to chance, the best line that any search has found is
+followed until a better one is found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.game import CHANCE, Game, State
+from games.rng import new_stream
+from search.final_move import choose
+from search.prepare import open_view
+from search.request import SearchRequest
+from search.run_inline import run_inline
+from search.strategies import Strategy
+from search.tree.arena import ROOT, Tree
+from search.tree.rerooting import child_after
+from search.worker import Worker
+
+EPISODE_STREAM = 30
+"""The second number of the identity of an episode's random streams, after its seed."""
+OUTCOMES, SEARCHES = range(2)
+
+
+class Cancelled(Exception):
+    """The episode was cancelled on request."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """An episode that was played."""
+
+    seed: int
+    """Its number."""
+    value: float
+    """Sum of the rewards, not discounted."""
+    moves: tuple[str, ...]
+    """The player's moves and the outcomes of chance, in the game's notation."""
+    terminated: bool
+    """Whether it ended by itself."""
+    truncated: bool
+    """Whether a limit of its length ended it."""
+    steps: int
+    """Number of the player's moves."""
+    simulations: int
+    seconds: float
+    """CPU time."""
+
+
+def check_plannable(request: SearchRequest, game: Game) -> None:
+    """Raises InvalidInput if episodes of this game cannot be planned."""
+    if game.num_players != 1:
+        accepted = f"a problem of one player ({game.name} has {game.num_players}: see banyan match)"
+        raise InvalidInput("game", request.game, accepted)
+    for field, value in (("moves", " ".join(request.moves)), ("position", request.position)):
+        if value:
+            raise InvalidInput(field, value, "nothing: episodes begin at their start")
+    if request.simulations is None and request.seconds is None:
+        raise InvalidInput("budget", None, "simulations or seconds for each move")
+
+
+class Planner:
+    """Plays episodes of one game with one request, whose budget is that of each move."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        game: Game,
+        source: str | None,
+        steps: int | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """``source``: the text of the game's file; ``steps``: the most moves of an episode."""
+        self._request, self._game, self._source, self._steps = request, game, source, steps
+        self._cancelled = cancelled
+        self._worker = Worker()
+        self._prepared = False
+
+    def play(self, seed: int) -> Episode:
+        """The episode with this number, from its start to its end. Raises Cancelled."""
+        began = time.thread_time()
+        game, calls = self._game, self._game.calls
+        state = game.episode_state(seed)
+        texts: list[str] = []
+        outcomes = new_stream(seed, EPISODE_STREAM, OUTCOMES)
+        scratch = np.zeros(game.max_moves, dtype=np.uint16)
+        steps = simulations = 0
+        kept: Strategy | None = None
+        node: int | None = None
+        line: list[int] = []
+        worth = -np.inf
+        while not calls.is_terminal(state) and steps != self._steps:
+            if self._cancelled():
+                raise Cancelled
+            if calls.current_player(state) == CHANCE:
+                assert calls.chance is not None
+                move = int(calls.chance(state, scratch, outcomes))
+            else:
+                legal = game.legal_moves(state)
+                move = legal[0]
+                if len(legal) > 1:
+                    at = None if kept is None or node is None else (kept.tree, node)
+                    kept, ran = self._search(state, seed, len(texts), len(legal), at)
+                    node = ROOT
+                    simulations += ran
+                    if kept.outlook.value > worth:
+                        line, worth = list(kept.outlook.line), kept.outlook.value
+                    visited = [child for child in kept.root_children() if child.visits > 0]
+                    move = line[0] if line else choose(visited, self._request.final_move).move
+                steps += 1
+            texts.append(game.format_move(state, move))
+            before = calls.returns(state) if game.rewards else 0.0
+            calls.play(state, move)
+            if line:
+                after = calls.returns(state) if game.rewards or calls.is_terminal(state) else 0.0
+                line, worth = line[1:], (worth - (after - before)) / game.discount
+            if kept is not None and node is not None:
+                node = None if game.open_loop else child_after(kept.tree, node, move)
+        ended = bool(calls.is_terminal(state))
+        truncated = not ended or game.is_truncated(state)
+        return Episode(
+            seed=seed,
+            value=float(calls.returns(state)) if game.rewards or ended else 0.0,
+            moves=tuple(texts),
+            terminated=ended and not truncated,
+            truncated=truncated,
+            steps=steps,
+            simulations=simulations,
+            seconds=time.thread_time() - began,
+        )
+
+    def _search(
+        self, state: State, seed: int, ply: int, num_legal: int, kept: tuple[Tree, int] | None
+    ) -> tuple[Strategy, int]:
+        """Search a position of an episode; the strategy with its tree, and the number of simulations."""
+        game = self._game
+        view = game.observation(state, 0)
+        search_seed = int(new_stream(seed, EPISODE_STREAM, SEARCHES, ply)[0]) >> 1
+        request = replace(self._request, seed=search_seed)
+        context, plan, strategy = open_view(request, game, view, 0, num_legal, self._source, kept=kept)
+        if not self._prepared:
+            self._worker.prepare(context)
+            self._prepared = True
+        rate = game.nominal_simulations_per_s
+        ran = run_inline(context, plan, strategy, rate, time.perf_counter, self._worker)
+        return strategy, ran.simulations
