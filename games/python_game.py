@@ -9,6 +9,7 @@ positions; a position that is not in the cache is built again from the nearest p
 from __future__ import annotations
 
 import copy
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -76,8 +77,7 @@ class PythonGame(Game):
 
     def __init__(self) -> None:
         self._positions: OrderedDict[bytes, Any] = OrderedDict()
-        self._simulated: tuple[bytes, Any] = (b"", None)
-        """The last position of an open loop: simulations hardly ever come back to an earlier one."""
+        self._last = _Last()
         self.head = _SEEDED_HEAD if self.seeded else 1
         self.rules = Rules(
             self._current_player,
@@ -114,6 +114,13 @@ class PythonGame(Game):
             position.play(move)
         return played
 
+    def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
+        """Of a problem of one player: the moves of `roll_out`, and the sum of the rewards, each discounted by
+        its distance. Override both where a position knows its rewards."""
+        noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
+        played = self.roll_out(noted if self.discount < 1.0 else position, draw)
+        return played, noted.finish(first_of(position.returns()), len(played))
+
     def initial_state(self) -> State:
         """The state without any move; of a ``seeded`` game, of episode 0."""
         return np.zeros(self.head + self.max_plies, dtype=np.int32)
@@ -143,8 +150,18 @@ class PythonGame(Game):
 
     def position(self, state: State) -> Any:
         """The position object of a state, from the cache if possible; it must not be changed."""
+        key = state[1 : self.head + state[0]].tobytes()
+        last = self._last
+        if key == last.key:
+            return last.position
         if self.open_loop and (state[_SEED] or state[_SEED + 1]):
-            return self._open_position(state)
+            return self._open_position(state, key)
+        position = self._closed_position(state)
+        last.key, last.position = key, position
+        return position
+
+    def _closed_position(self, state: State) -> Any:
+        """The position of a state from the cache, or from its nearest predecessor there."""
         key = self._key(state)
         found = self._positions.get(key)
         if found is not None:
@@ -163,38 +180,40 @@ class PythonGame(Game):
         made = self._start(state) if nearest is None else copy_of(nearest)
         for move in self.moves_of(state)[known:]:
             made.play(int(move))
-        return self._keep(state, made)
+        self._positions[key] = made
+        if len(self._positions) > CACHED_POSITIONS:
+            self._positions.popitem(last=False)
+        return made
 
     def _start(self, state: State) -> Any:
         make: Any = self.new_position
         return make(int(state[_EPISODE])) if self.seeded else make()
 
     def _key(self, state: State) -> bytes:
-        """Tells positions apart: the episode and the moves; how many were real matters in an open loop
-        only."""
+        """Tells positions apart: the episode and the moves."""
         moves = self.moves_of(state).tobytes()
         return state[_EPISODE : _EPISODE + 1].tobytes() + moves if self.seeded else moves
 
-    def _open_position(self, state: State) -> Any:
-        """The position of a simulation: the real one, reseeded, and the moves since."""
-        moves, real = self.moves_of(state), int(state[_REAL])
-        origin = state[1 : self.head].tobytes()
-        held, position = self._simulated
-        key = origin + moves.tobytes()
-        if held == key:
-            return position
-        if position is not None and held.startswith(origin) and key.startswith(held):
-            played = (len(held) - len(origin)) // moves.itemsize
+    def _open_position(self, state: State, key: bytes) -> Any:
+        """The position of a simulation: the real one, reseeded, and the moves since.
+
+        The last one is played on: simulations hardly ever come back to an earlier position.
+        """
+        last, moves, played = self._last, self.moves_of(state), int(state[_REAL])
+        held, position = last.key, last.position
+        reached = (len(held) - (self.head - 1) * state.itemsize) // state.itemsize
+        # Not valid until all moves are played: one of them may raise.
+        last.clear()
+        if key.startswith(held) and reached >= played:
+            played = reached
         else:
             before = state.copy()
-            before[0], before[_SEED : _SEED + 2] = real, 0
-            position, played = copy_of(self.position(before)), real
+            before[0], before[_SEED : _SEED + 2] = played, 0
+            position = copy_of(self._closed_position(before))
             position.reseed(int(state[_SEED]) << 31 | int(state[_SEED + 1]))
-        # Not valid until all moves are played: one of them may raise.
-        self._simulated = (b"", None)
         for move in moves[played:]:
             position.play(int(move))
-        self._simulated = (key, position)
+        last.key, last.position = key, position
         return position
 
     def format_move(self, state: State, move: int) -> str:
@@ -241,12 +260,6 @@ class PythonGame(Game):
         own = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
         return board_of(str(position) if own else self.format_position(state))
 
-    def _keep(self, state: State, position: Any) -> Any:
-        self._positions[self._key(state)] = position
-        if len(self._positions) > CACHED_POSITIONS:
-            self._positions.popitem(last=False)
-        return position
-
     def _current_player(self, state: State) -> int:
         return int(self.position(state).current_player())
 
@@ -281,51 +294,62 @@ class PythonGame(Game):
         state[_SEED], state[_SEED + 1] = below(stream, 2**31), 1 + below(stream, 2**31 - 1)
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
-        """`Rules.playout`: calls `roll_out` with a copy of the position."""
+        """`Rules.playout`: calls `roll_out` with a position of its own."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        return self._ended(state, position, lambda own: self.roll_out(own, partial(below, stream)))
+        own = self._own(state, position)
+        return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
     def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
-        """`Rules.rollout`: calls `roll_out` with a copy of the position."""
+        """`Rules.rollout`: calls `discounted_roll_out` with a position of its own."""
         position = self.position(state)
         if position.is_terminal():
             return 0.0, 0
-        before, begun = float(position.returns()) if self.rewards else 0.0, int(state[0])
-        noted: list[_Noted] = []
+        own = self._own(state, position)
+        played, total = self.discounted_roll_out(own, partial(below, stream))
+        line[: len(played)] = played
+        return total, self._ended(state, own, played)
 
-        def roll_out(own: Any) -> Sequence[int]:
-            noted.append(_Noted(own, before, self.discount, self.rewards))
-            return self.roll_out(noted[0] if self.discount < 1.0 else own, partial(below, stream))
+    def _own(self, state: State, position: Any) -> Any:
+        """A position that may be changed: a copy; in an open loop itself, since nobody comes back to it."""
+        if self.open_loop and (state[_SEED] or state[_SEED + 1]):
+            self._last.clear()
+            return position
+        return copy_of(position)
 
-        plies = self._ended(state, position, roll_out)
-        line[:plies] = self.moves_of(state)[begun:]
-        return noted[0].finish(self._returns(state), plies), plies
+    def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
+        """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
+        begun, plies = self.head + int(state[0]), len(played)
+        state[begun : begun + plies] = played
+        state[0] += plies
+        if self.open_loop and not (state[_SEED] or state[_SEED + 1]):
+            state[_REAL] = state[0]
+        self._last.key, self._last.position = state[1 : begun + plies].tobytes(), position
+        return plies
 
-    def _ended(self, state: State, position: Any, roll_out: Callable[[Any], Sequence[int]]) -> int:
-        """Play a copy of the position to its end, and the state with it; returns the number of moves."""
-        open_loop = self.open_loop and bool(state[_SEED] or state[_SEED + 1])
-        if open_loop:
-            # Nobody comes back to this very position: no copy is needed.
-            self._simulated = (b"", None)
-        else:
-            position = copy_of(position)
-        played = roll_out(position)
-        for move in played:
-            self._play(state, move)
-        if open_loop:
-            self._simulated = (state[1 : self.head].tobytes() + self.moves_of(state).tobytes(), position)
-        else:
-            self._keep(state, position)
-        return len(played)
+
+class _Last(threading.local):
+    """The position that was asked for last in this thread: several searches may run in one process.
+
+    Kernels ask several rules for the same position, and for the result of a playout.
+    """
+
+    key = b"none"
+    """The state without its first number and without the places of moves to come."""
+    position: Any = None
+
+    def clear(self) -> None:
+        """Forget it. No key of a state begins with such a text."""
+        self.key, self.position = b"none", None
 
 
 class _Noted:
     """A position whose rewards are noted, and discounted by the number of moves before them."""
 
-    def __init__(self, position: Any, score: float, discount: float, rewards: bool) -> None:
-        self._position, self._score, self._discount, self._rewards = position, score, discount, rewards
+    def __init__(self, position: Any, score: float, game: PythonGame) -> None:
+        self._position, self._score = position, score
+        self._discount, self._rewards = game.discount, game.rewards
         self._total, self._weight = 0.0, 1.0
 
     def __getattr__(self, name: str) -> Any:
