@@ -5,6 +5,7 @@ from games.errors import InvalidInput
 from games.game import CHANCE, FIRST, SECOND, Board, Cell, Game, Moves, Rules, State
 from games.jit import njit
 from games.python_game import PythonGame
+from games.rng import below
 
 __all__ = [
     "CHANCE",
@@ -18,6 +19,7 @@ __all__ = [
     "PythonGame",
     "Rules",
     "State",
+    "below",
     "load",
     "names",
     "njit",

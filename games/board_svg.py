@@ -20,7 +20,14 @@ LABEL = 9
 EMPTY = "."
 _SMALL = {3: 12, 4: 10.5, 5: 9}
 """By the number of letters, the font size of a text that is too wide for a cell otherwise."""
-_PIECES: dict[int, tuple[str, str]] = {FIRST: ("#1f5fa8", "#ffffff"), SECOND: ("#f0b429", "#1b1d22")}
+_PIECES = (
+    ("#1f5fa8", "#ffffff"),
+    ("#f0b429", "#1b1d22"),
+    ("#c8372d", "#ffffff"),
+    ("#2e8540", "#ffffff"),
+    ("#7b4fa3", "#ffffff"),
+    ("#f2f2f2", "#1b1d22"),
+)
 """By player, the colour of a piece and of the letter on it."""
 _HEAT = "#c2417c"
 """Of cells that were visited. As light as a colour can be on which both white and black are read well."""
@@ -48,7 +55,9 @@ def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None)
     style = 'fill="currentColor" font-family="system-ui, sans-serif" font-size="13" text-anchor="middle"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {style}>']
     parts += [_line(line, margin) for line in board.lines]
-    parts += _edges(len(board.rows), columns, margin) if board.slanted else []
+    # A board with gaps, such as a star, has other edges than the grid.
+    whole = all(cell.text for row in board.rows for cell in row)
+    parts += _edges(len(board.rows), columns, margin) if board.slanted and whole else []
     for r, row in enumerate(board.rows):
         left, upper = margin + slant * r, above + pitch * r
         parts.append(_label(board.row_labels[r], left - margin / 2, upper + CELL * 0.5))

@@ -9,6 +9,7 @@ from games import gym, openspiel
 from games import user_games as own
 from games.battleship import Battleship
 from games.breakthrough import Breakthrough
+from games.chinese_checkers import ChineseCheckers
 from games.connect_four import ConnectFour
 from games.contract.trial import try_out
 from games.errors import InvalidInput
@@ -17,11 +18,13 @@ from games.game import Game
 from games.gomoku import Gomoku
 from games.grundy import Grundy
 from games.hex import Hex
+from games.jobshop import JobShop
+from games.jobshop.instances import is_file
 from games.morris import Morris
 from games.othello import Othello
 from games.pig import Pig
 from games.samegame import SameGame
-from games.spec import EXPLICIT, GYM, OPENSPIEL, Spec, file_of, parse_game_spec
+from games.spec import DATA_OF, EXPLICIT, GYM, JOBSHOP, OPENSPIEL, Spec, file_of, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 from games.twenty48 import Twenty48
@@ -30,11 +33,13 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
     "2048": Twenty48.from_spec,
     "battleship": Battleship.from_spec,
     "breakthrough": Breakthrough.from_spec,
+    "chinese_checkers": ChineseCheckers.from_spec,
     "connect_four": ConnectFour.from_spec,
     EXPLICIT: ExplicitTree.from_spec,
     "gomoku": Gomoku.from_spec,
     "grundy": Grundy.from_spec,
     "hex": Hex.from_spec,
+    JOBSHOP: JobShop.from_spec,
     "morris": Morris.from_spec,
     "othello": Othello.from_spec,
     "pig": Pig.from_spec,
@@ -76,14 +81,18 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
     """The game that a spec such as ``gomoku:size=15`` or ``./mygame.py`` names.
 
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
-    Loading a file runs its code. With ``files=False`` a spec that names a file, or parameters with which
-    OpenSpiel or an environment could read a file, is refused before any file is opened. With ``tried`` the
-    rules of a file or a package are tested in random games first (games/contract/trial.py). Raises
-    InvalidInput (field ``game``), and its subclass BrokenGame if the rules violate the contract.
+    Loading a game file runs its code; a file of data is read, and becomes a part of the game's spec. With
+    ``files=False`` a spec that names a file, or parameters with which OpenSpiel or an environment could read
+    one, is refused before any file is opened. With ``tried`` the rules of a file or a package are tested in
+    random games first (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass
+    BrokenGame if the rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:
         _refuse_files(text, spec)
+    if _names_data(spec):
+        # The file may change, so what is kept is the game of its data.
+        text = _FACTORIES[spec.name](spec).spec
     path = file_of(spec)
     if path is None:
         return _load(text, None, tried)
@@ -93,12 +102,19 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
 def _refuse_files(text: str, spec: Spec) -> None:
     if file_of(spec) is not None:
         raise InvalidInput("game", text, "a name, not a file: one of " + ", ".join(names()))
+    if _names_data(spec):
+        raise InvalidInput("game", text, f"no file: {DATA_OF[spec.name]} by name, or data=, the data as text")
     if spec.name == OPENSPIEL and not openspiel.has_plain_parameters(spec):
         accepted = "a game of OpenSpiel whose parameters are numbers, True or False: others may name files"
         raise InvalidInput("game", text, accepted)
     if spec.name == GYM and not gym.has_plain_arguments(spec):
         accepted = "an environment of gymnasium whose arguments are numbers and words: others may name files"
         raise InvalidInput("game", text, accepted)
+
+
+def _names_data(spec: Spec) -> bool:
+    """Whether an option of the spec is the path of a file of data."""
+    return spec.name in DATA_OF and is_file(spec.options.get(DATA_OF[spec.name], ""))
 
 
 @lru_cache(maxsize=64)

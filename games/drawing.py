@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from games.game import FIRST, SECOND, Board, Cell
+from games.game import Board, Cell
 
 _RESET = "\x1b[0m"
 _DIM = "\x1b[2m"
 _BRIGHT = "\x1b[97m"
 _LAST = "\x1b[1;4m"
-_OWNERS: dict[int, str] = {FIRST: "\x1b[1;36m", SECOND: "\x1b[1;33m"}
+_OWNERS = tuple(f"\x1b[1;{code}m" for code in (36, 33, 31, 32, 35, 37))
+"""By player: cyan, yellow, red, green, magenta, white."""
 _HEAT = (17, 18, 54, 90, 126, 161, 196)
 """Background colours (numbers of the 256-colour palette) from the smallest share to the largest."""
 

@@ -26,6 +26,8 @@ __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules
 MAX_EXPLORATION = 1000.0
 GAME_OVER = "no further move: the game is over"
 VALUES_A_ROW = 10
+CHANCE_NAME = "chance"
+"""Who moves where `CHANCE` does, in displayed text."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Cell:
 
     text: str
     owner: int | None = None
-    """The owner of the piece, FIRST or SECOND, which decides the colour; None if there is no piece."""
+    """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
     last: bool = False
     """Whether the last move was made here."""
 
@@ -49,8 +51,8 @@ class Board:
     lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
     """Lines between pairs of cells (row, column), for games where pieces move along lines."""
     slanted: bool = False
-    """Whether each row begins half a cell further to the right than the row above, as in Hex. The first
-    player's edges are above and below, the second's left and right."""
+    """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
+    have a text, the first player's edges are above and below, the second's left and right."""
 
 
 class Game(ABC):
@@ -152,9 +154,31 @@ class Game(ABC):
         return self.num_players == 2 and not self.rewards
 
     @property
+    def form(self) -> str:
+        """What kind of problem this is, in words that follow a name."""
+        if self.num_players == 1:
+            return "a problem of one player"
+        parts = [f"{self.num_players} players"] if self.num_players > 2 else []
+        parts += ["rewards"] * self.rewards + ["chance"] * (self.has_chance or self.open_loop)
+        joined = " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 1 else parts)
+        return f"a game with {joined}" if parts else "a game"
+
+    @property
     def has_lines(self) -> bool:
         """Whether a line of moves has one outcome and one player, so that a search can tell the best line."""
         return self.num_players == 1 and not self.has_chance and not self.hidden_information
+
+    def name_of(self, player: int) -> str:
+        """The name of who moves, in displayed text: ``chance`` for CHANCE."""
+        return CHANCE_NAME if player == CHANCE else self.player_names[player]
+
+    def scores(self, state: State) -> tuple[float, ...]:
+        """Each player's return of a finished game; with rewards, the sum of rewards up to this position."""
+        if self.num_players > 2:
+            assert self.calls.score is not None
+            return tuple(float(self.calls.score(state, player)) for player in range(self.num_players))
+        first = float(self.calls.returns(state)) + 0.0
+        return (first,) if self.num_players == 1 else (first, 0.0 - first)
 
     def viewpoint(self, player: int) -> int:
         """In whose view values are kept of moves that ``player`` makes: FIRST or SECOND of two players.
@@ -232,7 +256,9 @@ class Game(ABC):
         Default: the winner, or ``a draw``; for one player the score.
         """
         if self.num_players > 2:
-            scores = [float(self.calls.score(state, player)) for player in range(self.num_players)]
+            score = self.calls.score
+            assert score is not None
+            scores = [float(score(state, player)) for player in range(self.num_players)]
             best = max(scores)
             return f"{self.player_names[scores.index(best)]} wins" if scores.count(best) == 1 else "a draw"
         outcome = self.calls.returns(state)

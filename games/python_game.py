@@ -217,10 +217,11 @@ class PythonGame(Game):
         return position
 
     def format_move(self, state: State, move: int) -> str:
-        """The text of the position's ``format_move``, with ``_`` for spaces; without one, the number."""
+        """The text of the position's ``format_move``, with ``_`` for spaces and ``|`` for ``/``; without one,
+        the number."""
         position = self.position(state)
         named = getattr(position, "format_move", None)
-        return "_".join(str(named(move) if named else move).split())
+        return "_".join(str(named(move) if named else move).split()).replace("/", "|")
 
     def format_position(self, state: State) -> str:
         """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
@@ -257,11 +258,7 @@ class PythonGame(Game):
         position = self.position(state)
         kind: Any = type(position)
         own = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
-        lines = (str(position) if own else self.format_position(state)).splitlines() or [""]
-        width = max(len(line) for line in lines)
-        return Board(
-            [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
-        )
+        return board_of(str(position) if own else self.format_position(state))
 
     def _current_player(self, state: State) -> int:
         return int(self.position(state).current_player())
@@ -375,6 +372,15 @@ class _Noted:
     def _note(self, score: float) -> None:
         self._total += self._weight * (score - self._score)
         self._score = score
+
+
+def board_of(text: str) -> Board:
+    """The lines of a text as a board: each character is a cell."""
+    lines = text.splitlines() or [""]
+    width = max(len(line) for line in lines)
+    return Board(
+        [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
+    )
 
 
 def first_of(returns: float | Sequence[float]) -> float:

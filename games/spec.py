@@ -13,6 +13,9 @@ from games.errors import InvalidInput
 OPENSPIEL, EXPLICIT, GYM = "openspiel", "explicit", "gym"
 TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree", GYM: "environment"}
 """Games for which all text after the colon is the value of one option, by name of the option."""
+JOBSHOP = "jobshop"
+DATA_OF = {JOBSHOP: "instance"}
+"""Games with an option that may be the path of a file of data, by name of the option."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PATHS = _PLAIN | frozenset("/~:=")
@@ -56,12 +59,12 @@ def parse_game_spec(text: str) -> Spec:
 
     All text after ``openspiel:`` is the value of the option ``game``, the name of a game of OpenSpiel; all
     text after ``explicit:`` is that of the option ``tree``, and all text after ``gym:`` that of the option
-    ``environment``. Other specs are parsed by `parse_spec`.
+    ``environment``. Other specs are parsed by `parse_spec`; the values of a game of DATA_OF may be paths.
     """
     name, colon, rest = text.strip().partition(":")
     if name in TEXT_OF and (rest or not colon):
         return Spec(name, {TEXT_OF[name]: rest} if rest else {})
-    return parse_spec(text, "game")
+    return parse_spec(text, "game", paths=name in DATA_OF)
 
 
 def is_path(name: str) -> bool:

@@ -84,6 +84,9 @@ class Planner:
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """``source``: the text of the game's file; ``steps``: the most moves of an episode."""
+        if request.lanes == 1 and request.rounds is None and request.simulations is not None:
+            # One lane learns nothing from rounds.
+            request = replace(request, rounds=1)
         self._request, self._game, self._source, self._steps = request, game, source, steps
         self._cancelled = cancelled
         self._worker = Worker()

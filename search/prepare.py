@@ -196,7 +196,7 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
 
 def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
-    _check_form(request, game)
+    check_form(request, game)
     hidden = _treatment(request, game)
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
@@ -237,17 +237,11 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     return request.hidden_information
 
 
-def _check_form(request: SearchRequest, game: Game) -> None:
+def check_form(request: SearchRequest, game: Game) -> None:
     """Raise InvalidInput for options that mean nothing beyond two players and a return at the end."""
     if game.is_two_player and not game.has_chance:
         return
-    what = f"{game.name}, a game " + (
-        "with chance"
-        if game.is_two_player
-        else f"with {game.num_players} players" + " and rewards" * game.rewards
-    )
-    if game.num_players == 1:
-        what = f"{game.name}, a problem of one player"
+    what = f"{game.name}, {game.form}"
     refused: list[tuple[str, bool]] = [
         ("solver", request.solver),
         ("decisive", request.decisive),

@@ -33,6 +33,8 @@ EXPLORATION = 0.35
 """The default of C in UCT for games that state none of their own (`Game.exploration`)."""
 ISMCTS_EXPLORATION = 0.7
 """The default of C with information sets (Cowling, Powley and Whitehouse 2012)."""
+SCORED_EXPLORATION = 1.0
+"""The default of C beyond two players, where it is multiplied by the spread of returns."""
 PUCT_EXPLORATION = 1.25
 """The default of C with an evaluator: c_init of Silver et al. 2018."""
 
@@ -138,16 +140,16 @@ class SearchRequest:
         bounds=(0.0, MAX_EXPLORATION),
         metavar="C",
         unset=f"the game's own; if it has none, {EXPLORATION:g}, or {ISMCTS_EXPLORATION:g} with hidden "
-        f"information; {PUCT_EXPLORATION:g} with an evaluator",
+        f"information, {SCORED_EXPLORATION:g} beyond two players; {PUCT_EXPLORATION:g} with an evaluator",
         key="c",
     )
     exploration_scale: str | None = option(
         None,
         help="The factor of C: 1 (fixed), or the standard deviation of the values of positions after the "
-        "root's moves (spread), for games whose evaluations differ little.",
+        "root's moves (spread), for returns that differ little or have any size.",
         group=SEARCH,
         choices=EXPLORATION_SCALES,
-        unset="spread if playouts are cut, else fixed",
+        unset="spread if playouts are cut or there are not two players, else fixed",
         key="scale",
     )
     first_play_urgency: float = option(

@@ -49,7 +49,7 @@ class Answer:
     best_move: str | None
     """None only if nothing has been searched yet."""
     value: float
-    """Of the best move: mean return in [-1, 1] of the player to move."""
+    """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
     pv: tuple[str, ...]
     """The best move and the expected continuation (`search.summary.principal_variation`)."""
     children: tuple[ChildResult, ...]
@@ -60,6 +60,18 @@ class Answer:
     """From three players on: the mean score at the end of each player, over all simulations."""
     is_share: bool = True
     """Whether values lie in [-1, 1] and so are shares of wins."""
+    players: tuple[str, ...] = ()
+    """The names of the players, if there are ``values``."""
+
+    def facts_beyond(self) -> list[tuple[str, str]]:
+        """Facts, as pairs of name and text, that only problems beyond two players have."""
+        facts = []
+        if self.best_line is not None:
+            facts.append(("best found", f"{self.best_line.value:g}: {shortened(self.best_line.moves)}"))
+        if self.values is not None:
+            each = zip(self.players, self.values, strict=True)
+            facts.append(("by player", "  ".join(f"{name} {value:+.3f}" for name, value in each)))
+        return facts
 
     def visit_shares(self) -> dict[tuple[int, int], float]:
         """By cell of the drawn board: the share of visits of the moves shown there, if at least HEAT_FROM."""
@@ -93,7 +105,7 @@ class AnswerView:
 
     @property
     def value(self) -> float:
-        """Of the best move: mean return in [-1, 1] of the player to move."""
+        """Of the best move, for the player to move: mean return in [-1, 1], or what is to come of rewards."""
         return self.answer.value
 
     @property
@@ -140,11 +152,7 @@ class AnswerView:
             ("value", f"{self.value:+.3f}{share}"),
             ("line", " ".join(self.pv)),
         ]
-        if self.best_line is not None:
-            facts.append(("best found", f"{self.best_line.value:g}: {shortened(self.best_line.moves)}"))
-        if self.values is not None:
-            facts.append(("by player", "  ".join(f"{value:+.3f}" for value in self.values)))
-        return facts
+        return facts + self.answer.facts_beyond()
 
     def __str__(self) -> str:
         board = self.board()
@@ -255,17 +263,13 @@ def _beyond(answer: Answer) -> dict[str, Any]:
 
 def answer(search: Search) -> Answer:
     """The answer of the shared tree at this moment."""
-    game, state = search.game, search.root_state
+    game = search.game
     visited = [child for child in search.strategy.root_children() if child.visits > 0]
     if not visited:
         return Answer(None, 0.0, (), ())
     best = choose(visited, search.request.final_move)
     outlook = search.strategy.outlook
-    if game.open_loop:
-        # The line is one of a simulation: what chance really brings is not known.
-        assert game.calls.determinize is not None
-        state = state.copy()
-        game.calls.determinize(search.context.root_state.copy(), state, new_stream(search.request.seed))
+    state = imagined(search)
     line = principal_variation(search.strategy.tree, game, state, best.move)
     best_line = values = None
     if outlook.line:
@@ -279,11 +283,26 @@ def answer(search: Search) -> Answer:
         best_line=best_line,
         values=values,
         is_share=game.is_two_player,
+        players=() if values is None else game.player_names,
         children=tuple(
             ChildResult(game.format_move(state, c.move), c.visits, c.value, game.cells_of(c.move))
             for c in visited
         ),
     )
+
+
+def imagined(search: Search) -> State:
+    """The position from which lines of the tree are played to be shown; it must not be changed.
+
+    Of an open loop it is one of a simulation: what chance really brings is not known.
+    """
+    game, state = search.game, search.root_state
+    if not game.open_loop:
+        return state
+    assert game.calls.determinize is not None
+    state = state.copy()
+    game.calls.determinize(search.context.root_state.copy(), state, new_stream(search.request.seed))
+    return state
 
 
 def _texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
@@ -313,7 +332,7 @@ def result(
         game=search.game.spec,
         moves=search.request.moves,
         position=search.request.position,
-        to_move=search.game.player_names[int(search.game.calls.current_player(search.root_state))],
+        to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
         strategy=search.request.strategy,
         lanes=search.request.lanes,
         seed=search.request.seed,

@@ -28,8 +28,9 @@ HAND_WRITTEN = {
     "search/LANES.md": 1300,
     "search/NETWORK.md": 700,
     "games/README.md": 1500,
-    "games/GAMES.md": 1050,
+    "games/GAMES.md": 1700,
     "games/OWN_GAME.md": 1200,
+    "games/PROBLEMS.md": 700,
     "cluster/README.md": 1500,
     "cluster/service/README.md": 1500,
     "cluster/lab/sources/README.md": 700,
@@ -38,7 +39,7 @@ HAND_WRITTEN = {
     "deploy/games/README.md": 50,
 }
 """The most words that each page may have."""
-MOST_WORDS = 14_200
+MOST_WORDS = 15_600
 """Of all hand-written pages together."""
 SCALING_LINES = 150
 WIDTH = 110
@@ -57,7 +58,7 @@ MEASURED = (
 GENERATED = ("cluster/commands/REFERENCE.md",)
 """Pages that a command writes and another test holds current. Links may point there before one is written."""
 EXAMPLES = {
-    *("connect4.py", "slow.py", "net.py", "mygame.py", "searches.sqlite"),
+    *("connect4.py", "dice.py", "slow.py", "net.py", "mygame.py", "searches.sqlite"),
     *("deploy/secrets/grafana_password", "deploy/secrets/banyan_token", "results.html"),
 }
 """Names of files that a reader writes, or a program at work."""

@@ -11,7 +11,7 @@ from cluster.observe.search_view import SearchView, WorkerSight, budget_text
 from cluster.runtime.worker_state import WorkerState
 from games.game import Game, State
 from search.request import SearchRequest
-from search.result import Answer, ChildResult
+from search.result import Answer, BestLine, ChildResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,8 @@ class RemoteProgress(LiveArea):
 
             self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
-            answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), ())
+            share = self._searched is not None and self._searched.game.is_two_player
+            answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), (), is_share=share)
             line = line_of(
                 data["elapsed_s"],
                 data["simulations"],
@@ -66,7 +67,17 @@ def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> An
         )
         for child in values["children"]
     )
-    return Answer(values["best_move"], values["value"], tuple(values["pv"]), children)
+    line, scores = values.get("best_line"), values.get("values")
+    return Answer(
+        values["best_move"],
+        values["value"],
+        tuple(values["pv"]),
+        children,
+        best_line=None if line is None else BestLine(line["value"], tuple(line["moves"])),
+        values=None if scores is None else tuple(scores),
+        is_share=game.is_two_player,
+        players=() if scores is None else game.player_names,
+    )
 
 
 def sight_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:

@@ -21,9 +21,14 @@ from cluster.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cluster.play.position import Position
+    from games.game import Game
 
 
+SHOWN_OUTCOMES = 20
+"""Outcomes of equal probability that are listed."""
 HINTS = (
     "Options follow the name: gomoku:size=15,overline=not",
     "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), and openspiel:NAME.",
@@ -57,14 +62,16 @@ def list_games(
     if json_output:
         print_json(rows)
         return
-    table = Table(left("game", "option", "default", "accepted", "moves"))
+    table = Table(left("game", "players", "option", "default", "accepted", "moves"))
     for row in rows:
         if table.rows:
             table.add("")
         name, example_moves = text(row["name"], "strong"), " ".join(row["example_moves"])
+        players = f"{row['num_players']}{' + chance' * row['chance']}"
         for option in row["options"] or [{"name": "-", "default": "", "accepted": ""}]:
-            table.add(name, option["name"], str(option["default"]), option["accepted"], example_moves)
-            name, example_moves = text(""), ""
+            shown = (option["name"], str(option["default"]), option["accepted"])
+            table.add(name, players, *shown, example_moves)
+            name, players, example_moves = text(""), "", ""
     console = stdout_console(colour_wanted(no_color))
     console.print(table)
     for line in HINTS:
@@ -116,15 +123,20 @@ def show(
     from games.drawing import draw
 
     console = stdout_console(colour_wanted(no_color))
-    legal_moves = legal_moves_of(shown)
+    legal_moves, outcomes = legal_moves_of(shown), shown.outcomes
     lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
         lines.append(f"over      {shown.outcome_text}")
     else:
         lines.append(f"to move   {shown.to_move}")
-        lines.append(f"legal     {len(legal_moves)} move{'s' * (len(legal_moves) != 1)}")
-        if legal:
-            lines.append(f"          {' '.join(legal_moves)}")
+        if outcomes is not None:
+            lines += outcome_lines(outcomes)
+        else:
+            lines.append(f"legal     {len(legal_moves)} move{'s' * (len(legal_moves) != 1)}")
+            if legal:
+                lines.append(f"          {' '.join(legal_moves)}")
+        if shown.game.rewards and shown.scores is not None:
+            lines.append(f"score     {scores_text(shown.game, shown.scores)}")
     lines.append(f"position  {shown.game.format_position(shown.state)}")
     print("\n".join(lines))
 
@@ -175,6 +187,24 @@ def perft(
         print_json(answer)
 
 
+def outcome_lines(outcomes: dict[str, float]) -> list[str]:
+    """Where chance moves: the number of outcomes, and a line of them for each probability."""
+    lines = [f"outcomes  {len(outcomes)}"]
+    for share in sorted(set(outcomes.values()), reverse=True):
+        same = [move for move, weight in outcomes.items() if weight == share]
+        more = " ..." if len(same) > SHOWN_OUTCOMES else ""
+        each = " each" if len(same) > 1 else ""
+        lines.append(f"          {100 * share:.4g} %{each}: {' '.join(same[:SHOWN_OUTCOMES])}{more}")
+    return lines
+
+
+def scores_text(game: Game, scores: Sequence[float]) -> str:
+    """The score of each player, by name where there are several."""
+    if len(scores) == 1:
+        return f"{scores[0]:g}"
+    return ", ".join(f"{name} {score:g}" for name, score in zip(game.player_names, scores, strict=True))
+
+
 def _recorded(
     name: str, file: Path, number: int, ply: int | None, other: str | None
 ) -> tuple[Position, list[str]]:
@@ -189,7 +219,7 @@ def _recorded(
     result = "not over" if record.result is None else f"result {record.result:g} for the first player"
     last = f": {shown.moves[-1]}" if shown.moves else ""
     return shown, [
-        f"game      {number} of {games}: {record.first} against {record.second}, {result}",
+        f"game      {number} of {games}: {' against '.join(record.seats)}, {result}",
         f"ply       {len(shown.moves)} of {len(record.moves)}{last}",
     ]
 

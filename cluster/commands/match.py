@@ -51,8 +51,13 @@ class MatchOptions:
     """How a match is played."""
 
     games: Annotated[
-        int, typer.Option(metavar="N", help="Number of games, two for each opening.", rich_help_panel=MATCH)
-    ] = 100
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of games, two for each opening; with more players, one for each seat (100).",
+            rich_help_panel=MATCH,
+        ),
+    ] = None
     opening_plies: Annotated[
         int | None,
         typer.Option(
@@ -108,7 +113,10 @@ def match(
         ),
     ] = None,
 ) -> int:
-    """Play two players against each other: pairs of games from one opening with sides swapped."""
+    """Play two players against each other: pairs of games from one opening with sides swapped.
+
+    In a game of three or more, A takes each seat in turn, and B all the others.
+    """
     from cluster.matches.launch import MatchRequest, run_match
 
     return run_match(MatchRequest(game, a, b, **vars(asked)), place.placement(), output.output(), out)

@@ -35,7 +35,11 @@ def play(
         ),
     ] = None,
     side: Annotated[
-        str, typer.Option(metavar="first|second|both|none", help="The side that you play.")
+        str,
+        typer.Option(
+            metavar="first|second|both|none",
+            help="The side that you play; with more than two players also third and so on, or all.",
+        ),
     ] = "first",
     moves: MovesOption = None,
     load: Annotated[

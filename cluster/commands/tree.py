@@ -98,9 +98,10 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
         from cluster.commands.tree_report import print_tree
         from cluster.drawing.tree_figures import figure_of_search
         from cluster.system.terminal import print_json
+        from search.result import imagined
         from search.tree.view import top_of
 
-        top = top_of(search.strategy.tree, search.game, search.root_state, extent)
+        top = top_of(search.strategy.tree, search.game, imagined(search), extent)
         if output.json:
             print_json(result.to_json() | {"tree": top.to_json()})
         else:

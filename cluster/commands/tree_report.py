@@ -5,6 +5,7 @@ from __future__ import annotations
 from cluster.launch import Output
 from cluster.observe import answer_report as report
 from cluster.system import terminal
+from games.game import CHANCE, CHANCE_NAME
 from search.prepare import Search
 from search.result import SearchResult
 from search.tree.view import TopNode
@@ -13,7 +14,8 @@ FACTS = ("best move", "value", "simulations", "search", "tree", "stopped by", "d
 
 
 def tree_lines(root: TopNode, name: str) -> list[str]:
-    """A heading and a line for each node: move, visits, share, value, proof, number of moves not shown."""
+    """A heading and a line for each node: move, visits, share, value, chance if it moves next, proof, number
+    of moves not shown."""
     rows = [(name, root)]
     _add_rows(root, "", rows)
     wide = max(len(label) for label, _ in rows)
@@ -23,7 +25,8 @@ def tree_lines(root: TopNode, name: str) -> list[str]:
         share = f"{100 * node.share:.1f} %"
         facts = f"{terminal.count(node.visits).rjust(visits)}  {share:>7}  {node.value:+.3f}"
         more = f"{node.left_out} more" if node.children and node.left_out else ""
-        notes = "".join(f"  {note}" for note in (node.proof, more) if note)
+        chance = CHANCE_NAME if node.player == CHANCE else ""
+        notes = "".join(f"  {note}" for note in (chance, node.proof, more) if note)
         lines.append(f"{label.ljust(wide)}  {facts}{notes}")
     return lines
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.drawing.figure import Edge, Figure, Node
+from cluster.drawing.figure import PLAYER_COLOURS, Edge, Figure, Node
+from games.game import CHANCE
 
 
 def write_dot(figure: Figure) -> str:
@@ -29,9 +30,9 @@ def _node(number: int, node: Node) -> str:
     attributes = {
         "label": label,
         "tooltip": node.title or node.text,
-        "shape": "box" if label else "point",
+        "shape": "point" if not label else "hexagon" if node.player == CHANCE else "box",
         "style": ",".join(style),
-        "fillcolor": _fill(node.value),
+        "fillcolor": _fill(node.value) if node.tint is None else _tinted(node.tint),
     }
     listed = ", ".join(f"{name}={_quoted(text)}" for name, text in attributes.items())
     return f"  n{number} [{listed}];"
@@ -43,6 +44,10 @@ def _fill(value: float | None) -> str:
         return "#f1f2f4"
     colour = "#2f7fd6" if value > 0 else "#e2731d" if value < 0 else "#8a8f99"
     return f"{colour}{round(255 * (0.12 + 0.48 * min(1.0, abs(value)))):02x}"
+
+
+def _tinted(player: int) -> str:
+    return f"{[*PLAYER_COLOURS.values()][player % len(PLAYER_COLOURS)]}4d"
 
 
 def _edge(edge: Edge) -> str:

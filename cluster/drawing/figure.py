@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+PLAYER_COLOURS = {
+    "blue": "#2f7fd6",
+    "orange": "#e2731d",
+    "green": "#3f9a4f",
+    "purple": "#8a5bc7",
+    "red": "#c9404f",
+    "brown": "#8d6e4a",
+}
+"""The colours of players by name, in the order of the players; later ones have them again."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -15,9 +25,11 @@ class Node:
     title: str = ""
     """The complete description, shown as a tooltip."""
     player: int | None = None
-    """The player to move: FIRST has square boxes, SECOND round ones; None: no player, a thin box."""
+    """Who moves: FIRST has square boxes, SECOND round ones, CHANCE pointed ones; None: nobody, a thin box."""
     value: float | None = None
     """Value for the first player in [-1, 1], shown as colour; None: no colour."""
+    tint: int | None = None
+    """Instead of a value: the player whose colour the box has, where there are more than two."""
     note: str = ""
     """A small second line of text."""
     level: int = 0

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from cluster.drawing.figure import Edge, Figure, Node
+from cluster.drawing.figure import PLAYER_COLOURS, Edge, Figure, Node
 from cluster.drawing.layout import GAP, places_across
+from games.game import CHANCE
 
 LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
 """Approximate widths of a letter in pixels; letters of prose are narrower than digits."""
@@ -105,10 +106,8 @@ def _boxes(figure: Figure) -> list[_Box]:
 
 
 def _node(node: Node, box: _Box) -> str:
-    radius = min(box.height, LINE) / 2 if node.player == 1 else 3
-    place = f'x="{box.x - box.width / 2:.1f}" y="{box.y - box.height / 2:.1f}"'
-    size = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:.1f}"'
-    kind = "box plain" if node.value is None else "box"
+    shape, outline = _shape(node, box)
+    kind = "box plain" if node.value is None and node.tint is None else "box"
     stroke = f'stroke-width="{0.8 if node.player is None else 1.6}"'
     opacity = ""
     if node.faint:
@@ -117,8 +116,8 @@ def _node(node: Node, box: _Box) -> str:
     parts = [
         f'<g class="node"{opacity}>',
         f"<title>{_text(node.title or node.text)}</title>",
-        f'<rect class="paper" {place} {size} fill="{PAPER}"/>',
-        f'<rect class="{kind}" {place} {size} {_fill(node.value)} stroke="{SOFT}" {stroke}/>',
+        f'<{shape} class="paper" {outline} fill="{PAPER}"/>',
+        f'<{shape} class="{kind}" {outline} {_fill(node)} stroke="{SOFT}" {stroke}/>',
     ]
     if node.text:
         parts.append(_line(node.text, box.x, middle, "ink", INK, 'text-anchor="middle"'))
@@ -128,7 +127,31 @@ def _node(node: Node, box: _Box) -> str:
     return "".join([*parts, "</g>"])
 
 
-def _fill(value: float | None) -> str:
+def _shape(node: Node, box: _Box) -> tuple[str, str]:
+    """The element that a node's outline is, and the attributes that give its place and size."""
+    left, top = box.x - box.width / 2, box.y - box.height / 2
+    if node.player == CHANCE:
+        right, bottom, point = left + box.width, top + box.height, min(box.height, LINE) / 2
+        corners = [
+            (left - point / 2, box.y),
+            (left + point / 2, top),
+            (right - point / 2, top),
+            (right + point / 2, box.y),
+            (right - point / 2, bottom),
+            (left + point / 2, bottom),
+        ]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        return "polygon", f'points="{points}"'
+    radius = min(box.height, LINE) / 2 if node.player == 1 else 3
+    size = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:.1f}"'
+    return "rect", f'x="{left:.1f}" y="{top:.1f}" {size}'
+
+
+def _fill(node: Node) -> str:
+    if node.tint is not None:
+        colour = [*PLAYER_COLOURS.values()][node.tint % len(PLAYER_COLOURS)]
+        return f'fill="{colour}" fill-opacity="0.30"'
+    value = node.value
     if value is None:
         return f'fill="{PLAIN}"'
     colour = FIRST_COLOUR if value > 0 else SECOND_COLOUR if value < 0 else DRAW_COLOUR

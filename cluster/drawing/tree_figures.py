@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from cluster.drawing import Edge, Figure, Node
+from cluster.drawing.figure import PLAYER_COLOURS
 from cluster.system import terminal
 from games.explicit_tree import ExplicitTree
-from games.game import FIRST, SECOND, Game
+from games.game import CHANCE, FIRST, SECOND, Game
 from search.minimax.trace import Trace, Traced
 from search.players.minimax import Minimax
 from search.result import SearchResult
@@ -28,16 +29,39 @@ def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
         if parent >= 0:
             edges.append(Edge(parent, number, top.move, weight=top.visits / max(1, root.visits)))
         waiting += [(child, level + 1, number) for child in top.children]
-    first, second = game.player_names
     best = "" if result.answer.best_move is None else f", best {result.answer.best_move}"
     title = f"{named(game)}: {terminal.count(result.simulations)} simulations{best}"
     nodes_in_all = terminal.count(result.tree_nodes)
     legend = [
         f"{result.strategy}, {result.lanes} lanes, seed {result.seed}, {nodes_in_all} nodes",
-        "each move: its share of the visits, visits, value for the player who makes it; thick: many visits",
-        f"blue is good for {first}, orange for {second}; square: {first} moves, round: {second}",
+        f"each move: its share of the visits, visits, {_meaning(game)}; thick: many visits",
+        *_key(game),
     ]
     return Figure(title, nodes, edges, legend, sideways=True)
+
+
+def _meaning(game: Game) -> str:
+    """What the numbers beside the moves are."""
+    if game.num_players > 1:
+        return "value for the player who makes it"
+    return "what it and the moves after it are worth" if game.rewards else "value"
+
+
+def _key(game: Game) -> list[str]:
+    """What colours and shapes stand for, as a line of the legend; empty if they say nothing."""
+    parts = []
+    if game.num_players == 2:
+        first, second = game.player_names
+        if game.is_two_player:
+            parts.append(f"blue is good for {first}, orange for {second}")
+        parts.append(f"square: {first} moves, round: {second}")
+    elif game.num_players > 2:
+        colours = [*PLAYER_COLOURS]
+        parts += [f"{colours[k % len(colours)]}: {name} moves" for k, name in enumerate(game.player_names)]
+    if game.has_chance:
+        parts.append("pointed: chance moves")
+    divided = ", " if game.num_players > 2 else "; "
+    return [divided.join(parts)] if parts else []
 
 
 def named(game: Game) -> str:
@@ -46,16 +70,15 @@ def named(game: Game) -> str:
 
 
 def _node_of_search(game: Game, top: TopNode, level: int) -> Node:
-    text = (
-        f"{top.move}  {100 * top.share:.0f} %" if level else f"{game.player_names[top.player or 0]} to move"
-    )
+    text = f"{top.move}  {100 * top.share:.0f} %" if level else f"{game.name_of(top.player or 0)} to move"
     note = f"{top.value:+.3f}" + (f" {top.proof}" if top.proof else "")
     more = f"; {top.left_out} more moves" if top.left_out and top.children else ""
     return Node(
         text=text,
         title=f"{top.move or 'root'}: {terminal.count(top.visits)} visits, value {note}{more}",
         player=top.player,
-        value=top.first_value,
+        value=top.first_value if game.is_two_player else None,
+        tint=top.player if game.num_players > 2 and top.player != CHANCE else None,
         note=f"{terminal.count(top.visits)} \N{MIDDLE DOT} {note}",
         level=level,
     )
@@ -92,7 +115,7 @@ def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
     return Figure(title, nodes, edges, _legend_of_trace(names, player, cut), rows)
 
 
-def _legend_of_trace(names: tuple[str, str], player: Minimax, cut: int) -> list[str]:
+def _legend_of_trace(names: tuple[str, ...], player: Minimax, cut: int) -> list[str]:
     first, second = names
     legend = [f"{first} (square) takes the highest value, {second} (round) the lowest; thick: the best line"]
     if player.turns_values:

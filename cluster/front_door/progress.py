@@ -60,7 +60,7 @@ def progress_of(session: Session, stats: ProgressStats) -> SearchProgress:
         game=search.game.spec,
         moves=search.request.moves,
         position=search.request.position,
-        to_move=search.game.player_names[int(search.game.calls.current_player(search.root_state))],
+        to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
         answer=answer(search),
         simulations=view.simulations,
         simulations_per_s=view.rate,

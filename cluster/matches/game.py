@@ -1,7 +1,11 @@
 """One game of a match, played from the first to the last move: a pure function of its arguments.
 
 All randomness is derived from the match's seed, the pair, the game of the pair (leg) and the ply. So a game
-that is lost with its worker is played again with equal moves, unless a player's budget is in seconds.
+that is lost with its worker is played again with equal moves, unless a player's budget is in seconds. What
+chance brings does not depend on the leg: the games of a pair have the same dice, in order.
+
+With three or more players a pair is as many games as there are players: A takes each seat once, and B all
+the others.
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ import games
 from cluster.matches.record import Effort, GameRecord
 from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Game, State
+from games.game import CHANCE, FIRST, SECOND, Game, State
 from games.rng import new_stream
 from search.players import Choice, Player, Seen, player_of
 
 MATCH_STREAM = 20
 """The second number of the identity of a match's random streams, after the seed; the third is the purpose."""
-DEALS, OPENINGS, MOVES = range(3)
+DEALS, OPENINGS, MOVES, DICE = range(4)
+EPISODES = 2**31
+"""Number of the episodes of a game, among which a seed chooses."""
 OPENING_TRIES = 100
 """Number of random openings that are tried before the opening is shortened: a game may end within it."""
 
@@ -53,6 +59,8 @@ class MatchContext:
     openings: tuple[tuple[str, ...], ...] = ()
     """Openings as moves in the game's notation: pair k begins with opening k modulo their number. If empty,
     openings are random."""
+    seats: int = 2
+    """The number of players of the game, and so of the games of a pair."""
 
     def load_game(self) -> Game:
         return games.load(self.game, self.game_source)
@@ -60,20 +68,22 @@ class MatchContext:
 
 @dataclass(frozen=True)
 class GameJob:
-    """A game to be played. The two games of a pair have one opening and swapped sides."""
+    """A game to be played. The games of a pair have one opening, and A has a different seat in each."""
 
     index: int
     simulations: int = 1
     """Cost of the job for executors; all games count equally."""
+    seats: int = 2
+    """`MatchContext.seats`."""
 
     @property
     def pair(self) -> int:
-        return self.index // 2
+        return self.index // self.seats
 
     @property
     def leg(self) -> int:
-        """The game's number in its pair. 0: A is the first player; 1: B is the first player."""
-        return self.index % 2
+        """The game's number in its pair, and A's seat in it."""
+        return self.index % self.seats
 
 
 @dataclass(frozen=True)
@@ -90,14 +100,36 @@ def seed_of(seed: int, *identity: int) -> int:
     return int(new_stream(seed, MATCH_STREAM, *identity)[0]) >> 1
 
 
+def dealt(game: Game, seed: int) -> State:
+    """The start position of a game with this seed: its episode, or what is hidden drawn at random."""
+    has_episodes = type(game).episode_state is not Game.episode_state
+    if has_episodes and (game.open_loop or not game.hidden_information):
+        return game.episode_state(seed % EPISODES)
+    return deal(game, seed)
+
+
+def start_text(game: Game, start: State) -> str | None:
+    """The start position as text for the record of a game; None if it is the usual one."""
+    text = game.format_position(start)
+    usual = not game.hidden_information and text == game.format_position(game.initial_state())
+    return None if usual else text
+
+
+def drawn(game: Game, state: State, seed: int) -> int:
+    """The outcome of a position in which chance moves."""
+    assert game.calls.chance is not None
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    with np.errstate(over="ignore"):
+        return int(game.calls.chance(state, moves, new_stream(seed)))
+
+
 def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple[str, ...], str | None]:
     """The start of both games of a pair: (position after the opening, moves of the opening, start position).
 
-    The start position is given as text if hidden information was dealt, otherwise it is None. Raises
-    InvalidInput (field ``openings``).
+    The start position is given as text unless it is the usual one. Raises InvalidInput (field ``openings``).
     """
-    start = deal(game, seed_of(context.seed, DEALS, pair))
-    text = game.format_position(start) if game.hidden_information else None
+    start = dealt(game, seed_of(context.seed, DEALS, pair))
+    text = start_text(game, start)
     if context.openings:
         state, moves = start.copy(), context.openings[pair % len(context.openings)]
         try:
@@ -108,8 +140,8 @@ def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple
             raise InvalidInput("openings", " ".join(moves), "moves after which the game is not over")
         return state, moves, text
     draw = random.Random(seed_of(context.seed, OPENINGS, pair))
-    state, drawn = _random_opening(game, start, context.opening_plies, draw)
-    return state, tuple(drawn), text
+    state, moves = _random_opening(game, start, context.opening_plies, draw)
+    return state, tuple(moves), text
 
 
 def play_game(
@@ -121,22 +153,27 @@ def play_game(
     clock: Callable[[], float] = time.thread_time,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> GameRecord:
-    """Play a game of the players A and B. ``clock`` returns CPU seconds of the calling thread.
+    """Play a game of the players A and B, with B in all seats but one. ``clock`` returns CPU seconds of the
+    calling thread.
 
     Raises PlayerFailed, and Cancelled as soon as ``cancelled()`` is true.
     """
     state, opening, start = start_of(context, game, job.pair)
-    seats = players if job.leg == 0 else players[::-1]
+    seats = [players[0] if seat == job.leg else players[1] for seat in range(context.seats)]
     moves = list(opening)
-    efforts = [Effort(), Effort()]
-    past = _past_of(game, opening)
+    efforts = [Effort() for _ in seats]
+    past = _past_of(game, opening, start)
+    thrown = 0
     while legal := game.legal_moves(state):
         if cancelled():
             raise Cancelled
         if len(moves) >= game.max_plies:
             raise PlayerFailed(f"{game.spec} is not over after {game.max_plies} plies, its max_plies")
         mover, move = int(game.calls.current_player(state)), legal[0]
-        if len(legal) > 1:
+        if mover == CHANCE:
+            move = drawn(game, state, seed_of(context.seed, DICE, job.pair, thrown))
+            thrown += 1
+        elif len(legal) > 1:
             seed = seed_of(context.seed, MOVES, job.pair, job.leg, len(moves))
             choice, spent_s = ask(seats[mover], game, state, seed, past, clock)
             move = choice.move
@@ -148,14 +185,16 @@ def play_game(
         game=context.game,
         first=seats[FIRST].spec,
         second=seats[SECOND].spec,
+        others=tuple(player.spec for player in seats[2:]),
         moves=tuple(moves),
         result=float(game.calls.returns(state)),
+        scores=game.scores(state) if len(seats) > 2 else None,
         seed=context.seed,
         pair=job.pair + 1,
         leg=job.leg + 1,
         start=start,
         opening=len(opening),
-        efforts=(efforts[FIRST].as_written, efforts[SECOND].as_written),
+        efforts=tuple(effort.as_written for effort in efforts),
     )
 
 
@@ -214,38 +253,45 @@ class MatchWorker:
         self.prepare(context)
         game = context.load_game()
         if not self._warm:
-            self._warm_up(game, *start_of(context, game, job.pair)[:2])
+            self._warm_up(game, *start_of(context, game, job.pair))
         record = play_game(context, game, self._players, job, cancelled=self._cancelled)
         return GamePlayed(job.index, record, time.perf_counter() - started)
 
-    def _warm_up(self, game: Game, state: State, opening: Sequence[str]) -> None:
+    def _warm_up(self, game: Game, state: State, opening: Sequence[str], start: str | None) -> None:
         """Ask each player for a move, so that no move of a game includes the time to compile or load kernels.
 
         Not part of `prepare`, because a player may think for a long time and the start of a worker has a
         time limit.
         """
-        past = _past_of(game, opening)
-        while len(legal := game.legal_moves(state)) == 1:
-            game.calls.play(state, legal[0])
-            past.append(legal[0])
+        past = _past_of(game, opening, start)
+        while legal := game.legal_moves(state):
+            chance = int(game.calls.current_player(state)) == CHANCE
+            if not chance and len(legal) > 1:
+                break
+            past.append(drawn(game, state, len(past)) if chance else legal[0])
+            game.calls.play(state, past[-1])
         if legal:
             for player in self._players:
                 ask(player, game, state, 0, past)
         self._warm = True
 
 
-def _past_of(game: Game, opening: Sequence[str]) -> list[int]:
+def _past_of(game: Game, opening: Sequence[str], start: str | None) -> list[int]:
     """The opening's moves as numbers; empty if the game does not begin at its usual start position."""
-    return [] if game.hidden_information else game.play_text(game.initial_state(), opening)
+    return [] if start is not None else game.play_text(game.initial_state(), opening)
 
 
 def _random_opening(game: Game, start: State, plies: int, draw: random.Random) -> tuple[State, list[str]]:
-    """Play ``plies`` uniformly random moves after which the game is not over; fewer if that is impossible."""
+    """Play ``plies`` random moves after which the game is not over; fewer if that is impossible.
+
+    Those of players are uniformly random, those of chance as chance draws.
+    """
     while plies >= 0:
         for _ in range(OPENING_TRIES):
             state, moves = start.copy(), list[str]()
             while len(moves) < plies and (legal := game.legal_moves(state)):
-                move = draw.choice(legal)
+                chance = int(game.calls.current_player(state)) == CHANCE
+                move = drawn(game, state, draw.getrandbits(62)) if chance else draw.choice(legal)
                 moves.append(game.format_move(state, move))
                 game.calls.play(state, move)
             if not game.calls.is_terminal(state):

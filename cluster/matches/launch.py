@@ -27,6 +27,7 @@ from search.players import player_of
 
 DEFAULT_GAME_TIMEOUT_S = 3600.0
 BEFORE_THE_MATCH = "banyan: interrupted before the match began"
+DEFAULT_GAMES = 100
 MAX_GAMES = 1_000_000
 MAX_ELO = 1000.0
 
@@ -38,7 +39,8 @@ class MatchRequest:
     game: str
     a: str
     b: str
-    games: int
+    games: int | None
+    """None: DEFAULT_GAMES, or a few more where a pair is three games or more."""
     seed: int = 0
     opening_plies: int | None = None
     """Random plies at the beginning of each pair; None: `Game.opening_plies`."""
@@ -61,7 +63,7 @@ def run_match(
         context, game = open_match(request, make_player)
         folders = () if out is None else (started.stack.enter_context(closing(MatchFolder(out, context))),)
         played = folders[0].played if folders else ()
-        match = Match(context, request.games, sprt, played, request.scoring)
+        match = Match(context, games_of(request, game), sprt, played, request.scoring)
         jobset = Jobset(Tournament([match], folders))
         make_worker = partial(MatchWorker, make_player)
         executor = started.start_units(place, jobset, make_worker, DEFAULT_GAME_TIMEOUT_S)
@@ -88,10 +90,13 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
-    if not 2 <= request.games <= MAX_GAMES or request.games % 2:
-        raise InvalidInput(
-            "games", request.games, f"an even number from 2 to {MAX_GAMES}: two games per pair"
-        )
+    _check_seats(request, game)
+    seats, number = game.num_players, games_of(request, game)
+    if not seats <= number <= MAX_GAMES or number % seats:
+        accepted = f"an even number from 2 to {MAX_GAMES}: two games per pair"
+        if seats > 2:
+            accepted = f"a multiple of {seats} up to {MAX_GAMES}: A takes each of {seats} seats once"
+        raise InvalidInput("games", request.games, accepted)
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
     if request.scoring not in SCORINGS:
@@ -101,11 +106,29 @@ def open_match(request: MatchRequest, make_player: MakePlayer = player_of) -> tu
         raise InvalidInput("opening_plies", plies, f"a whole number from 0 to {game.max_plies}")
     specs = tuple(make_player(spec, game).spec for spec in (request.a, request.b))
     openings = () if request.openings is None else read_openings(request.openings)
-    context = MatchContext(game.spec, source, (specs[0], specs[1]), request.seed, plies, openings)
-    pairs = request.games // 2
+    context = MatchContext(game.spec, source, (specs[0], specs[1]), request.seed, plies, openings, seats)
+    pairs = number // seats
     for pair in range(pairs if game.hidden_information and openings else min(pairs, max(1, len(openings)))):
         start_of(context, game, pair)
     return context, game
+
+
+def games_of(request: MatchRequest, game: Game) -> int:
+    """The number of games of a match."""
+    if request.games is not None:
+        return request.games
+    return -(-DEFAULT_GAMES // game.num_players) * game.num_players
+
+
+def _check_seats(request: MatchRequest, game: Game) -> None:
+    """Raise InvalidInput for what the number of players excludes (``game``, ``sprt``, ``scoring``)."""
+    if game.num_players == 1:
+        accepted = "a game of two or more players (banyan plan measures players of a problem of one player)"
+        raise InvalidInput("game", game.spec, accepted)
+    if game.num_players > 2:
+        for name, value, plain in (("sprt", request.sprt, None), ("scoring", request.scoring, "wins")):
+            if value != plain:
+                raise InvalidInput(name, value, f"{plain or 'nothing'} with {game.name}, {game.form}")
 
 
 def read_openings(path: Path) -> tuple[tuple[str, ...], ...]:

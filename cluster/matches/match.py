@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord
+from cluster.matches.shares import Shares
 from cluster.matches.standing import Standing, score_of_pair
 from cluster.matches.statistics import PAIR_SCORES, Sprt
 
@@ -31,7 +32,7 @@ class Decision:
 
 
 class Match:
-    """The state of one match of ``games`` games, two for each pair."""
+    """The state of one match of ``games`` games, ``context.seats`` for each pair."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Match:
         for record in played:
             assert record.pair is not None
             assert record.leg is not None
-            index = 2 * (record.pair - 1) + record.leg - 1
+            index = context.seats * (record.pair - 1) + record.leg - 1
             if index < games:
                 self._records[index] = record
         self._look()
@@ -91,8 +92,12 @@ class Match:
         if not self.finished:
             self.stopped_by = reason
 
+    def shares(self) -> Shares:
+        """The standing of a match with three or more players."""
+        return Shares(self._records, self.context.seats)
+
     def standing(self) -> Standing:
-        """The standing of the games that count."""
+        """The standing of the games that count, of two players."""
         last = self.games if self.decision is None else 2 * self.decision.pairs
         counted = {index: record for index, record in self._records.items() if index < last}
         return Standing(counted, self.scoring)

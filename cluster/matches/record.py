@@ -15,9 +15,12 @@ A record is lines of ``name  value`` that end with an empty line:
     cost 2   ...
 
 ``start`` is the start position, if it is not the usual one. ``opening`` is the number of moves at the
-beginning that no player chose. ``result`` is the first player's return; it is missing if the game is not
-over. ``cost 1`` is the cost of the first player's moves, in seconds of CPU time. Apart from these seconds,
-equal games have equal records.
+beginning that no player chose; later ones that nobody chose are those of chance. ``result`` is the first
+player's return; it is missing if the game is not over. ``cost 1`` is the cost of the first player's moves,
+in seconds of CPU time. Apart from these seconds, equal games have equal records.
+
+A game of one player has no line ``second``. With three or more players the others follow as ``player 3``
+and so on, and ``scores`` has the return of each.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from games.errors import InvalidInput
 from games.game import State
 
 NAME_WIDTH = 9
+_NUMBERED = re.compile(r"(cost|player) ([1-9][0-9]?)", re.ASCII)
 _COST = re.compile(
     r"(\d+) moves, ([\d.e-]+) s, longest ([\d.e-]+) s, (\d+) simulations, (\d+) nodes", re.ASCII
 )
@@ -77,8 +81,8 @@ class GameRecord:
     """The game's full spec."""
     first: str
     """The spec of the first player, or ``human``."""
-    second: str
-    """The spec of the second player, or ``human``."""
+    second: str | None
+    """The spec of the second player, or ``human``; None in a game of one player."""
     moves: tuple[str, ...]
     """All moves from the start, in the game's notation."""
     result: float | None = None
@@ -89,16 +93,27 @@ class GameRecord:
     """In a match: 1 if the match's player A was the first player, else 2."""
     start: str | None = None
     opening: int = 0
-    efforts: tuple[Effort, Effort] = (Effort(), Effort())
-    """The costs of the first and of the second player."""
+    efforts: tuple[Effort, ...] = (Effort(), Effort())
+    """The costs of each player."""
+    others: tuple[str, ...] = ()
+    """The specs of the players after the second, or ``human``."""
+    scores: tuple[float, ...] | None = None
+    """With three or more players, the return of each; None if the game is not over."""
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The specs of all players, or ``human``."""
+        return (self.first, *(() if self.second is None else (self.second,)), *self.others)
 
     def __str__(self) -> str:
         lines = []
         for name in _NAMES:
             value = getattr(self, name)
             if value is not None:
-                text = " ".join(value) if name == "moves" else str(value)
+                text = " ".join(map(str, value)) if name in ("moves", "scores") else str(value)
                 lines.append(f"{name:<{NAME_WIDTH}}{text}".rstrip())
+            if name == "second":
+                lines += [f"{f'player {n}':<{NAME_WIDTH}}{spec}" for n, spec in enumerate(self.others, 3)]
         lines += [f"{f'cost {n}':<{NAME_WIDTH}}{effort}" for n, effort in enumerate(self.efforts, start=1)]
         return "\n".join(lines) + "\n\n"
 
@@ -111,7 +126,7 @@ class GameRecord:
         return game.initial_state() if self.start is None else game.parse_position(self.start)
 
 
-_NAMES = ("game", "first", "second", "seed", "pair", "leg", "start", "opening", "moves", "result")
+_NAMES = ("game", "first", "second", "seed", "pair", "leg", "start", "opening", "moves", "result", "scores")
 _WHOLE = ("seed", "pair", "leg", "opening")
 
 
@@ -148,27 +163,33 @@ def write_file(path: Path, records: Iterable[GameRecord]) -> None:
 
 def _read(block: str, field: str) -> GameRecord:
     values: dict[str, object] = {}
-    efforts = [Effort(), Effort()]
+    others: list[str] = []
+    efforts: dict[int, Effort] = {}
     for line in block.strip("\n").splitlines():
         name, text = line[:NAME_WIDTH].strip(), line[NAME_WIDTH:].strip()
         try:
-            if name in ("cost 1", "cost 2"):
-                efforts[int(name[-1]) - 1] = _effort(text)
+            if (cost := _NUMBERED.fullmatch(name)) and cost[1] == "cost":
+                efforts[int(cost[2])] = _effort(text)
+            elif name == f"player {3 + len(others)}":
+                others.append(text)
             elif name in _NAMES:
                 values[name] = _value(name, text)
             else:
                 raise ValueError(name)
         except ValueError:
             raise InvalidInput(field, line, "a line of a game's record: " + ", ".join(_NAMES)) from None
-    missing = [name for name in ("game", "first", "second", "moves") if name not in values]
+    missing = [name for name in ("game", "first", "moves") if name not in values]
     if missing:
         raise InvalidInput(field, block.splitlines()[0], f"a record with the line {missing[0]!r}")
-    return GameRecord(**values, efforts=(efforts[0], efforts[1]))  # type: ignore[arg-type]
+    record = GameRecord(**{"second": None, **values}, others=tuple(others))  # type: ignore[arg-type]
+    return replace(record, efforts=tuple(efforts.get(n, Effort()) for n in range(1, 1 + len(record.seats))))
 
 
 def _value(name: str, text: str) -> object:
     if name == "moves":
         return tuple(text.split())
+    if name == "scores":
+        return tuple(map(float, text.split()))
     if name == "result":
         return float(text)
     return int(text) if name in _WHOLE else text

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cluster.matches.match import Match
+from cluster.matches.shares import Shares
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Interval, pentanomial, wilson
 from cluster.report.table import Table, count, duration, left, number, percent, right
@@ -22,11 +23,12 @@ def line(match: Match, elapsed_s: float) -> str:
         return (
             f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
         )
+    played = f"{terminal.count(match.done)} of {terminal.count(match.games)} games"
+    if match.context.seats > 2:
+        shares, again = match.shares(), f", {match.retried} played again" if match.retried else ""
+        return f"{played}, A won {share_text(shares)}{again}, {terminal.duration(elapsed_s)}"
     standing = match.standing()
-    parts = [
-        f"{terminal.count(match.done)} of {terminal.count(match.games)} games",
-        f"A {_short(standing.all)}",
-    ]
+    parts = [played, f"A {_short(standing.all)}"]
     if standing.pairs:
         parts.append(f"Elo {elo_text(standing)}")
     if match.sprt is not None:
@@ -38,6 +40,8 @@ def line(match: Match, elapsed_s: float) -> str:
 
 def facts(match: Match, game: Game) -> list[tuple[str, str]]:
     """[(name, text)] of all facts about a match."""
+    if match.context.seats > 2:
+        return _facts_of_many(match, game)
     context, standing = match.context, match.standing()
     low, high = standing.score_interval
     rows = [
@@ -45,7 +49,7 @@ def facts(match: Match, game: Game) -> list[tuple[str, str]]:
         ("A", context.players[0]),
         ("B", context.players[1]),
         ("", ""),
-        ("games", _games(match, standing)),
+        ("games", _games(match, standing.number, standing.mean_plies)),
         ("A", _named(standing.all)),
         ("A as first", _named(standing.as_first)),
         ("A as second", _named(standing.as_second)),
@@ -73,7 +77,7 @@ def efforts_table(match: Match) -> Table:
     """What the moves of both players took."""
     headings = ("moves", "CPU s", "a move", "longest", "simulations a move", "nodes a move")
     table = Table([*left(""), *right(*headings)])
-    for name, effort in zip("AB", match.standing().efforts, strict=True):
+    for name, effort in zip("AB", _standing(match).efforts, strict=True):
         moves = max(1, effort.moves)
         table.add(
             name,
@@ -89,7 +93,7 @@ def efforts_table(match: Match) -> Table:
 
 def warnings(match: Match) -> list[str]:
     """Warnings about the reliability of the results."""
-    standing, lines = match.standing(), []
+    standing, lines = _standing(match), []
     if standing.different_games < standing.number:
         different = f"{standing.different_games} of {standing.number}"
         lines.append(f"only {different} games are different: the others repeat one of them move by move")
@@ -100,13 +104,13 @@ def warnings(match: Match) -> list[str]:
 
 def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: float) -> dict[str, Any]:
     """The output of `banyan match --json`."""
-    context, standing = match.context, match.standing()
+    context = match.context
     sprt = None
     if match.sprt is not None:
         sprt = {
             "elo0": match.sprt.elo0,
             "elo1": match.sprt.elo1,
-            "ratio": _ratio(match, standing),
+            "ratio": _ratio(match, match.standing()),
             "bounds": list(match.sprt.bounds),
             "accepted": None if match.decision is None else match.decision.accepted,
         }
@@ -118,7 +122,7 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
         "opening_plies": None if context.openings else context.opening_plies,
         "openings": [" ".join(moves) for moves in context.openings] or None,
         "scoring": match.scoring,
-        **standing.to_json(game.points),
+        **_standing(match).to_json(game.points),
         "sprt": sprt,
         "games_asked": match.games,
         "games_played": match.done,
@@ -128,6 +132,32 @@ def to_json(match: Match, game: Game, workers: int, executor: str, elapsed_s: fl
         "executor": executor,
         "elapsed_s": round(elapsed_s, 6),
     }
+
+
+def share_text(shares: Shares) -> str:
+    """A's share of wins with its 95 % interval."""
+    if not shares.pairs:
+        return "unknown: no seat was taken in turn yet"
+    return _percent(shares.share, shares.interval)
+
+
+def _standing(match: Match) -> Standing | Shares:
+    return match.shares() if match.context.seats > 2 else match.standing()
+
+
+def _facts_of_many(match: Match, game: Game) -> list[tuple[str, str]]:
+    context, shares = match.context, match.shares()
+    seats = zip(game.player_names, shares.by_seat, strict=True)
+    return [
+        ("game", context.game),
+        ("A", context.players[0]),
+        ("B", f"{context.players[1]} in {shares.seats - 1} of {shares.seats} seats"),
+        ("", ""),
+        ("games", _games(match, shares.number, shares.mean_plies)),
+        *((f"A as {name}", f"{100 * share:.1f} % of {games}") for name, (games, share) in seats if games),
+        ("wins of A", f"{share_text(shares)}; {100 / shares.seats:.1f} % if equally strong"),
+        ("scores", "A {:+.4g}, B {:+.4g} in the mean".format(*shares.mean_scores)),
+    ]
 
 
 def elo_text(standing: Standing) -> str:
@@ -159,13 +189,13 @@ def _sprt(match: Match, standing: Standing) -> str:
     return f"{accepted} = {value:g} accepted, {rejected} rejected, {pairs}: {ratio}"
 
 
-def _games(match: Match, standing: Standing) -> str:
+def _games(match: Match, number: int, mean_plies: float) -> str:
     context = match.context
     opening = (
         f"{len(context.openings)} openings" if context.openings else f"{context.opening_plies} random plies"
     )
-    counted = f"{standing.number} of {match.games}, stopped by {match.stopped_by}"
-    return f"{counted}; opening {opening}, seed {context.seed}, {standing.mean_plies:.1f} plies in the mean"
+    counted = f"{number} of {match.games}, stopped by {match.stopped_by}"
+    return f"{counted}; opening {opening}, seed {context.seed}, {mean_plies:.1f} plies in the mean"
 
 
 def _margin(standing: Standing, points: int) -> str:

@@ -25,7 +25,7 @@ compared."""
 
 
 def return_of_a(index: int, record: GameRecord) -> float:
-    """A's return in [-1, 1]; in games with an odd index A is the second player."""
+    """A's return; in games with an odd index A is the second player."""
     assert record.result is not None
     return -record.result if index % 2 else record.result
 

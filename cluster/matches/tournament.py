@@ -51,8 +51,9 @@ class Tournament:
     def missing(self) -> list[Task]:
         """The games that are to be played, pair by pair."""
         games = [(key, index) for key, match in enumerate(self.matches) for index in match.missing]
-        games.sort(key=lambda game: (game[1] // 2, *game))
-        return [Task(index, GameJob(index), context=key) for key, index in games]
+        seats = [match.context.seats for match in self.matches]
+        games.sort(key=lambda game: (game[1] // seats[game[0]], *game))
+        return [Task(index, GameJob(index, seats=seats[key]), context=key) for key, index in games]
 
     def take(self, context: int, result: GamePlayed) -> None:
         """A game was played: it counts, and is kept."""

@@ -75,8 +75,9 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
     workers = f"{result.workers} worker{'s' * (result.workers != 1)}"
     return [
         ("best move", f"{answer.best_move or 'none: nothing was searched'} for {result.to_move}"),
-        ("value", terminal.value(answer.value)),
+        ("value", terminal.value(answer.value, answer.is_share)),
         ("line", " ".join(answer.pv)),
+        *answer.facts_beyond(),
         ("", ""),
         ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
         ("rate", terminal.rate(rate)),

@@ -126,6 +126,6 @@ def line_of(
         parts.append(f"{terminal.count(jobs_retried)} retried")
     parts += more
     if answer.best_move is not None:
-        parts.append(f"best {answer.best_move} {terminal.value(answer.value)}")
+        parts.append(f"best {answer.best_move} {terminal.value(answer.value, answer.is_share)}")
         parts.append(f"line {' '.join(answer.pv[:6])}")
     return ", ".join(parts)

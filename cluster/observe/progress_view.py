@@ -91,8 +91,10 @@ def _facts(search: SearchView) -> list[RenderableType]:
     grid.add_row("merge", f"{search.results_waiting} waiting   {merge}")
     grid.add_row("workers", _workers(search))
     grid.add_row("best move", Text(answer.best_move or "-", style="bold"))
-    grid.add_row("value", terminal.value(answer.value) if answer.best_move else "-")
+    grid.add_row("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-")
     grid.add_row("line", " ".join(answer.pv[:10]) or "-")
+    for name, text in answer.facts_beyond():
+        grid.add_row(name, text)
     return [_budget(search), grid, Text(), report.children_table(answer, CHILDREN_SHOWN)]
 
 

@@ -52,7 +52,7 @@ def facts(result: PlanResult) -> list[tuple[str, str]]:
     rows.append(
         (
             "positions",
-            {"clone": "cloned", "deepcopy": "copied deeply", "replay": "replayed"}[result.state_handling],
+            result.state_handling,
         )
     )
     if result.clairvoyant:

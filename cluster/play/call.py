@@ -9,7 +9,7 @@ import games
 from cluster.front_door.game_argument import spec_of
 from cluster.matches.record import GameRecord
 from cluster.play.loop import PlayLoop, Read
-from cluster.play.play import SIDES, Play
+from cluster.play.play import Play, sides_of
 from cluster.play.typed import reader, write
 from cluster.system.terminal import has_colour, stdout_console
 from games.errors import InvalidInput
@@ -68,7 +68,8 @@ def play(
         player: ``"best"``, the strongest known; ``"plain"``, the textbook search (UCT with random playouts);
             another preset; or a player with options, such as ``"alphabeta:depth=4"``.
         seconds: CPU seconds a move; 1 if left out. Only for a preset: other players have it in their options.
-        side: The side that you play: ``"first"``, ``"second"``, ``"both"``, or ``"none"`` to watch.
+        side: The side that you play: ``"first"``, ``"second"``, ``"both"``, or ``"none"`` to watch; with more
+            players also ``"third"`` and so on, or ``"all"``.
         seed: Seed of all random numbers.
         lines: What is typed, instead of asking; the game is left after the last line.
 
@@ -91,11 +92,12 @@ def table_of(
 
     Raises InvalidInput (fields ``side``, ``seed``, ``player``, ``moves``).
     """
-    if side not in SIDES:
-        raise InvalidInput("side", side, "first, second, both or none")
+    sides = sides_of(game)
+    if side not in sides:
+        raise InvalidInput("side", side, " or ".join([", ".join([*sides][:-1]), "none"]))
     if not 0 <= seed < 2**63:
         raise InvalidInput("seed", seed, "a whole number from 0 to 2**63 - 1")
-    table = Play(game, player_of(spec, game), SIDES[side], seed, record)
+    table = Play(game, player_of(spec, game), sides[side], seed, record)
     for move in moves:
         table.give(move)
     return table
@@ -110,7 +112,7 @@ def converse(table: Play, opening: str | None, read: Read, *, colour: bool | Non
     console = stdout_console(colour)
     with console.status("getting ready ...") if console.is_terminal else contextlib.nullcontext():
         table.warm_up()
-    if opening is not None and set(table.humans) != set(SIDES["both"]):
+    if opening is not None and len(table.humans) < table.game.num_players:
         write(opening)
     loop = PlayLoop(table, player_of, read, write, colour=has_colour(console))
     try:

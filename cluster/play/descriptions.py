@@ -19,6 +19,9 @@ def describe(game: Game) -> dict[str, Any]:
     examples = sorted({moves[0], moves[len(moves) // 2], moves[-1]})
     return {
         "name": game.name,
+        "num_players": game.num_players,
+        "rewards": game.rewards,
+        "chance": game.has_chance or game.open_loop,
         "options": [
             {"name": key, "default": default, "accepted": _accepted(game, key)}
             for key, default in game.options.items()
@@ -38,8 +41,17 @@ def _accepted(game: Game, key: str) -> str:
 
 
 def position_json(shown: Position) -> dict[str, Any]:
-    """The description of a position: its text, the player to move, and the outcome if the game is over."""
-    outcome = shown.outcome
+    """The description of a position: its text, who moves, and the outcome if the game is over.
+
+    Where there are rewards it has the ``scores`` so far, and where chance moves the ``outcomes`` with their
+    probabilities.
+    """
+    scores = shown.scores
+    beyond: dict[str, Any] = {}
+    if shown.game.rewards:
+        beyond["scores"] = scores
+    if (outcomes := shown.outcomes) is not None:
+        beyond["outcomes"] = outcomes
     return {
         "game": shown.game.spec,
         "moves": list(shown.moves),
@@ -47,7 +59,8 @@ def position_json(shown: Position) -> dict[str, Any]:
         "to_move": shown.to_move,
         "legal_moves": legal_moves_of(shown),
         "over": shown.over,
-        "returns": None if outcome is None else [outcome, -outcome],
+        "returns": list(scores) if shown.over and scores is not None else None,
+        **beyond,
     }
 
 

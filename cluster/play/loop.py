@@ -13,7 +13,6 @@ from cluster.play.position import read_record
 from cluster.system import terminal
 from games.drawing import draw
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND
 from search.players import Choice
 
 MOVES_A_LINE = 100
@@ -66,9 +65,9 @@ class PlayLoop:
 
     def run(self) -> None:
         """Read and execute lines until `quit` or the end of input."""
-        self._write(
-            f"{self.play.game.spec}: {self._who(FIRST)} against {self._who(SECOND)}; help lists commands"
-        )
+        first, *others = map(self._who, range(self.play.game.num_players))
+        against = f" against {', '.join(others)}" if others else ""
+        self._write(f"{self.play.game.spec}: {first}{against}; help lists commands")
         self._show()
         while True:
             self._advance()
@@ -159,7 +158,7 @@ class PlayLoop:
         return f"{self._name(play.mover)}> "
 
     def _name(self, side: int) -> str:
-        return self.play.game.player_names[side]
+        return self.play.game.name_of(side)
 
     def _who(self, side: int) -> str:
         return f"{HUMAN if side in self.play.humans else self.play.opponent.spec} ({self._name(side)})"
@@ -201,11 +200,10 @@ class PlayLoop:
         text = self._thoughts(thought.choice, thought.cpu_s)
         self._write(f"{self._name(thought.mover)}: {thought.move}{text}")
 
-    @staticmethod
-    def _thoughts(choice: Choice, cpu_s: float) -> str:
+    def _thoughts(self, choice: Choice, cpu_s: float) -> str:
         parts = [""]
         if choice.value is not None:
-            parts.append(f"value {terminal.value(choice.value)}")
+            parts.append(f"value {terminal.value(choice.value, self.play.game.is_two_player)}")
         if choice.simulations:
             parts.append(f"{terminal.count(choice.simulations)} simulations")
         if choice.nodes:

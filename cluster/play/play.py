@@ -4,27 +4,34 @@ It is the list of moves and the index of the position shown, which is the last o
 the game. A move made in an earlier position replaces all later moves.
 
 With hidden information no move can be taken back before the game is over, because the player has already seen
-its result. A person is shown only what that side knows.
+its result. A person is shown only what that side knows. What chance brings follows from the seed and the ply.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cluster.matches.game import ask, seed_of
+from cluster.matches.game import ask, dealt, drawn, seed_of, start_text
 from cluster.matches.record import Effort, GameRecord
 from cluster.play.position import Position
-from games.contract.findings import deal
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Game, State
+from games.game import CHANCE, FIRST, SECOND, Game, State
 from search.players import Choice, Player
 
 HUMAN = "human"
-PLAY_STREAM = 9
-"""Purpose of the random seeds of moves in these games, different from those of matches."""
-SIDES = {"first": (FIRST,), "second": (SECOND,), "both": (FIRST, SECOND), "none": ()}
-"""The sides that people play, by their name on the command line."""
+PLAY_STREAM, DICE_STREAM = 9, 10
+"""Purposes of the random seeds of moves, and of chance, in these games; different from those of matches."""
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+"""Names of sides on the command line; later sides are numbers."""
 SEEN = "no move taken back before the game is over, because moves reveal hidden information"
+
+
+def sides_of(game: Game) -> dict[str, tuple[int, ...]]:
+    """The sides that people can play, by their name on the command line."""
+    number = game.num_players
+    names = [*ORDINALS[:number], *map(str, range(len(ORDINALS) + 1, number + 1))]
+    every = {} if number == 1 else {"both" if number == 2 else "all": tuple(range(number))}
+    return {name: (side,) for side, name in enumerate(names)} | every | {"none": ()}
 
 
 @dataclass(frozen=True)
@@ -59,14 +66,16 @@ class Play:
         self.thought: Thought | None = None
         """The opponent's last move; None before its first."""
         self.resigned: int | None = None
-        self._efforts = [Effort(), Effort()] if record is None else list(record.efforts)
+        players = range(game.num_players)
+        self._efforts = [Effort() for _ in players] if record is None else list(record.efforts)
         self._given = record
         if record is None:
-            start = deal(game, seed_of(seed, PLAY_STREAM))
-            text = game.format_position(start) if game.hidden_information else None
-            names = [HUMAN if side in humans else opponent.spec for side in (FIRST, SECOND)]
-            record = GameRecord(game.spec, names[FIRST], names[SECOND], (), seed=seed, start=text)
-        self._record = replace(record, moves=(), result=None)
+            text = start_text(game, dealt(game, seed_of(seed, PLAY_STREAM)))
+            names = [HUMAN if side in humans else opponent.spec for side in players]
+            second = names[SECOND] if len(names) > 1 else None
+            others = tuple(names[2:])
+            record = GameRecord(game.spec, names[FIRST], second, (), seed=seed, start=text, others=others)
+        self._record = replace(record, moves=(), result=None, scores=None)
         self._start = record.start_state(game)
         self._moves: list[str] = []
         self._codes: list[int] = []
@@ -74,7 +83,7 @@ class Play:
         self.state: State = self._start.copy()
         for move in record.moves:
             self._play(move)
-        if record.result is not None and not self.over:
+        if record.result is not None and not self.over and game.is_two_player:
             self.resigned = FIRST if record.result < 0 else SECOND
 
     @property
@@ -114,15 +123,19 @@ class Play:
         """The first player's return; None if the game is not over."""
         if self.resigned is not None:
             return -1.0 if self.resigned == FIRST else 1.0
-        state = self._start.copy()
-        self.game.play_text(state, self._moves)
-        return float(self.game.calls.returns(state)) if self.game.calls.is_terminal(state) else None
+        scores = self._scores()
+        return None if scores is None else scores[FIRST]
 
     @property
     def record(self) -> GameRecord:
         """The record of the whole game."""
-        efforts = (self._efforts[FIRST], self._efforts[SECOND])
-        return replace(self._record, moves=tuple(self._moves), result=self.result, efforts=efforts)
+        return replace(
+            self._record,
+            moves=tuple(self._moves),
+            result=self.result,
+            scores=self._scores() if self.game.num_players > 2 else None,
+            efforts=tuple(self._efforts),
+        )
 
     @property
     def changed(self) -> bool:
@@ -134,7 +147,7 @@ class Play:
 
     def warm_up(self) -> None:
         """Ask the opponent for a move, so that kernels are compiled or loaded before the game begins."""
-        if not self.over:
+        if not self.over and self.mover != CHANCE:
             self.hint()
 
     def make(self, move: str) -> None:
@@ -153,9 +166,12 @@ class Play:
         self._play(move)
 
     def forced(self) -> str | None:
-        """The only legal move, which is made without asking; None if there are several."""
+        """The move that is made without asking: the only legal one, or what chance brings; else None."""
         if self.over or self.behind:
             return None
+        if self.mover == CHANCE:
+            outcome = drawn(self.game, self.state, seed_of(self.seed, DICE_STREAM, self._ply))
+            return self.game.format_move(self.state, outcome)
         legal = self.game.legal_moves(self.state)
         return self.game.format_move(self.state, legal[0]) if len(legal) == 1 else None
 
@@ -169,7 +185,12 @@ class Play:
         return self.thought
 
     def hint(self) -> tuple[Choice, float]:
-        """(the opponent's choice for the side to move, with that side's information; CPU seconds)."""
+        """(the opponent's choice for the side to move, with that side's information; CPU seconds).
+
+        Raises InvalidInput (field ``hint``) where chance moves.
+        """
+        if self.mover == CHANCE:
+            raise InvalidInput("hint", "hint", "a position in which a player moves; here chance does")
         legal = self.game.legal_moves(self.state)
         if len(legal) == 1:
             return Choice(legal[0], thought="the only move"), 0.0
@@ -177,7 +198,11 @@ class Play:
         return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply), past)
 
     def resign(self) -> None:
-        """Let the side to move resign."""
+        """Let the side to move resign. Raises InvalidInput unless somebody else wins by that."""
+        if not self.game.is_two_player:
+            raise InvalidInput(
+                "resign", "resign", f"a game of two that one wins; quit leaves {self.game.form}"
+            )
         self.go_on()
         self.resigned = self.mover
 
@@ -213,6 +238,12 @@ class Play:
             raise InvalidInput("moves", self._moves[self._ply], SEEN)
         del self._moves[self._ply :], self._codes[self._ply :]
         self.resigned = None
+
+    def _scores(self) -> tuple[float, ...] | None:
+        """Each player's return at the end of the moves; None if they do not end the game."""
+        state = self._start.copy()
+        self.game.play_text(state, self._moves)
+        return self.game.scores(state) if self.game.calls.is_terminal(state) else None
 
     def _check_hidden(self, field: str) -> None:
         if self.game.hidden_information and self.result is None:

@@ -9,7 +9,7 @@ import games
 from cluster.matches.record import GameRecord, read_file
 from games.contract.trial import try_out
 from games.errors import InvalidInput
-from games.game import Game, State
+from games.game import CHANCE, Game, State
 from games.spec import parse_game_spec
 
 
@@ -29,18 +29,26 @@ class Position:
 
     @property
     def player(self) -> int:
-        """The player to move: FIRST or SECOND."""
+        """Who moves: a player, from 0, or CHANCE."""
         return int(self.game.calls.current_player(self.state))
 
     @property
     def to_move(self) -> str | None:
-        """The name of the player to move; None if the game is over."""
-        return None if self.over else self.game.player_names[self.player]
+        """The name of who moves; None if the game is over."""
+        return None if self.over else self.game.name_of(self.player)
 
     @property
-    def outcome(self) -> float | None:
-        """The first player's return; None if the game is not over."""
-        return float(self.game.calls.returns(self.state)) if self.over else None
+    def scores(self) -> tuple[float, ...] | None:
+        """Each player's return of a finished game; with rewards, each score so far; else None."""
+        return self.game.scores(self.state) if self.over or self.game.rewards else None
+
+    @property
+    def outcomes(self) -> dict[str, float] | None:
+        """Where chance moves: the probability of each outcome; else None."""
+        if self.over or self.player != CHANCE:
+            return None
+        weights = self.game.chance_weights(self.state)
+        return {self.game.format_move(self.state, move): weight for move, weight in weights.items()}
 
     @property
     def outcome_text(self) -> str:
@@ -76,7 +84,11 @@ def read_record(game: str, path: Path, number: int = 1) -> tuple[Game, GameRecor
     name = parse_game_spec(game).name
     if Path(there).name != Path(name).name:
         raise InvalidInput("record", str(path), f"a record of a game of {name} (it is of {there})")
-    return games.load(f"{name}:{options}" if options else name), record, len(records)
+    loaded = games.load(f"{name}:{options}" if options else name)
+    if len(record.seats) != loaded.num_players:
+        accepted = f"a record of {loaded.num_players} player{'s' * (loaded.num_players > 1)} of {name}"
+        raise InvalidInput("record", str(path), f"{accepted} (it has {len(record.seats)})")
+    return loaded, record, len(records)
 
 
 def position_in(game: Game, record: GameRecord, ply: int | None = None) -> Position:

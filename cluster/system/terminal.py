@@ -49,9 +49,9 @@ def rate(per_s: float) -> str:
     return f"{per_s:.0f}/s" if per_s >= 9.95 or per_s == 0 else f"{per_s:.1f}/s"
 
 
-def value(mean: float) -> str:
-    """A mean return in [-1, 1] with its sign, and the equivalent share of points in percent."""
-    return f"{mean:+.3f} ({50 * (1 + mean):.1f} %)"
+def value(mean: float, is_share: bool = True) -> str:
+    """A value with its sign; if it is a mean return in [-1, 1], and so a share of wins, also in percent."""
+    return f"{mean:+.3f}" + (f" ({50 * (1 + mean):.1f} %)" if is_share else "")
 
 
 def duration(seconds: float) -> str:

@@ -5,20 +5,36 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.rule_stubs import determinize, evaluate, is_terminal, play, random_move, returns
+from games.compile.rule_stubs import (
+    CHANCES,
+    REWARDS,
+    chance,
+    current_player,
+    determinize,
+    evaluate,
+    is_terminal,
+    play,
+    random_move,
+    returns,
+)
 from games.rng import Stream
-from games.rules import Moves, State
+from games.rules import CHANCE, Moves, State
 
 
 def play_random(state: State, moves: Moves, stream: Stream, max_plies: int) -> int:
-    """Generic: play at most ``max_plies`` uniformly random legal moves; returns the plies played.
+    """Generic: play at most ``max_plies`` uniformly random legal moves, and outcomes of chance as they come.
+
+    Returns the plies played.
 
     Afterwards ``state`` is a complete position, which a game's own ``playout`` does not promise.
     ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
     """
     plies = 0
     while plies < max_plies and not is_terminal(state):
-        play(state, np.int64(random_move(state, moves, stream)))
+        if CHANCES and current_player(state) == CHANCE:
+            play(state, np.int64(chance(state, moves, stream)))
+        else:
+            play(state, np.int64(random_move(state, moves, stream)))
         plies += 1
     return plies
 
@@ -35,11 +51,12 @@ def play_cut(
     """Generic: ``playouts`` playouts of at most ``max_plies`` plies each; returns the plies of all of them.
 
     Adds each playout's value for the first player to ``values[0]``: the return if the game is over,
-    else ``evaluate``. ``state`` and ``moves`` are scratch; ``stream`` is modified in place.
+    else ``evaluate``; in a game of rewards always their sum. ``state`` and ``moves`` are scratch; ``stream``
+    is modified in place.
     """
     plies = 0
     for _ in range(playouts):
         determinize(root_state, state, stream)
         plies += play_random(state, moves, stream, max_plies)
-        values[0] += returns(state) if is_terminal(state) else evaluate(state)
+        values[0] += returns(state) if REWARDS or is_terminal(state) else evaluate(state)
     return plies

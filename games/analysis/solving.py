@@ -123,9 +123,12 @@ def solve(
 
     ``report(expanded, found)`` is called from time to time with two numbers: positions whose moves have
     been listed, and positions found.
-    Raises InvalidInput for a game without ``pack`` and ``unpack`` (field ``game``), and when there
-    are more positions than ``max_positions`` (field ``max_positions``).
+    Raises InvalidInput for a game with chance, with rewards, with another number of players than two, or
+    without ``pack`` and ``unpack`` (field ``game``), and when there are more positions than
+    ``max_positions`` (field ``max_positions``).
     """
+    if not game.is_two_player or game.has_chance:
+        raise InvalidInput("game", game.spec, "a game of two players without rewards and without chance")
     if game.rules.pack is None or game.rules.unpack is None:
         raise InvalidInput("game", game.spec, "a game whose rules have pack and unpack")
     index = _Index(game)

@@ -121,6 +121,10 @@ class GymGame(PythonGame):
         position = self.position(state)
         return f"return {position.returns():g}" + (" (truncated)" if position.truncated else "")
 
+    def is_truncated(self, state: State) -> bool:
+        """Whether the episode was cut off, as a rule by its limit of steps."""
+        return bool(self.position(state).truncated)
+
     def _current_player(self, state: State) -> int:
         return 0
 

@@ -1,7 +1,7 @@
 """Pig: roll a die as often as you like and add up; a 1 loses the turn's points, to hold keeps them.
 
-Who holds with the goal reached wins; the first player begins. A move's text is ``roll`` or ``hold``; after
-``roll`` comes a move of chance, the face of the die, ``1`` to ``6``.
+Who holds with the goal reached wins, and must hold then; the first player begins. A move is ``roll`` or
+``hold``; after ``roll`` comes a move of chance, the face of the die, ``1`` to ``6``.
 
 A position's text is the two scores, the points of the turn, ``first`` or ``second`` to move, the number of
 decisions (``roll`` or ``hold``) so far, and ``rolling`` before the die has come to rest:
@@ -99,8 +99,10 @@ class Pig(Game):
             raise InvalidInput("position", text, accepted)
         if max(first, second, turn) > rules.FACES * decisions:
             raise InvalidInput("position", text, f"at most {rules.FACES} points for each decision")
-        if found[6] and not decisions:
-            raise InvalidInput("position", text, "a decision before the die is rolling")
+        if found[6] and (not decisions or (first, second)[mover] + turn >= self._goal):
+            raise InvalidInput(
+                "position", text, "a decision to roll, short of the goal, if the die is rolling"
+            )
         return state
 
     def board(self, state: State, last_move: int | None = None) -> Board:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, below, next_uint64
 from games.rules import CHANCE, Moves
 
@@ -39,17 +39,26 @@ def current_player(state: State) -> int:
 
 @njit
 def legal_moves(state: State, moves: Moves) -> int:
-    """Write ROLL and HOLD, or the faces of the die; returns how many."""
+    """Write ROLL and HOLD, with the goal in hand HOLD alone, or the faces of the die; returns how many."""
     if state[ROLLING]:
         for face in range(1, FACES + 1):
             moves[face - 1] = face
         return FACES
+    if _in_hand(state):
+        moves[0] = HOLD
+        return 1
     moves[0], moves[1] = ROLL, HOLD
     return 2
 
 
 @njit
-def play(state: State, move: int) -> None:
+def _in_hand(state: State) -> bool:
+    """Whether the player to move reaches the goal by HOLD."""
+    return bool(state[state[MOVER]] + state[TURN] >= state[GOAL])
+
+
+@njit
+def play(state: State, move: Int) -> None:
     """Play a decision or a face of the die; ``state`` is modified in place."""
     if move == ROLL:
         state[DECISIONS] += 1
@@ -97,7 +106,7 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
             plies += 1
             continue
         random = next_uint64(stream)
-        if random >= _HALF:
+        if random >= _HALF or _in_hand(state):
             play(state, HOLD)
             plies += 1
             continue

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.bits import ONE, ZERO, bit_of_rank, count, place_of
-from games.jit import njit
+from games.jit import Int, njit
 from games.rng import Stream, next_uint64
 from games.rules import Moves
 
@@ -89,7 +89,7 @@ def _groups(state: State) -> tuple[Cells, Cells]:
 
 
 @njit
-def _colour_at(state: State, word: int, bit: np.uint64) -> int:
+def _colour_at(state: State, word: Int, bit: np.uint64) -> Int:
     """The colour of the cell with this bit of a word, 0 if it is empty."""
     first = np.int64((state[word] & bit) != ZERO)
     second = np.int64((state[WORDS + word] & bit) != ZERO)
@@ -97,20 +97,22 @@ def _colour_at(state: State, word: int, bit: np.uint64) -> int:
 
 
 @njit
-def _of_colour(state: State, word: int, colour: int) -> np.uint64:
+def _of_colour(state: State, word: int, colour: Int) -> np.uint64:
     """The cells of a word that have this colour."""
     flip_0, flip_1, flip_2 = _when_not(colour, 0), _when_not(colour, 1), _when_not(colour, 2)
-    return (state[word] ^ flip_0) & (state[WORDS + word] ^ flip_1) & (state[2 * WORDS + word] ^ flip_2)
+    first, second, third = state[word], state[WORDS + word], state[2 * WORDS + word]
+    cells: np.uint64 = (first ^ flip_0) & (second ^ flip_1) & (third ^ flip_2)
+    return cells
 
 
 @njit
-def _when_not(colour: int, plane: int) -> np.uint64:
+def _when_not(colour: Int, plane: int) -> np.uint64:
     """All bits if the colour does not have the bit of the plane, else none."""
     return ZERO if (colour >> plane) & 1 else ~ZERO
 
 
 @njit
-def _group_of(state: State, word: int, bit: np.uint64) -> Cells:
+def _group_of(state: State, word: Int, bit: np.uint64) -> Cells:
     """The cells of the group of a cell, by growing in all four directions until nothing is new."""
     colour = _colour_at(state, word, bit)
     like_0, like_1 = _of_colour(state, 0, colour), _of_colour(state, 1, colour)
@@ -147,11 +149,11 @@ def _first_of(cells: Cells) -> tuple[int, np.uint64]:
 def _code_of(state: State, word: int, bit: np.uint64) -> int:
     """The move code of a cell."""
     place = place_of(bit)
-    return (place & 15) * np.int64(state[COLUMNS]) + WORDS * word + (place >> 4)
+    return int((place & 15) * np.int64(state[COLUMNS]) + WORDS * word + (place >> 4))
 
 
 @njit
-def _cell_of(state: State, move: int) -> tuple[int, np.uint64]:
+def _cell_of(state: State, move: int) -> tuple[Int, np.uint64]:
     """The (word, bit) of a move code."""
     columns = np.int64(state[COLUMNS])
     row, column = move // columns, move % columns

@@ -307,9 +307,9 @@ def _leaf_playout(game: Game, features: Features) -> _Function:
         if game.is_two_player:
             return _bind(game, playouts.whole_playout)
         return _bind(game, rewards.rollout_playout if stepwise else rewards.difference_playout)
-    steered = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
-    functions: list[_Function] = [playouts.winning_move, playouts.policy_move, steered]
+    playout = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
+    policy = (playouts.winning_move, playouts.policy_move)
     if not features.thinking:
-        return _bind(game, *functions)
+        return _bind(game, playout, steered_move=_bind(game, *policy))
     thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
-    return _bind(game, *thinking, *functions, THINKS=True)
+    return _bind(game, playout, steered_move=_bind(game, *thinking, *policy, THINKS=True))

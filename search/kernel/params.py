@@ -8,7 +8,13 @@ from typing import NamedTuple
 from games.game import Game
 from search.job import Context
 from search.policies import POLICIES
-from search.request import EXPLORATION, ISMCTS_EXPLORATION, PUCT_EXPLORATION, SearchRequest
+from search.request import (
+    EXPLORATION,
+    ISMCTS_EXPLORATION,
+    PUCT_EXPLORATION,
+    SCORED_EXPLORATION,
+    SearchRequest,
+)
 
 NO_CUT = 2**31 - 1
 """SearchParams.playout_plies of a search whose playouts run to the end of the game."""
@@ -63,6 +69,8 @@ def with_exploration(request: SearchRequest, game: Game) -> SearchRequest:
         return replace(request, exploration=PUCT_EXPLORATION)
     if game.exploration is not None:
         return replace(request, exploration=game.exploration)
+    if not game.is_two_player:
+        return replace(request, exploration=SCORED_EXPLORATION)
     hidden = game.hidden_information and request.hidden_information == "ismcts"
     return replace(request, exploration=ISMCTS_EXPLORATION if hidden else EXPLORATION)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from games.game import Game
+from games.game import SECOND, Game
 from games.rng import new_stream
 from games.spec import Options, Spec
 from search.kernel.engine import engine_of
@@ -71,7 +71,9 @@ class Flat(Player):
             with np.errstate(over="ignore"):
                 engine.play_flat(seen.state, params, moves[:1], np.zeros((1, 1)), stream.copy(), work)
             self._play_for_seconds(play, len(moves))
-        values = np.concatenate(played, axis=1) * (1.0 - 2.0 * seen.mover)
+        values = np.concatenate(played, axis=1)
+        if seen.game.viewpoint(seen.mover) == SECOND:
+            values = -values
         worth = _worth(values, self.value)
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
         count = int(np.count_nonzero(~np.isnan(values)))

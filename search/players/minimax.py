@@ -32,6 +32,9 @@ class Minimax(Player):
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Minimax:
         """Options: depth, evaluator, ties; for alpha-beta also seconds, the move order, and when it cuts."""
+        if not game.is_two_player or game.has_chance:
+            accepted = f"a player for {game.form} ({game.name} is one), such as uct or flat"
+            raise InvalidInput("player", str(spec), accepted)
         refuse_hidden(spec, game)
         seconds, ordered, cuts_equals = None, False, True
         if cls.prunes:

@@ -62,6 +62,10 @@ class OpenSpiel(Player):
                 f"a game that OpenSpiel plays by the same rules: {accepted}",
             )
         self._game = self._pyspiel.load_game(name)
+        kind = self._game.get_type()
+        if kind.reward_model != self._pyspiel.GameType.RewardModel.TERMINAL or game.open_loop:
+            accepted = "a game with returns at its end: OpenSpiel's MCTS knows no rewards before it"
+            raise InvalidInput("player", f"{spec} for {game.spec}", accepted)
         self._simulations, self._seconds = simulations, seconds
         self._exploration, self._rollouts, self._solve = exploration, rollouts, solve
         self._gain, self._ply = 1.0, 0

@@ -23,7 +23,7 @@ class Seen:
     """`Game.observation` for the player to move, including history that the rules need; the complete
     position for a player that is `omniscient`. It must not be modified."""
     mover: int
-    """The player to move: FIRST or SECOND."""
+    """The player to move, from 0 (FIRST, SECOND)."""
     legal: tuple[int, ...]
     """The legal moves in ascending order; at least two, because forced moves are made without the player."""
     past: tuple[int, ...] | None = None

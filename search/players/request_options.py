@@ -10,6 +10,7 @@ from games.game import Game
 from games.spec import Options, Spec
 from search.asked import RETIRED
 from search.options import Knob, knobs_of
+from search.prepare import check_form
 from search.request import SearchRequest
 
 PREFIX = "player option"
@@ -41,10 +42,12 @@ def read_options(
 def request_of_player(game: Game, asked: dict[str, Any]) -> SearchRequest:
     """The search of a player from the fields that it was given. Raises InvalidInput (player option NAME)."""
     try:
-        return SearchRequest(game=game.spec, **asked)
+        request = SearchRequest(game=game.spec, **asked)
+        check_form(request, game)
     except InvalidInput as error:
         key = next((knob.key for knob in knobs_of(SearchRequest) if knob.name == error.field), error.field)
         raise InvalidInput(f"{PREFIX} {key}", error.value, error.accepted) from None
+    return request
 
 
 def _read(knob: Knob, key: str, spec: Spec, options: Options) -> Any:

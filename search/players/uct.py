@@ -46,7 +46,8 @@ class Uct(Player):
     def choose(self, seen: Seen, seed: int) -> Choice:
         request = replace(self.request, seed=seed)
         game = seen.game
-        opened = open_view(request, game, seen.state, seen.mover, len(seen.legal), game.source_text)
+        mover = game.viewpoint(seen.mover)
+        opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
         strategy = opened[2]
         ran = run_inline(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
         children = [child for child in strategy.root_children() if child.visits > 0]

@@ -6,7 +6,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
-from games.game import FIRST, Game, State
+from games.game import CHANCE, FIRST, Game, State
 from search.tree.arena import DRAWN, ROOT, UNPROVEN, Tree, children_of, proof_of
 
 
@@ -41,7 +41,7 @@ class TopNode:
     proof: str
     """``won``, ``drawn`` or ``lost`` for the player of `value`, or empty if nothing is proven."""
     player: int | None
-    """Who moves; None if the game is over."""
+    """Who moves, perhaps CHANCE; None if the game is over."""
     num_children: int
     """Number of children with visits."""
     children: list[TopNode] = field(default_factory=list)
@@ -53,13 +53,15 @@ class TopNode:
         return self.num_children - len(self.children)
 
     def to_json(self) -> dict[str, Any]:
-        """For `banyan tree --json`."""
+        """For `banyan tree --json`. A node in which chance moves says so."""
+        chance = {"chance": True} if self.player == CHANCE else {}
         return {
             "move": self.move,
             "visits": self.visits,
             "share": round(self.share, 6),
             "value": self.value,
             "proof": self.proof or None,
+            **chance,
             "children": [child.to_json() for child in self.children],
             "left_out": self.left_out,
         }

@@ -19,7 +19,7 @@ import pytest
 import games
 from cluster.matches.record import GameRecord, read_file, read_records
 from cluster.play.loop import PlayLoop
-from cluster.play.play import SIDES, Play
+from cluster.play.play import Play, sides_of
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
 from search.players import Player
@@ -38,7 +38,8 @@ class Talk:
     ) -> None:
         self.lines = list(lines)
         self.told: list[str] = []
-        play = Play(games.load(game), opponent or First("first"), SIDES[side], seed)
+        loaded = games.load(game)
+        play = Play(loaded, opponent or First("first"), sides_of(loaded)[side], seed)
         self.loop = PlayLoop(play, make, self._read, self.told.append, colour=False)
         self.loop.run()
 
@@ -222,7 +223,7 @@ def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
     line = talk.told[-1]
     assert line.startswith("To continue: banyan play")
     command = shlex.split(line.removeprefix("To continue: banyan "))
-    play = Play(games.load(SMALL_FLEET), First("first"), SIDES["first"], 3)
+    play = Play(games.load(SMALL_FLEET), First("first"), (0,), 3)
     for move in talk.play.record.moves:
         play.give(move)
     assert np.array_equal(play.state, talk.play.state)

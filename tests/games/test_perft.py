@@ -62,6 +62,14 @@ SUITES = [
     Suite("thud:first=trolls", "", [32, 20_360] if JIT else [32]),
     Suite("thud:ruleset=seed", "", [656, 36_296, 22_604_592] if JIT else [656]),
     Suite("thud:ruleset=seed,first=trolls", "", [56, 35_472] if JIT else [56]),
+    # By the naive twins. OpenSpiel 2.0.2's 2048 has 434 at depth 3, see tests/games/test_twenty48.py.
+    Suite("2048", "", [4, 116, 436, 12_088, 45_036, 1_191_832]),
+    Suite("2048:seed=7,tile=64", "", [3, 88, 318, 8_876, 32_904, 877_592]),
+    Suite("samegame", "", [52, 2_616, 127_716]),
+    Suite("samegame:columns=4,rows=4,colours=3,seed=1", "", [3, 7, 13, 18, 10, 0]),
+    # Equal to OpenSpiel 2.0.2's pig with the same winscore and horizon.
+    Suite("pig", "", [2, 8, 20, 68, 188, 596, 1_724, 5_300]),
+    Suite("pig:goal=10,moves=6", "", [2, 8, 20, 68, 182, 542, 1_455, 3_633, 7_387, 8_700, 3_906]),
     # By hand: shots and answers in turn; in a race the other player then has all cells before him.
     Suite("battleship", "", [100, 200, 20_000, 40_000]),
     Suite("battleship:task=solo", "", [100, 200, 19_800, 39_600]),

@@ -188,6 +188,13 @@ def test_packed_positions_are_the_same_again(spec: str) -> None:
     assert len(set(texts.values())) == len(texts)
 
 
+@pytest.mark.parametrize("spec", ["2048", "samegame", "pig"])
+def test_games_that_are_not_of_two_players_without_chance_are_refused(spec: str) -> None:
+    with pytest.raises(InvalidInput, match="without rewards and without chance") as caught:
+        solve(games.load(spec), games.load(spec).initial_state())
+    assert caught.value.field == "game"
+
+
 def test_tic_tac_toe() -> None:
     solution = solved("tictactoe")
     assert solution.num_positions == 5_478

@@ -10,6 +10,8 @@ const TITLES = {
   hex: "Hex",
   morris: "Mill games",
   othello: "Othello",
+  pig: "Pig",
+  samegame: "SameGame",
   thud: "Thud",
   tictactoe: "Tic-tac-toe",
 };

@@ -1,0 +1,209 @@
+"""`banyan plan` and `banyan.plan`: episodes, their optimum, equal on any workers, kept and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import banyan
+import pytest
+
+from cluster.executors.choose import make_executor
+from cluster.front_door.options import request_of
+from cluster.planning.episodes import Episodes, PlanWorker
+from cluster.planning.plan import PlanRequest, make_plan
+from cluster.planning.result import interval_of
+from cluster.planning.store import EpisodeStore
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset
+from games.errors import InvalidInput
+from tests.cluster.command import here, start
+from tests.games.own_problem import optimum, write
+
+INLINE = ("--executor", "inline", "--json")
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+)
+BEST_WAY = '''
+from games import PythonGame
+
+
+class Walk:
+    """Two ways, six times: the rewards of the odd moves and of the even ones exclude each other."""
+
+    def __init__(self, moves=()):
+        self.moves = list(moves)
+
+    def copy(self):
+        return Walk(self.moves)
+
+    def current_player(self):
+        return 0
+
+    def legal_moves(self):
+        return [0, 1]
+
+    def play(self, move):
+        self.moves.append(move)
+
+    def is_terminal(self):
+        return len(self.moves) == 6
+
+    def returns(self):
+        return float(sum(3 * move if k % 2 == 0 else 2 * (1 - move) for k, move in enumerate(self.moves)))
+
+
+class Walks(PythonGame):
+    num_players, rewards, max_moves, max_plies, player_names = 1, True, 2, 6, ("you",)
+
+    def new_position(self):
+        return Walk()
+'''
+
+
+@pytest.fixture
+def dice(tmp_path: Path) -> str:
+    return write(tmp_path)
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> str:
+    (tmp_path / "walk.py").write_text(BEST_WAY)
+    return str(tmp_path / "walk.py")
+
+
+def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    status, out, err = here(capsys, "plan", *arguments)
+    assert status == 0, err
+    answer: dict[str, Any] = json.loads(out)
+    return answer
+
+
+def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(
+    dice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert optimum() == pytest.approx(14.0)
+    found = planned(capsys, dice, "--episodes", "300", "--simulations", "300", *INLINE)
+    low, high = found["interval"]
+    assert low <= optimum(), "nobody is better than the optimum but by foresight"
+    assert high >= 0.98 * optimum()
+    assert found["problem"] == dice
+    assert (found["state_handling"], found["clairvoyant"]) == ("clone", False)
+    assert [each["seed"] for each in found["episodes"]] == list(range(300))
+    for each in found["episodes"]:
+        assert (each["terminated"], each["truncated"]) == (True, False)
+        taken = [
+            int(roll)
+            for roll, act in zip(each["actions"][::2], each["actions"][1::2], strict=True)
+            if act == "take"
+        ]
+        assert sum(taken) == each["return"]
+        assert each["steps"] == len(each["actions"]) // 2
+
+
+def test_a_budget_of_one_simulation_plays_badly(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, dice, "--episodes", "200", "--simulations", "1", *INLINE)
+    assert found["interval"][1] < 0.95 * optimum()
+
+
+def test_without_chance_the_best_line_is_followed(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, walk, "--episodes", "2", "--simulations", "60", *INLINE)
+    assert [each["return"] for each in found["episodes"]] == [15.0, 15.0]
+    assert found["episodes"][0]["actions"] == ["1", "0"] * 3
+
+
+def test_episodes_depend_on_their_seeds_alone(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = planned(capsys, dice, "--episodes", "6", "--simulations", "50", *INLINE)
+    later = planned(capsys, dice, "--episodes", "3", "--simulations", "50", "--seed", "3", *INLINE)
+    assert whole["episodes"][3:] == later["episodes"]
+    assert len({json.dumps(each["actions"]) for each in whole["episodes"]}) > 1
+
+
+@compiled_only
+def test_workers_without_the_file_play_the_same_episodes(dice: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"episodes": 8, "simulations": 100}
+    inline = banyan.plan(dice, executor="inline", **options)
+    read = make_plan(PlanRequest(request_of(dice, (), {"lanes": 1, "simulations": 100}), 8))
+    Path(dice).unlink()
+    units = Episodes(read.context, 8, EpisodeStore(None, {}))
+    with closing(make_executor("ray", 2, make_worker=PlanWorker, in_flight=1)) as executor:
+        executor.open(None)
+        drive(Jobset(units), executor)
+        spread = read.result(units, executor.num_workers, executor.name, 0.0)
+    assert spread.workers == 2
+    assert [each.moves for each in spread.episodes] == [each.moves for each in inline.episodes]
+    assert spread.digest == inline.digest
+
+
+@compiled_only
+def test_a_plan_that_was_killed_goes_on(
+    dice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    arguments = (dice, "--episodes", "400", "--simulations", "2000")
+    with start("plan", *arguments, *INLINE, "--out", str(out)) as process:
+        lines = out / "episodes.jsonl"
+        until = time.monotonic() + 60
+        while not (lines.exists() and lines.read_text().count("\n") >= 5):
+            assert time.monotonic() < until, "no episode was kept"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    kept = lines.read_text()
+    lines.write_text(kept + '{"seed": 399, "val')
+    found = planned(capsys, dice, "--episodes", "12", "--simulations", "2000", *INLINE, "--out", str(out))
+    assert lines.read_text().startswith(kept[: kept.rindex("\n") + 1])
+    assert (
+        found["digest"]
+        == planned(capsys, dice, "--episodes", "12", "--simulations", "2000", *INLINE)["digest"]
+    )
+    assert {file.name for file in out.iterdir()} >= {"result.json", "result.csv", "result.png", "plan.json"}
+    status, _, err = here(capsys, "plan", dice, "--simulations", "99", *INLINE, "--out", str(out))
+    assert status == 2
+    assert "--out" in err and "a folder for this plan" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tictactoe",), ("GAME", "tictactoe", "a problem of one player")),
+        (("2048", "--episodes", "0"), ("--episodes", "0", "from 1 to")),
+        (("2048", "--steps", "0"), ("--steps", "0", "from 1 to")),
+        (("2048", "--solver"), ("--solver", "yes", "nothing")),
+        (("2048", "--seed", "-1"), ("--seed", "-1", "from 0 to")),
+        (("2048", "--moves", "up"), ("--moves",)),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: tuple[str, ...], words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = here(capsys, "plan", *arguments, "--executor", "inline")
+    assert status == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    for word in words:
+        assert word in err
+
+
+def test_steps_cut_an_episode_off(capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, "2048", "--episodes", "1", "--simulations", "4", "--steps", "5", *INLINE)
+    (episode,) = found["episodes"]
+    assert (episode["steps"], episode["terminated"], episode["truncated"]) == (5, False, True)
+
+
+def test_the_call_refuses_what_the_command_refuses() -> None:
+    with pytest.raises(InvalidInput, match="a problem of one player"):
+        banyan.plan("tictactoe")
+    with pytest.raises(InvalidInput, match="keyword"):
+        banyan.plan("2048", simulation=3)
+
+
+def test_intervals() -> None:
+    assert interval_of([3.0]) is None
+    assert interval_of([1.0, 1.0]) != (1.0, 1.0), "two successes prove little"
+    low, high = interval_of([1.0, 3.0, 2.0, 2.0]) or (0.0, 0.0)
+    assert low < 2.0 < high

@@ -1,0 +1,239 @@
+"""Chinese checkers side by side with OpenSpiel's rules, and in positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput, State
+from games.board_svg import board_svg
+from games.chinese_checkers import ChineseCheckers, rules, star
+from games.drawing import draw
+from games.openspiel import name_of
+from games.rng import new_stream
+from tests.games.common import JIT, random_game
+
+SPECS = [f"chinese_checkers:players={players},turns=60" for players in star.HOMES]
+
+
+def _load(spec: str = "chinese_checkers") -> ChineseCheckers:
+    game = games.load(spec)
+    assert isinstance(game, ChineseCheckers)
+    return game
+
+
+def _greedy_game(game: ChineseCheckers, seed: int, noise: float) -> list[tuple[State, list[int], int]]:
+    """A game to its end of moves of the highest priority, and a share of random ones."""
+    draw, stream, moves = random.Random(seed), new_stream(seed), np.zeros(game.max_moves, np.uint16)
+    state, played = game.initial_state(), []
+    while not game.calls.is_terminal(state):
+        legal = game.legal_moves(state)
+        greedy = draw.random() >= noise
+        move = int(game.calls.greedy_move(state, moves, stream)) if greedy else draw.choice(legal)
+        played.append((state.copy(), legal, move))
+        game.calls.play(state, move)
+    played.append((state, [], 0))
+    return played
+
+
+@pytest.mark.parametrize("players", star.HOMES)
+@pytest.mark.parametrize("noise", [0.0, 0.2, 1.0])
+def test_games_agree_with_openspiel(players: int, noise: float) -> None:
+    """Legal moves, turns, ends and returns, in games that are won and in random ones, which nobody wins."""
+    pyspiel = pytest.importorskip("pyspiel")
+    game = _load(f"chinese_checkers:players={players}{'' if JIT else ',turns=40'}")
+    other = pyspiel.load_game(name_of(game))
+    for seed in range(4 if JIT else 1):
+        twin = other.new_initial_state()
+        for state, legal, move in _greedy_game(game, seed, noise):
+            assert game.calls.is_terminal(state) == twin.is_terminal()
+            assert legal == sorted(twin.legal_actions())
+            if legal:
+                assert game.calls.current_player(state) == twin.current_player()
+                twin.apply_action(move)
+            else:
+                assert [game.rules.score(state, each) for each in range(players)] == twin.returns()  # type: ignore[misc]
+                assert any(twin.returns()) == (noise < 1.0 and JIT)
+
+
+def test_the_star_is_regular() -> None:
+    """Steps and hops lead back, each triangle has ten cells, and opposite points are as far apart."""
+    for table in (star.NEAR, star.FAR):
+        for move, end in enumerate(table):
+            if end != star.WALL:
+                back = 6 * int(end) + 5 - move % 6
+                assert table[back] == move // 6
+    assert all(len(cells) == rules.EACH for cells in star.TRIANGLES)
+    for triangle, point in enumerate(star.POINTS):
+        assert star.DISTANCE[star.CELLS * triangle + star.POINTS[(triangle + 3) % 6]] == 16
+        assert star.DISTANCE[star.CELLS * triangle + point] == 0
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_a_state_counts_follows_from_its_board(spec: str) -> None:
+    game = _load(spec)
+    for state, _, _ in random_game(game, 5):
+        for number in range(rules.EACH * game.num_players):
+            assert state[rules.BOARD + state[rules.PIECES + number]] == number
+        assert (state[rules.BOARD : rules.PIECES] >= 0).sum() == rules.EACH * game.num_players
+        again = game.parse_position(game.format_position(state))
+        assert np.array_equal(state[rules.LEFT : rules.BOARD], again[rules.LEFT : rules.BOARD])
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_positions_and_moves_read_back(spec: str) -> None:
+    game = _load(spec)
+    for state, legal, move in [*random_game(game, 6), *_greedy_game(game, 6, 0.1)]:
+        text = game.format_position(state)
+        again = game.parse_position(text)
+        assert game.format_position(again) == text and np.array_equal(game.canonical(again), again)
+        assert game.legal_moves(again) == legal == game.legal_moves(state)
+        if legal:
+            assert game.parse_move(state, game.format_move(state, move)) == move
+
+
+def test_a_series_of_hops_may_be_ended() -> None:
+    """Blue hops from l3 over l4 to l5, from where k5 can be hopped over; l3 may not be visited again."""
+    game = _load("chinese_checkers:players=2")
+    state = game.initial_state()
+    game.play_text(state, ["k3k5", "g14g13", "l3l5"])
+    text = game.format_position(state)
+    assert text == "b/bb/2b/bbbb/6bb5/12/11/10/9/10/11/12/6y6/yy1y/yyy/yy/y b 2 l3,l5"
+    assert game.rules.current_player(state) == games.FIRST
+    assert [game.format_move(state, move) for move in game.legal_moves(state)] == ["l5j5", "pass"]
+    ended, gone_on = state.copy(), state.copy()
+    game.play_text(ended, ["pass"])
+    assert game.format_position(ended) == text.replace(" b 2 l3,l5", " y 3")
+    # No further hop is possible, so the turn is over.
+    game.play_text(gone_on, ["l5j5"])
+    assert game.format_position(gone_on).endswith(" y 3")
+    assert np.array_equal(game.parse_position(text), game.canonical(state))
+    for wrong in ("l3,j5", "l5", "l5,l3", "l3,l3,l5", "a1,l5"):
+        with pytest.raises(InvalidInput, match="hops from which another hop is possible"):
+            game.parse_position(text.replace("l3,l5", wrong))
+
+
+def test_who_fills_the_opposite_triangle_wins() -> None:
+    game = _load("chinese_checkers:players=2")
+    state = game.parse_position("1/2/3/4/13/yyyyy7/yyyyy6/10/9/10/11/12/4b8/1bbb/bbb/bb/b b 100")
+    assert not game.rules.is_terminal(state)
+    game.play_text(state, ["e13e14"])
+    assert game.rules.is_terminal(state) and game.outcome_text(state) == "blue wins"
+    assert [game.rules.score(state, player) for player in (0, 1)] == [1.0, -1.0]  # type: ignore[misc]
+    again = game.parse_position(game.format_position(state))
+    assert game.rules.is_terminal(again) and game.legal_moves(again) == []
+    with pytest.raises(InvalidInput, match="the game is over"):
+        game.play_text(again, ["pass"])
+
+
+def test_turns_end_the_game_in_a_draw() -> None:
+    game = _load("chinese_checkers:turns=3")
+    state = game.initial_state()
+    for _ in range(3):
+        step = next(move for move in game.legal_moves(state) if state[rules.BOARD + star.NEAR[move]] < 0)
+        game.rules.play(state, step)
+    assert game.rules.is_terminal(state) and game.outcome_text(state) == "a draw"
+    assert [game.rules.score(state, player) for player in range(3)] == [0.0, 0.0, 0.0]  # type: ignore[misc]
+
+
+def test_random_moves_are_uniform_over_the_legal_ones() -> None:
+    game = _load()
+    *_, (state, legal, _) = random_game(game, 3, 40)
+    moves, stream, seen = np.zeros(game.max_moves, np.uint16), new_stream(9), dict.fromkeys(legal, 0)
+    assert game.rules.random_move is not None
+    for _ in range(400 * len(legal)):
+        seen[int(game.rules.random_move(state, moves, stream))] += 1
+    assert all(abs(count - 400) < 5 * 20 for count in seen.values())
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_greedy_moves_are_those_of_the_highest_priority(spec: str) -> None:
+    game = _load(spec)
+    moves, stream = np.zeros(game.max_moves, np.uint16), new_stream(2)
+    for state, legal, _ in random_game(game, 7):
+        looks = {move: game.calls.priority(state, move) for move in legal}
+        best = [move for move in legal if looks[move] == max(looks.values())]
+        drawn = {int(game.calls.greedy_move(state, moves, stream)) for _ in range(10)}
+        assert drawn <= {*best}
+
+
+@pytest.mark.skipif(not JIT, reason="takes a minute without compilation")
+@pytest.mark.parametrize("players", star.HOMES)
+def test_greedy_players_come_to_an_end(players: int) -> None:
+    """So playouts by priority have winners, where random ones have none."""
+    game = _load(f"chinese_checkers:players={players}")
+    for seed in range(5):
+        state = _greedy_game(game, seed, 0.0)[-1][0]
+        assert 0 < state[rules.TURNS] < 100 * players
+        scores = [game.rules.score(state, player) for player in range(players)]  # type: ignore[misc]
+        assert sorted(scores) == [-1.0] * (players - 1) + [players - 1.0]
+        assert game.outcome_text(state) == f"{game.player_names[scores.index(players - 1.0)]} wins"
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_scores_of_unfinished_positions_add_up_to_nothing(spec: str) -> None:
+    """They are alike at the start, and a player who has fewer steps left has a higher one."""
+    game = _load(spec)
+    score = game.rules.score
+    assert score is not None
+    assert [score(game.initial_state(), player) for player in range(game.num_players)] == [
+        0.0
+    ] * game.num_players
+    for state, _, _ in random_game(game, 8):
+        scores = [score(state, player) for player in range(game.num_players)]
+        assert abs(sum(scores)) < 1e-12
+        assert game.rules.returns(state) == scores[0]
+        left = state[rules.LEFT : rules.LEFT + game.num_players]
+        assert [*np.argsort(-left, kind="stable")] == [*np.argsort(scores, kind="stable")]
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        (
+            "b b 0",
+            "17 rows from the top divided by '/' .b, y, or a number of empty cells., a space, and b or y",
+        ),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/2 b 0", "1 cells in this row .row 17"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/1 b 0", "10 pieces of each player"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/y b", "the turns so far, from 0 to 1000"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/y b 1001", "the turns so far, from 0 to 1000"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/y b 1", "turns after which blue is to move"),
+        ("y/yy/yyy/yyyy/13/12/11/10/9/10/11/12/13/bbbb/bbb/bb/b b 2", "no full triangle except"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/y b 0 i1,i3", "hops from which another hop"),
+        ("b/bb/bbb/bbbb/13/12/11/10/9/10/11/12/13/yyyy/yyy/yy/y b 0 x", "hops from which another hop"),
+    ],
+)
+def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        _load("chinese_checkers:players=2").parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+def test_five_cannot_play() -> None:
+    with pytest.raises(InvalidInput, match="2 or 3 or 4 or 6"):
+        games.load("chinese_checkers:players=5")
+
+
+def test_six_players_have_six_colours_and_the_star_no_edges() -> None:
+    game = _load("chinese_checkers:players=6")
+    board = game.board(game.initial_state())
+    assert {cell.owner for row in board.rows for cell in row} == {None, 0, 1, 2, 3, 4, 5}
+    coloured = draw(board, colour=True)
+    assert all(f"\x1b[1;{code}m" in coloured for code in (31, 32, 33, 35, 36, 37))
+    drawn = board_svg(board)
+    assert drawn.count("<polygon") == star.CELLS and "<polyline" not in drawn
+    assert len({part.split('"')[0] for part in drawn.split('r="12.0" fill="')[1:]}) == 6
+
+
+def test_the_last_move_is_marked_where_it_began_and_ended() -> None:
+    game = _load()
+    state = game.initial_state()
+    (move,) = game.play_text(state, ["j4i5"])
+    board = game.board(state, move)
+    marked = {(r, c) for r, row in enumerate(board.rows) for c, cell in enumerate(row) if cell.last}
+    assert marked == {(3, 9), (4, 8)} and game.cells_of(move) == (3, 9)
+    assert game.cells_of(rules.PASS) is None

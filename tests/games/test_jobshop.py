@@ -1,0 +1,233 @@
+"""Job-shop scheduling against a slow twin and all schedules of tiny instances, and files with mistakes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+from games import InvalidInput, State
+from games.drawing import draw
+from games.jobshop import JobShop, instances
+from games.jobshop.instances import Instance
+from tests.games.common import JIT, random_game
+from tests.games.naive_jobshop import NaiveJobShop, semi_active_makespans
+
+TINY = "jobshop:data=0-3.1-2.2-2_0-2.2-1.1-4_1-4.2-3.0-1"
+TINY_FILE = "# tiny\n3 3\n\n0 3 1 2 2 2\n0 2 2 1 1 4\n1 4 2 3 0 1\n"
+SPECS = [f"jobshop:instance={name}" for name in instances.NAMES] + [TINY]
+
+
+def _load(spec: str = "jobshop") -> JobShop:
+    game = games.load(spec)
+    assert isinstance(game, JobShop)
+    return game
+
+
+def _random_instance(seed: int, jobs: int, machines: int) -> Instance:
+    draw = random.Random(seed)
+    return tuple(
+        tuple((machine, draw.randint(1, 9)) for machine in draw.sample(range(machines), machines))
+        for _ in range(jobs)
+    )
+
+
+def _best(game: JobShop, state: State) -> int:
+    """The smallest makespan that the legal moves can reach."""
+    if game.calls.is_terminal(state):
+        return -int(game.calls.returns(state))
+    return min(_best(game, after) for _, after in game.successors(state))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = _load(spec)
+    for seed in range(10 if JIT else 1):
+        naive = NaiveJobShop(game.instance)
+        state = game.initial_state()
+        for state, legal, move in random_game(game, seed):
+            assert legal == naive.legal()
+            assert game.rules.returns(state) == -naive.makespan
+            naive.play(move)
+        game.rules.play(state, move)
+        assert naive.legal() == [] and game.rules.is_terminal(state)
+        assert game.rules.returns(state) == -naive.makespan
+        assert game.outcome_text(state) == f"a makespan of {naive.makespan}"
+        counts = [0] * game.jobs
+        for job, machine, begin, end in game.schedule(state):
+            assert naive.times[job, counts[job]] == (begin, end)
+            assert game.instance[job][counts[job]][0] == machine
+            counts[job] += 1
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_schedules_keep_to_the_instance(spec: str) -> None:
+    """Every operation once with its duration, in the order of its job, and none at a time on a machine."""
+    game = _load(spec)
+    for seed in range(10 if JIT else 1):
+        *_, (state, _, move) = random_game(game, seed)
+        game.rules.play(state, move)
+        schedule = [*game.schedule(state)]
+        for job, operations in enumerate(game.instance):
+            own = sorted((begin, end, machine) for each, machine, begin, end in schedule if each == job)
+            assert [(machine, end - begin) for begin, end, machine in own] == [*operations]
+            assert all(own[i][1] <= own[i + 1][0] for i in range(len(own) - 1))
+        for machine in range(game.machines):
+            used = sorted((begin, end) for _, each, begin, end in schedule if each == machine)
+            assert len(used) == game.jobs
+            assert all(used[i][1] <= used[i + 1][0] for i in range(len(used) - 1))
+
+
+@pytest.mark.parametrize("seed", range(4 if JIT else 1))
+def test_legal_moves_reach_an_optimum(seed: int) -> None:
+    """The best active schedule is as good as the best of all schedules."""
+    instance = _random_instance(seed, 3, 3)
+    game = _load(f"jobshop:data={instances.format_compact(instance)}")
+    assert _best(game, game.initial_state()) == min(semi_active_makespans(instance))
+
+
+def test_rewards_are_what_a_move_adds_to_the_makespan() -> None:
+    game = _load(TINY)
+    state = game.initial_state()
+    assert game.num_players == 1 and game.rewards and game.has_lines and not game.is_two_player
+    assert game.rules.returns(state) == 0.0
+    # Job 2 on machine 0 until 2 and on 2 until 3, job 3 on machine 1 until 4, job 1 on machine 0 until 5.
+    assert [_returns(game, state, move) for move in "2231"] == [-2, -3, -4, -5]
+
+
+def _returns(game: JobShop, state: State, move: str) -> float:
+    game.play_text(state, [move])
+    return game.rules.returns(state)
+
+
+def test_known_instances_are_those_of_the_literature() -> None:
+    """ft20 has the durations of ft10, in other jobs."""
+    totals = {name: sum(time for job in instances.known(name) for _, time in job) for name in instances.NAMES}
+    assert totals == {"ft06": 197, "ft10": 5_109, "ft20": 5_109, "la01": 2_849}
+    durations = [
+        sorted(time for job in instances.known(name) for _, time in job) for name in ("ft10", "ft20")
+    ]
+    assert durations[0] == durations[1]
+
+
+@pytest.mark.parametrize(("name", "makespan"), [("ft06", 55), ("la01", 666)])
+def test_greedy_moves_find_known_optima(name: str, makespan: int) -> None:
+    game = _load(f"jobshop:instance={name}")
+    state, moves, stream = game.initial_state(), np.zeros(game.max_moves, np.uint16), games.rng.new_stream(1)
+    while not game.calls.is_terminal(state):
+        game.calls.play(state, game.calls.greedy_move(state, moves, stream))
+    assert game.calls.returns(state) == -makespan
+
+
+def test_the_priority_is_the_work_left_less_twice_the_end() -> None:
+    game = _load(TINY)
+    state = game.initial_state()
+    game.play_text(state, ["2"])
+    # The first job's operation would end at 5, and it has 7 left.
+    assert game.rules.priority is not None
+    assert game.rules.priority(state, 0) == 7 - 2 * 5
+
+
+def test_a_file_becomes_part_of_the_spec(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text(TINY_FILE)
+    assert games.load(f"jobshop:instance={file}").spec == TINY
+    # What another machine is given needs no file, and a file that has changed is another game.
+    file.write_text(TINY_FILE.replace("0 3", "0 5"))
+    assert games.load(f"jobshop:instance={file}").spec == TINY.replace("0-3", "0-5")
+    file.unlink()
+    assert _load(TINY).instance == instances.parse(TINY_FILE, "tiny")
+
+
+def test_a_service_refuses_files(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no file: instance by name, or data=") as caught:
+        games.load(f"jobshop:instance={tmp_path}/secret.txt", files=False)
+    assert caught.value.field == "game"
+    assert games.load(TINY, files=False).spec == TINY
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("", "a line with the number of jobs and of machines"),
+        ("3\n", r"the number of jobs and of machines, from 1 to 100 \(.*mine.txt, line 1\)"),
+        ("0 3\n", "from 1 to 100"),
+        ("# mine\n2 2\n0 1 1 2\n0 1 x 2\n", r"'0 1 x 2' .* 2 pairs of machine and duration.*line 4\)"),
+        ("2 2\n0 1 1 2\n0 1 1\n", "2 pairs of machine and duration"),
+        ("2 2\n0 1 1 2\n0 1 0 2\n", "each machine from 0 to 1 once"),
+        ("2 2\n0 1 1 2\n0 1 2 2\n", "each machine from 0 to 1 once"),
+        ("2 2\n0 1 1 2\n0 1 1 0\n", "durations from 1 to 100,000"),
+        ("2 2\n0 1 1 2\n", r"a line for each of its 2 jobs \(it has 1\)"),
+        ("1 2\n0 1 1 2\n0 1 1 2\n", "no further line after those of 1 jobs"),
+        ("\xff", "not text in UTF-8"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path: Path, text: str, accepted: str) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        games.load(f"jobshop:instance={file}")
+    assert caught.value.field == "game" and "mine.txt" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "accepted"),
+    [
+        ("jobshop:instance=ft07", "ft06, ft10, ft20, la01, or the path of a file such as ./mine.txt"),
+        ("jobshop:instance=./missing.txt", "an instance file that can be read .No such file"),
+        ("jobshop:data=0-3.1-2_0-2", "machine-duration for each operation"),
+        ("jobshop:data=0-3.0-2", "machine-duration for each operation"),
+        ("jobshop:data=0-3,instance=ft06", "not both"),
+        ("jobshop:size=3", "instance, data"),
+    ],
+)
+def test_other_options_are_refused(spec: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted):
+        games.load(spec)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_positions_read_back(spec: str) -> None:
+    game = _load(spec)
+    for state, *_ in random_game(game, 2):
+        text = game.format_position(state)
+        assert np.array_equal(game.parse_position(text), state)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.", "2.1", "4", "start.1", "1.2.3.3"])
+def test_impossible_positions_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="the jobs of the moves so far") as caught:
+        _load(TINY).parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+def test_moves_are_numbers_of_jobs() -> None:
+    game = _load(TINY)
+    state = game.initial_state()
+    assert [game.format_move(state, move) for move in game.legal_moves(state)] == ["1", "2"]
+    assert game.parse_move(state, "2") == game.parse_move(state, "j2") == 1
+    for text in ("3", "0", "j", ""):
+        with pytest.raises(InvalidInput, match="a job with an operation for the machine that is next: 1, 2"):
+            game.parse_move(state, text)
+
+
+def test_the_board_is_a_chart() -> None:
+    game = _load(TINY)
+    state = game.initial_state()
+    moves = game.play_text(state, ["2", "2", "3", "1"])
+    assert draw(game.board(state, moves[-1]), colour=False).splitlines() == [
+        "m0  2  2 [1][1][1]",
+        "m1  3  3  3  3  .",
+        "m2  .  .  2  .  .",
+        "x1",
+        "    0",
+    ]
+    board = game.board(state)
+    assert [cell.owner for cell in board.rows[0]] == [1, 1, 0, 0, 0]
+    ft10 = _load("jobshop:instance=ft10")
+    *_, (state, _, move) = random_game(ft10, 1)
+    lines = draw(ft10.board(state, move), colour=False).splitlines()
+    assert max(map(len, lines)) <= 100 and len(lines) == 12

@@ -1,0 +1,197 @@
+"""SameGame against a slow twin written from the rules, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, InvalidInput
+from games.compile.rule_stubs import greedy_move, is_terminal, play
+from games.compile.specialise import specialise
+from games.contract.checking import play_all
+from games.game import Moves, State
+from games.rng import Stream, new_stream
+from games.samegame import SameGame
+from tests.games.common import JIT, SPECS, random_position, sample
+from tests.games.naive_samegame import NaiveSameGame
+
+SMALL = "samegame:columns=4,rows=4"
+SIZES = [
+    *[spec for spec in SPECS if spec.startswith("samegame")],
+    "samegame:columns=16,rows=15,colours=3,seed=5",
+    "samegame:columns=5,rows=4,colours=2,seed=0",
+]
+
+
+def _columns(game: Game, state: State) -> list[list[str]]:
+    """The letters of each column from the bottom, as they are drawn."""
+    rows = game.board(state).rows[::-1]
+    return [[row[x].text for row in rows if row[x].text != "."] for x in range(game.columns)]
+
+
+@pytest.mark.parametrize("spec", SIZES)
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = games.load(spec)
+    for seed in range(10 if JIT else 1):
+        draw = random.Random(seed)
+        state = game.initial_state()
+        naive = NaiveSameGame(_columns(game, state))
+        while groups := {min(group): group for group in naive.groups()}:
+            assert not game.rules.is_terminal(state)
+            assert game.rules.returns(state) == naive.score
+            legal = game.legal_moves(state)
+            assert sorted((move % game.columns, move // game.columns) for move in legal) == sorted(groups)
+            x, y = draw.choice(sorted(groups))
+            naive.play(groups[x, y])
+            game.rules.play(state, y * game.columns + x)
+            assert [column for column in _columns(game, state) if column] == naive.columns
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == naive.score
+
+
+@pytest.mark.parametrize("spec", SIZES)
+@pytest.mark.parametrize("plies", [0, 4])
+def test_random_moves_are_uniform_over_groups(spec: str, plies: int) -> None:
+    """A group counts once, however many of its cells have no cell of it to the left or below."""
+    game = games.load(spec)
+    state = random_position(game, 3, plies)
+    legal = game.legal_moves(state)
+    assert game.rules.random_move is not None
+    moves, stream = np.zeros(game.max_moves, dtype=np.uint16), new_stream(1)
+    number = 500 if JIT else 20
+    drawn = [game.rules.random_move(state, moves, stream) for _ in range(number * len(legal))]
+    assert set(drawn) <= set(legal)
+    error = (number * (1 - 1 / len(legal))) ** 0.5
+    assert max(abs(drawn.count(move) - number) for move in legal) <= 6 * error
+
+
+def test_stones_fall_and_columns_close() -> None:
+    game = games.load(SMALL)
+    state = game.parse_position("r3/rg2/rgb1/rggy 0")
+    game.play_text(state, ["a3"])
+    assert game.format_position(state) == "4/g3/gb2/ggy1 4"
+    game.play_text(state, ["b1"])
+    assert game.format_position(state) == "4/4/4/by2 6"
+    assert game.rules.is_terminal(state)
+    # 4 and 4 points for two groups of four, less 1 for each colour of which one stone is left.
+    assert game.outcome_text(state) == "a score of 6"
+
+
+def test_an_empty_board_gives_a_thousand_points() -> None:
+    game = games.load(SMALL)
+    state = game.parse_position("4/r3/gg2/rr2 7")
+    game.play_text(state, ["b2"])
+    assert (game.rules.returns(state), game.format_position(state)) == (7.0, "4/4/r3/rr2 7")
+    game.play_text(state, ["b1"])
+    assert (game.rules.returns(state), game.format_position(state)) == (1008.0, "4/4/4/4 1008")
+
+
+def test_stones_that_are_left_cost_points_for_each_colour() -> None:
+    """Five red ones and four green ones: 3² and 2² points; two blue ones nothing; one yellow one 1."""
+    game = games.load(SMALL)
+    state = game.parse_position("4/rgrg/grgr/rbyb -14")
+    assert game.rules.is_terminal(state)
+    assert game.rules.returns(state) == -14
+    with pytest.raises(InvalidInput, match="points from -14 on"):
+        game.parse_position("4/rgrg/grgr/rbyb -15")
+
+
+def test_any_cell_of_a_group_names_it() -> None:
+    game = games.load(SMALL)
+    state = game.parse_position("r3/rg2/rgb1/rggy 0")
+    assert {game.parse_move(state, text) for text in ("a1", "a2", "a3", "a4")} == {0}
+    for text in ("c2", "d1", "d4", "e1"):
+        with pytest.raises(InvalidInput, match="a neighbour of the same colour, such as a1"):
+            game.parse_move(state, text)
+
+
+def test_priority_keeps_the_colour_of_most_stones() -> None:
+    game = games.load("samegame")
+    state = game.initial_state()
+    assert game.calls.priority is not None
+    for _ in range(20):
+        letters = [cell.text for row in game.board(state).rows for cell in row if cell.text != "."]
+        most = max(sorted(set(letters), key="RGBYVCO".index), key=letters.count)
+        looks = {}
+        for move in game.legal_moves(state):
+            row, column = divmod(move, game.columns)
+            colour = game.board(state).rows[game.rows - 1 - row][column].text
+            looks[move] = game.calls.priority(state, move)
+            assert looks[move] == (colour != most)
+        game.calls.play(state, max(looks, key=lambda move: (looks[move], move)))
+
+
+def tabu_playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Play greedy moves to the end; returns the plies."""
+    plies = 0
+    while not is_terminal(state):
+        play(state, np.int64(greedy_move(state, moves, stream)))
+        plies += 1
+    return plies
+
+
+@pytest.mark.skipif(not JIT, reason="takes minutes in plain Python")
+def test_greedy_play_scores_more_than_random_play() -> None:
+    game = games.load("samegame")
+    state = game.initial_state()
+    _, results = sample(game, state, 500, 1, own=True)
+    run = specialise([play_all], game, {"playout": specialise([tabu_playout], game)["tabu_playout"]})
+    lengths, tabu = np.zeros(500, dtype=np.int64), np.zeros(500)
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    run["play_all"](state, state.copy(), moves, new_stream(2), lengths, tabu)
+    assert tabu.mean() > results.mean() + 100
+
+
+def test_boards_differ_by_seed_and_have_a_group() -> None:
+    boards = set()
+    for seed in range(100):
+        game = games.load(f"samegame:columns=4,rows=4,colours=7,seed={seed}")
+        boards.add(game.format_position(game.initial_state()))
+        assert game.legal_moves(game.initial_state())
+    assert len(boards) == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("4/4/4 0", "4 rows from the top"),
+        ("4/4/4/rgbz 0", "4 rows from the top"),
+        ("4/4/4/rrbb", "4 rows from the top"),
+        ("4/4/4/rrbb 1e3", "4 rows from the top"),
+        ("4/4/4/rrbb 01", "4 rows from the top"),
+        ("4/4/4/rrb 0", "4 cells in each row"),
+        ("4/4/rr2/1rbb 0", "no empty cell below a stone"),
+        ("4/4/4/r1bb 0", "no empty column to the left of a stone"),
+        ("4/4/4/rrbb -1", "points from 0 on"),
+        ("4/4/4/4 999", "points from 1000 on"),
+    ],
+)
+def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        games.load(SMALL).parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "accepted"),
+    [
+        ("samegame:columns=17", "from 4 to 16"),
+        ("samegame:rows=16", "from 4 to 15"),
+        ("samegame:colours=1", "from 2 to 7"),
+        ("samegame:seed=-1", "a whole number from 0"),
+        ("samegame:size=8", "columns, rows, colours, seed"),
+    ],
+)
+def test_boards_that_do_not_fit_are_refused(spec: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted):
+        games.load(spec)
+
+
+def test_the_default_game_has_the_size_of_published_ones() -> None:
+    game = games.load("samegame")
+    assert isinstance(game, SameGame)
+    assert (game.columns, game.rows, game.max_plies) == (15, 15, 112)
+    assert (game.num_players, game.rewards, game.has_chance, game.has_lines) == (1, True, False, True)

@@ -1,0 +1,209 @@
+"""2048 against a slow twin, against OpenSpiel's, and against positions set by hand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, InvalidInput
+from games.game import CHANCE, State
+from games.twenty48 import Twenty48, rules
+from games.twenty48.game import DIRECTIONS
+from tests.games.common import JIT, random_game
+
+Rows = list[list[int]]
+"""Numbers of tiles from the top row down, 0 for an empty cell."""
+
+
+def _rows(game: Game, state: State) -> Rows:
+    return [[0 if cell.text == "." else int(cell.text) for cell in row] for row in game.board(state).rows]
+
+
+def _slid(line: list[int]) -> tuple[list[int], int]:
+    """A line after a move towards its beginning, and the sum of the tiles that were made."""
+    tiles = [tile for tile in line if tile]
+    made, score = [], 0
+    while tiles:
+        tile = tiles.pop(0)
+        if tiles and tiles[0] == tile:
+            tile += tiles.pop(0)
+            score += tile
+        made.append(tile)
+    return made + [0] * (len(line) - len(made)), score
+
+
+def _moved(rows: Rows, direction: str) -> tuple[Rows, int]:
+    turned = [list(line) for line in (zip(*rows, strict=True) if direction in ("up", "down") else rows)]
+    back = -1 if direction in ("right", "down") else 1
+    slid = [_slid(line[::back]) for line in turned]
+    lines = [line[::back] for line, _ in slid]
+    if direction in ("up", "down"):
+        lines = [list(line) for line in zip(*lines, strict=True)]
+    return lines, sum(score for _, score in slid)
+
+
+@pytest.mark.parametrize("spec", ["2048", "2048:seed=5,tile=128"])
+def test_random_games_agree_with_the_naive_twin(spec: str) -> None:
+    game = games.load(spec)
+    last = int(game.options["tile"])
+    for seed in range(30 if JIT else 2):
+        for state, legal, move in random_game(game, seed):
+            rows, score = _rows(game, state), game.rules.returns(state)
+            texts = [game.format_move(state, each) for each in legal]
+            after = state.copy()
+            game.rules.play(after, move)
+            if game.rules.current_player(state) == CHANCE:
+                free = [f"{'abcd'[x]}{4 - y}" for y in range(4) for x in range(4) if not rows[y][x]]
+                assert sorted(texts) == sorted(f"{cell}={tile}" for cell in free for tile in (2, 4))
+                name, tile = game.format_move(state, move).split("=")
+                rows[4 - int(name[1])]["abcd".index(name[0])] = int(tile)
+            else:
+                open_ones = [
+                    text for text in ("up", "right", "down", "left") if _moved(rows, text)[0] != rows
+                ]
+                assert texts == open_ones
+                rows, gained = _moved(rows, game.format_move(state, move))
+                score += gained
+            assert (_rows(game, after), game.rules.returns(after)) == (rows, score)
+            stuck = all(_moved(rows, text)[0] == rows for text in DIRECTIONS)
+            due = game.rules.current_player(state) != CHANCE
+            over = max(map(max, rows)) >= last or (stuck and not due)
+            assert game.rules.is_terminal(after) == over
+
+
+@pytest.mark.parametrize("tile", [8, 64, 2048])
+def test_random_games_agree_with_openspiel(tile: int) -> None:
+    """OpenSpiel counts rows from the top, and has the first two tiles as moves of chance.
+
+    OpenSpiel 2.0.2 does not list a move that does nothing but merge tiles that the last move made: it looks
+    at the marks of that move, which stop a second merge. It plays such a move like any other.
+    """
+    pyspiel = pytest.importorskip("pyspiel")
+    game, other = games.load(f"2048:tile={tile}"), pyspiel.load_game(f"2048(max_tile={tile})")
+    num_moves = num_missing = 0
+    for seed in range(30 if JIT else 3):
+        draw = random.Random(seed)
+        state, twin = game.initial_state(), other.new_initial_state()
+        gained = 0
+        for y, row in enumerate(_rows(game, state)):
+            for x, number in enumerate(row):
+                if number:
+                    twin.apply_action(2 * (4 * y + x) + int(number == 4))
+        while not twin.is_terminal():
+            assert not game.rules.is_terminal(state)
+            assert game.rules.returns(state) == twin.returns()[0]
+            rows = _rows(game, state)
+            assert [list(map(int, line.split())) for line in str(twin).splitlines()[:4]] == rows
+            legal = game.legal_moves(state)
+            if twin.is_chance_node():
+                assert game.rules.current_player(state) == CHANCE
+                # The row from below becomes the row from above.
+                shares = {2 * (4 * (3 - a // 8) + a // 2 % 4) + a % 2: p for a, p in twin.chance_outcomes()}
+                assert game.chance_weights(state) == pytest.approx(shares)
+            else:
+                assert game.rules.current_player(state) == twin.current_player() == 0
+                ours, theirs = {move - rules.DIRECTION for move in legal}, {*twin.legal_actions()}
+                assert theirs <= ours
+                for missing in ours - theirs:
+                    assert gained > 0 and _moved(rows, DIRECTIONS[missing])[1] > 0
+                    num_missing += 1
+            move = draw.choice(legal)
+            if move >= rules.DIRECTION:
+                gained = _moved(rows, game.format_move(state, move))[1]
+                num_moves += 1
+            game.rules.play(state, move)
+            tiles = 2 * (4 * (3 - move // 8) + move // 2 % 4) + move % 2
+            twin.apply_action(tiles if move < rules.DIRECTION else move - rules.DIRECTION)
+        assert game.rules.is_terminal(state)
+        assert game.rules.returns(state) == twin.returns()[0]
+    assert num_missing <= num_moves / 10
+
+
+@pytest.mark.parametrize(
+    ("before", "move", "after"),
+    [
+        ("2,2,2,2/.,.,.,./.,.,.,./.,.,.,. 0", "left", "4,4,.,./.,.,.,./.,.,.,./.,.,.,. 8 tile"),
+        ("2,2,2,./.,.,.,./.,.,.,./.,.,.,. 0", "right", ".,.,2,4/.,.,.,./.,.,.,./.,.,.,. 4 tile"),
+        ("4,.,.,./2,.,.,./.,.,.,./2,.,.,. 10", "down", ".,.,.,./.,.,.,./4,.,.,./4,.,.,. 14 tile"),
+        ("4,.,.,./2,.,.,./.,.,.,./2,.,.,. 10", "up", "4,.,.,./4,.,.,./.,.,.,./.,.,.,. 14 tile"),
+        ("8,4,2,2/.,.,.,./.,.,.,./.,.,.,. 0", "left", "8,4,4,./.,.,.,./.,.,.,./.,.,.,. 4 tile"),
+    ],
+)
+def test_a_tile_merges_once_in_a_move(before: str, move: str, after: str) -> None:
+    game = games.load("2048")
+    state = game.parse_position(before)
+    game.play_text(state, [move])
+    assert game.format_position(state) == after
+
+
+def test_the_tile_that_ends_the_game_is_counted() -> None:
+    game = games.load("2048")
+    state = game.parse_position("16384,16384,.,./.,.,.,./.,.,.,./2,.,.,. 400000")
+    game.play_text(state, ["right"])
+    assert game.rules.is_terminal(state)
+    assert game.format_position(state) == ".,.,.,32768/.,.,.,./.,.,.,./.,.,.,2 432768"
+    assert game.outcome_text(state) == "a score of 432768"
+
+
+def test_start_has_two_tiles_that_depend_on_the_seed() -> None:
+    starts = [
+        _rows(game, game.initial_state()) for game in (games.load(f"2048:seed={n}") for n in range(200))
+    ]
+    tiles = [[tile for row in rows for tile in row if tile] for rows in starts]
+    assert {len(each) for each in tiles} == {2}
+    assert {tile for each in tiles for tile in each} == {2, 4}
+    assert len({str(rows) for rows in starts}) > 80
+
+
+@pytest.mark.skipif(not JIT, reason="needs thousands of playouts")
+def test_tiles_come_as_often_as_they_should() -> None:
+    game = games.load("2048")
+    state = game.parse_position("2,4,2,4/4,2,4,2/2,4,2,4/4,2,.,. 0 tile")
+    assert game.rules.chance is not None
+    stream, moves = games.rng.new_stream(3), np.zeros(game.max_moves, dtype=np.uint16)
+    drawn = [game.format_move(state, game.rules.chance(state, moves, stream)) for _ in range(10_000)]
+    for text, share in (("c1=2", 0.45), ("d1=2", 0.45), ("c1=4", 0.05), ("d1=4", 0.05)):
+        assert abs(drawn.count(text) / 10_000 - share) < 6 * (share * (1 - share) / 10_000) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("tile", "plies"),
+    [
+        # All cells but those for a 4: 15 tiles of 4 and one of 4.
+        (8, 63),
+        # Seven tiles of 1024, and 1024, 512, ... 4.
+        (2048, 7 * 1024 + 2044 - 1),
+        (32768, 4 * 16384 + 16380 - 1),
+    ],
+)
+def test_bound_of_plies(tile: int, plies: int) -> None:
+    assert Twenty48(tile=tile).max_plies == plies
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        (".,.,.,./.,.,.,./.,.,.,2 0", "4 rows from the top"),
+        (".,.,.,./.,.,.,./.,.,.,2/.,.,. 0", "4 rows from the top"),
+        (".,.,.,./.,.,.,./.,.,.,3/.,.,.,. 0", "4 rows from the top"),
+        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. -4", "4 rows from the top"),
+        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. 0 due", "4 rows from the top"),
+        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. 10000000000", "a score of at most"),
+        (".,.,.,./.,.,.,./.,.,.,./.,.,.,. 0 tile", "at least one tile"),
+        ("2,4,2,4/4,2,4,2/2,4,2,4/4,2,4,2 0 tile", "only on an empty cell"),
+        ("8,8,8,8/8,8,8,8/8,8,8,8/8,8,8,8 0", "tiles that can be made"),
+    ],
+)
+def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
+    with pytest.raises(InvalidInput, match=accepted) as caught:
+        games.load("2048").parse_position(text)
+    assert (caught.value.field, caught.value.value) == ("position", text)
+
+
+@pytest.mark.parametrize("spec", ["2048:tile=4", "2048:tile=100", "2048:tile=65536", "2048:seed=x"])
+def test_options_out_of_range_are_refused(spec: str) -> None:
+    with pytest.raises(InvalidInput, match="game option"):
+        games.load(spec)
