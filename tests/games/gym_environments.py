@@ -1,4 +1,4 @@
-"""Environments for the tests of games/gym, each with one peculiarity. The tests load this file by its path."""
+"""Environments for the tests of games/gym, each with one peculiarity; they are loaded by this file's path."""
 
 from __future__ import annotations
 
@@ -231,12 +231,12 @@ class Truncating(Walk):
         return at, reward, ended, self.count >= 3, info
 
 
-class Raises(Walk):
-    """Fails at 3."""
+class Raises(RareDraw):
+    """Fails where random play hardly comes."""
 
     def step(self, action: Any) -> Any:
-        if self.at == 3:
-            raise RuntimeError("three is too far")
+        if self.at == 7:
+            raise RuntimeError("seven is too far")
         return super().step(action)
 
 
