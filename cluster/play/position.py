@@ -35,7 +35,7 @@ class Position:
     @property
     def to_move(self) -> str | None:
         """The name of the player to move; None if the game is over."""
-        return None if self.over else self.game.player_names[self.player]
+        return None if self.over else self.game.player_name(self.player)
 
     @property
     def outcome(self) -> float | None:
