@@ -234,7 +234,7 @@ class PositionView(BaseModel):
         description="The position as one line, for later requests, without hidden information."
     )
     to_move: str | None = Field(description="null if the game is over.")
-    player: Literal[0, 1] | None
+    player: int | None = Field(ge=-1, description="Who moves: players count from 0, and -1 is chance.")
     legal_moves: list[str]
     cells: dict[str, tuple[int, int]] = Field(
         description="By legal move: the (row, column) of the board where it is shown."
