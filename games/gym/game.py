@@ -15,6 +15,7 @@ from games.game import State
 from games.gym.environment import ANSI, Actions, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
+from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial, number_of
 from games.python_game import PythonGame
 from games.rules import CHANCE, MAX_MOVE_CODE
@@ -30,7 +31,7 @@ _HIGHLIGHTED = re.compile(r"\x1b\[(?:\d+;)*4\d(?:;\d+)*m([^\x1b]*)\x1b\[0m")
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 
 
-def game_from_spec(spec: Spec, source: str | None = None) -> GymGame:
+def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame:
     """The game of a spec; ``source`` is the text of the file that it names. Raises InvalidInput."""
     named = parse(spec)
     options = Options(named.options, "game")
@@ -44,16 +45,28 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame:
     clairvoyant = options.choice("clairvoyant", "no", ("no", "yes"))
     loop = options.choice("loop", "auto", ("auto", "open", "closed"))
     mask = options.text("mask", "auto", re.compile(r"\w+"), "auto, none, or the name of a method")
+    model = options.choice("model", "auto", ("auto", "table", "environment"))
     options.close()
     make, limit = maker(named, source)
     actions = Actions(*_opened(make, named), mask, named.environment)
+    most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
+    plain = (state, chance, clairvoyant, loop) == ("auto", "auto", "no", "auto")
+    table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
+    if table is not None:
+        known = TableGame(make(), table, actions, named.environment, discount or 1.0, most)
+        known.options = {"discount": str(known.discount), "steps": most, "model": "table"}
+        known.source_text = source
+        return known
+    if model == "table":
+        accepted = "environment: this one has no table P of its transitions that its steps agree with"
+        raise InvalidInput("game option model", model, accepted)
     found = Trial(make, actions, named.environment).examine(state, chance, clairvoyant == "yes")
     game = GymGame(
         found,
         actions,
         named.environment,
         discount=1.0 if discount is None else discount,
-        steps=min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS)),
+        steps=most,
         loop=loop,
     )
     game.options = {
@@ -64,6 +77,7 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame:
         "clairvoyant": clairvoyant,
         "loop": "closed" if game.closed_loop else "open",
         "mask": mask,
+        "model": "environment",
     }
     game.source_text = source
     return game
