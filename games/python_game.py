@@ -26,6 +26,8 @@ CACHED_POSITIONS = 4096
 """Size of the cache of position objects of a game."""
 _REAL, _SEED, _EPISODE, _SEEDED_HEAD = 1, 2, 4, 5
 """Places in the state of a seeded game, and where its moves begin."""
+_SIMULATED = "~"
+"""Stands in a text before the seed of a simulation."""
 
 
 class Position(Protocol):
@@ -197,7 +199,7 @@ class PythonGame(Game):
         return made
 
     def _keep(self, state: State, position: Any) -> None:
-        """Put a position into the cache."""
+        """Take the position object for that of the state from now on."""
         self._positions[self._key(state)] = position
         if len(self._positions) > CACHED_POSITIONS:
             self._positions.popitem(last=False)
@@ -227,7 +229,7 @@ class PythonGame(Game):
             before = state.copy()
             before[0], before[_SEED : _SEED + 2] = played, 0
             position = copy_of(self._closed_position(before))
-            position.reseed(int(state[_SEED]) << 31 | int(state[_SEED + 1]))
+            position.reseed(_seed_of(state))
         for place in range(played, len(moves)):
             if not self.closed_loop or place % 2 == 0:
                 position.play(int(moves[place]))
@@ -245,13 +247,20 @@ class PythonGame(Game):
 
     def format_position(self, state: State) -> str:
         """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
-        number of its episode and ``:`` before them."""
-        walk = state.copy()
+        number of its episode and ``:`` before them. Where a simulation begins stands ``~`` and its seed."""
+        walk, seed = state.copy(), _seed_of(state) if self.open_loop else 0
         walk[0], walk[self.head :] = 0, 0
         texts = []
+        if seed:
+            walk[_REAL], walk[_SEED : _SEED + 2] = 0, 0
         for move in self.moves_of(state):
+            if seed and walk[0] == state[_REAL]:
+                texts.append(f"{_SIMULATED}{seed}")
+                walk[_SEED : _SEED + 2] = state[_SEED : _SEED + 2]
             texts.append(self.format_move(walk, int(move)))
             self._play(walk, int(move))
+        if seed and walk[0] == state[_REAL]:
+            texts.append(f"{_SIMULATED}{seed}")
         episode = f"{state[_EPISODE]}:" if self.seeded else ""
         return episode + ("/".join(texts) or "start")
 
@@ -265,6 +274,9 @@ class PythonGame(Game):
             state = self.episode_state(int(episode))
         for move in [] if texts == "start" else texts.split("/"):
             try:
+                if self.open_loop and move.startswith(_SIMULATED) and not _seed_of(state):
+                    _set_seed(state, move)
+                    continue
                 if self.calls.is_terminal(state):
                     raise InvalidInput("moves", move, GAME_OVER)
                 self._play(state, self.parse_move(state, move))
@@ -417,6 +429,20 @@ def board_of(text: str) -> Board:
     return Board(
         [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
     )
+
+
+def _seed_of(state: State) -> int:
+    """The seed of a simulation; 0 in a position of the episode itself."""
+    return int(state[_SEED]) << 31 | int(state[_SEED + 1])
+
+
+def _set_seed(state: State, text: str) -> None:
+    """Begin a simulation with the seed that the text gives; raises InvalidInput."""
+    digits = text.removeprefix(_SIMULATED)
+    seed = int(digits) if digits.isascii() and digits.isdecimal() else 0
+    if not seed % 2**31 or seed >= 2**62:
+        raise InvalidInput("moves", text, f"{_SIMULATED} and the seed of a simulation")
+    state[_SEED], state[_SEED + 1] = divmod(seed, 2**31)
 
 
 def first_of(returns: float | Sequence[float]) -> float:

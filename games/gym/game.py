@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from games.errors import BrokenGame, InvalidInput
-from games.game import State
+from games.game import Board, Cell, State
 from games.gym.environment import ANSI, Actions, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
@@ -27,8 +27,10 @@ DEFAULT_STEPS = 1000
 MOST_STEPS = 100_000
 _OVER = object()
 """Stands for what would be saved of the end of a roll-out."""
-_HIGHLIGHTED = re.compile(r"\x1b\[(?:\d+;)*4\d(?:;\d+)*m([^\x1b]*)\x1b\[0m")
-_ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+_MOST_NUMBERS = 24
+"""Numbers of an observation that are drawn."""
+_COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
+"""A code of colours, or a character."""
 
 
 def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame:
@@ -154,6 +156,16 @@ class GymGame(PythonGame):
     def is_truncated(self, state: State) -> bool:
         """Whether the episode was cut off, as a rule by its limit of steps."""
         return bool(self.position(state).truncated)
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """What the environment draws as text, its highlights in brackets; else the numbers it shows."""
+        position = self.position(state)
+        drawn = position.drawing()
+        lines = drawn.strip("\n").splitlines() if drawn else _numbers(position.observation)
+        rows = [_cells(line) for line in lines]
+        width = max(len(row) for row in rows)
+        rows = [row + [Cell("")] * (width - len(row)) for row in rows]
+        return Board(rows, [""] * len(rows), [""] * width)
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._is_to_see(state) else 0
@@ -351,18 +363,19 @@ class GymPosition:
         """The sum of the rewards so far."""
         return self.total
 
-    def __str__(self) -> str:
-        """What the environment draws as text, if it does; the step, the rewards, and the observation."""
+    def drawing(self) -> str:
+        """What the environment draws as text, with codes of colours; empty if it does not."""
         stage = self._stage
-        drawn = ""
         with stage.lock:
-            if stage.drawn and self.saved is not _OVER:
-                stage.give_to(self)
-                text = stage.states.env.render()
-                drawn = _plain_text(text.getvalue() if hasattr(text, "getvalue") else str(text))
+            if not stage.drawn or self.saved is _OVER:
+                return ""
+            stage.give_to(self)
+            text = stage.states.env.render()
+            return str(text.getvalue() if hasattr(text, "getvalue") else text)
+
+    def __str__(self) -> str:
         end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""
-        said = f"step {self.steps}, return {self.total:g}{end}, observation {self.observation}"
-        return f"{drawn}\n{said}" if drawn else said
+        return f"step {self.steps}, return {self.total:g}{end}, observation {self.observation}"
 
     def _end(self, terminated: Any, truncated: Any) -> None:
         stage = self._stage
@@ -396,6 +409,21 @@ def bytes_of(observation: Any) -> bytes:
     return np.asarray(observation).tobytes()
 
 
-def _plain_text(text: str) -> str:
-    """The text without codes of colours; what is highlighted stands in brackets."""
-    return _ESCAPE.sub("", _HIGHLIGHTED.sub(r"[\1]", text)).strip("\n")
+def _cells(line: str) -> list[Cell]:
+    """The characters of a line; those with a background of their own are marked."""
+    cells, marked = [], False
+    for code, character in _COLOUR.findall(line):
+        if character:
+            cells.append(Cell(character, last=marked))
+        else:
+            marked = any(len(each) == 2 and each[0] == "4" for each in code.split(";"))
+    return cells
+
+
+def _numbers(observation: Any) -> list[str]:
+    """The numbers of an observation, one in a line."""
+    try:
+        numbers = np.ravel(np.asarray(observation, dtype=float))[:_MOST_NUMBERS]
+    except (TypeError, ValueError):
+        return ["(no numbers)"]
+    return [f"{number:.3g}" for number in numbers.tolist()] or [""]

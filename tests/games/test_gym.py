@@ -298,22 +298,44 @@ def test_a_class_takes_arguments_and_travels_as_text(tmp_path: Path) -> None:
 
 
 def test_positions_are_drawn() -> None:
-    game = games.load("gym:FrozenLake-v1(is_slippery=False)")
+    game: Any = games.load("gym:FrozenLake-v1(is_slippery=False)")
     state = game.initial_state()
     game.play_text(state, ["2", "1"])
-    rows = ["".join(cell.text for cell in row).rstrip() for row in game.board(state).rows]
-    assert rows == [
+    rows = game.board(state).rows
+    assert ["".join(cell.text for cell in row) for row in rows] == [
         "  (Down)",
         "SFFF",
-        "F[H]FH",
+        "FHFH",
         "FFFH",
         "HFFG",
-        "step 2, return 0, terminated, observation 5",
     ]
+    assert [(r, c) for r, row in enumerate(rows) for c, cell in enumerate(row) if cell.last] == [(2, 1)]
+    assert str(game.position(state)) == "step 2, return 0, terminated, observation 5"
     game = games.load("gym:CartPole-v1")
-    assert "step 0, return 0, observation" in "".join(
-        c.text for c in game.board(game.initial_state()).rows[0]
-    )
+    shown = ["".join(cell.text for cell in row) for row in game.board(game.initial_state()).rows]
+    start = gymnasium.make("CartPole-v1").reset(seed=0)[0]
+    assert shown == [f"{number:.3g}" for number in start.tolist()]
+
+
+def test_positions_of_simulations_read_back() -> None:
+    game: Any = games.load("gym:FrozenLake-v1")
+    state, stream = game.episode_state(4), new_stream(1)
+    assert game.format_position(state) == "4:start"
+    for plies in range(3):
+        work = state.copy()
+        game.rules.determinize(game.observation(state, 0), work, stream)
+        for _ in range(3):
+            again = game.parse_position(game.format_position(work))
+            assert np.array_equal(again, work)
+            assert game.position(again).observation == game.position(work).observation
+            if not game.rules.is_terminal(work):
+                game.rules.play(work, 1)
+        game.rules.play(state, plies)
+    for wrong in ("4:~0", "4:0/~x", "4:~5/~5", "4:0/~9223372036854775807"):
+        with pytest.raises(InvalidInput, match="position"):
+            game.parse_position(wrong)
+    with pytest.raises(InvalidInput, match="position"):
+        games.load("gym:CartPole-v1").parse_position("0:~5")
 
 
 @pytest.mark.parametrize(
