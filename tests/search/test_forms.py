@@ -4,6 +4,7 @@ from these."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -65,8 +66,19 @@ def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, u
     "options", [{"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
 )
 @pytest.mark.parametrize(("form", "plain"), PROBLEMS)
-def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, int]) -> None:
+def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, Any]) -> None:
     """In plain Python without the rules, from what workers say of positions."""
+    compare_by_leaves(form, plain, options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_so_it_is_with_playouts_that_are_cut(form: str) -> None:
+    """Without rewards nobody has a score before the end."""
+    cut = {"lanes": 2, "playout_plies": 2, "exploration": 0.2, "exploration_scale": "fixed"}
+    compare_by_leaves(form, True, cut)
+
+
+def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
     simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
     request = SearchRequest(
         problem(form, 8, plain), strategy="leaf", simulations=simulations, seed=5, **options
