@@ -51,7 +51,7 @@ _OUTER = (
 )
 """Kernels that Python calls."""
 
-_SCORED_INNER = (loop.descend, rewards.value_of_leaf_scored)
+_SCORED_INNER = (loop.descend, rewards.score_at_end, rewards.value_of_leaf_scored)
 """`_INNER` of problems beyond two players and a return at the end."""
 _SCORED_OUTER = (
     loop.simulate,

@@ -73,17 +73,17 @@ class NaiveForms:
         """One after the other."""
         for _ in range(simulations):
             line = self.descend(params, 1, stream)
-            self.count(line.nodes, 1, [self.play_out(line, stream)])
+            self.count(line.nodes, 1, [self.play_out(params, line, stream)])
 
     def search_by_leaves(self, params: SearchParams, plan: SearchPlan, seed: int) -> None:
         """Strategy leaf: batches of leaves, selected while the results of others are out."""
         out: deque[tuple[int, list[tuple[Line, int]]]] = deque()
         for job in range(plan.jobs):
             if len(out) == plan.lanes:
-                self._absorb(*out.popleft(), seed)
+                self._absorb(params, *out.popleft(), seed)
             out.append((job, self._select(params, plan, job, new_stream(seed, SELECTION_STREAM, job))))
         while out:
-            self._absorb(*out.popleft(), seed)
+            self._absorb(params, *out.popleft(), seed)
 
     def _select(
         self, params: SearchParams, plan: SearchPlan, job: int, stream: Stream
@@ -97,10 +97,12 @@ class NaiveForms:
             left -= visits
         return leaves
 
-    def _absorb(self, job: int, leaves: list[tuple[Line, int]], seed: int) -> None:
+    def _absorb(
+        self, params: SearchParams, job: int, leaves: list[tuple[Line, int]], seed: int
+    ) -> None:
         stream = new_stream(seed, PLAYOUT_STREAM, job)
         for line, visits in leaves:
-            ends = [self.play_out(line, stream) for _ in range(visits)]
+            ends = [self.play_out(params, line, stream) for _ in range(visits)]
             self.count(line.nodes, visits, ends)
             for node in line.nodes:
                 node.unobserved -= visits
@@ -148,10 +150,10 @@ class NaiveForms:
             self._play(line, move)
         return line
 
-    def play_out(self, line: Line, stream: Stream) -> Line:
-        """The line and random moves to the end."""
-        line, calls = line.copy(), self.game.calls
-        while not calls.is_terminal(line.state):
+    def play_out(self, params: SearchParams, line: Line, stream: Stream) -> Line:
+        """The line and random moves to the end, or as many as a playout may have."""
+        line, calls, most = line.copy(), self.game.calls, len(line.moves) + params.playout_plies
+        while len(line.moves) < most and not calls.is_terminal(line.state):
             if int(calls.current_player(line.state)) == CHANCE:
                 move = self._outcome(line.state, stream)
             else:

@@ -4,6 +4,7 @@ from these."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ from tests.search.common import KNOBS, run_search
 from tests.search.forms import COMPILED, FORMS, problem
 from tests.search.naive_rewards import NaiveForms, Node
 
-SIMULATIONS = 700 if JIT else 150
-PLAIN_SIMULATIONS = 150
+SIMULATIONS = 400 if JIT else 100
+PLAIN_SIMULATIONS = 100
 
 
 def nodes_of(tree: Tree, node: int = ROOT) -> Node:
@@ -38,10 +39,10 @@ def nodes_of(tree: Tree, node: int = ROOT) -> Node:
 PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
 
 
-@pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.0, math.inf), (0.1, 0.15)])
+@pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
 @pytest.mark.parametrize(("form", "plain"), PROBLEMS)
 def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
-    for seed in (1, 2) if plain else range(3, 7):
+    for seed in (2,) if plain else (3, 4, 5):
         game = games.load(problem(form, seed, plain))
         engine = engine_of(game, Features(hidden=game.hidden_information))
         simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
@@ -61,11 +62,22 @@ def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, u
 
 
 @pytest.mark.parametrize(
-    "options", [{"lanes": 1}, {"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
+    "options", [{"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
 )
 @pytest.mark.parametrize(("form", "plain"), PROBLEMS)
-def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, int]) -> None:
+def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, Any]) -> None:
     """In plain Python without the rules, from what workers say of positions."""
+    compare_by_leaves(form, plain, options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_so_it_is_with_playouts_that_are_cut(form: str) -> None:
+    """Without rewards nobody has a score before the end."""
+    cut = {"lanes": 2, "playout_plies": 2, "exploration": 0.2, "exploration_scale": "fixed"}
+    compare_by_leaves(form, True, cut)
+
+
+def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
     simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
     request = SearchRequest(
         problem(form, 8, plain), strategy="leaf", simulations=simulations, seed=5, **options

@@ -28,6 +28,7 @@ from search.summary import digest
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, run_search
+from tests.search.forms import problem
 
 GAME = f"{waiting_game.__file__}:wait_ms=0"
 SIMULATIONS = 600 if JIT else 200
@@ -40,6 +41,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "first-play urgency": {"lanes": 16, "first_play_urgency": 0.4},
     "playouts cut short": {"lanes": 16, "playout_plies": 6},
     "little memory": {"lanes": 16, "memory_mb": 1},
+    **{
+        form: {"lanes": 16, "game": problem(form, 3, plain=True), "simulations": 150}
+        for form in ("one player", "discount", "rewards of two", "three", "five at the end")
+    },
 }
 
 
@@ -79,14 +84,13 @@ def run(strategy: LeafStrategy, worker: Worker, without_positions: bool = False)
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_the_same_leaves_are_selected_without_the_rules(kind: dict[str, Any]) -> None:
-    request = SearchRequest(
-        GAME, **{"strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4, **kind}
-    )
+    common = {"game": GAME, "strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4}
+    request = SearchRequest(**{**common, **kind})
     with_rules, without = strategies(request)
     worker = Worker()
     assert run(with_rules, worker) == run(without, worker)
     assert digest(with_rules.tree) == digest(without.tree)
-    assert int(without.tree.visits[0]) == SIMULATIONS
+    assert int(without.tree.visits[0]) == request.simulations
 
 
 def test_with_one_leaf_in_flight_the_rules_are_asked_about_the_root_alone() -> None:
