@@ -63,7 +63,7 @@ class Answer:
     players: tuple[str, ...] = ()
     """The names of the players, if there are ``values``."""
 
-    def facts_beyond(self) -> list[tuple[str, str]]:
+    def factsbeyond_json(self) -> list[tuple[str, str]]:
         """Facts, as pairs of name and text, that only problems beyond two players have."""
         facts = []
         if self.best_line is not None:
@@ -152,7 +152,7 @@ class AnswerView:
             ("value", f"{self.value:+.3f}{share}"),
             ("line", " ".join(self.pv)),
         ]
-        return facts + self.answer.facts_beyond()
+        return facts + self.answer.factsbeyond_json()
 
     def __str__(self) -> str:
         board = self.board()
@@ -230,7 +230,7 @@ class SearchResult(AnswerView):
                 {"move": child.move, "visits": child.visits, "value": child.value}
                 for child in self.answer.children
             ],
-            **_beyond(self.answer),
+            **beyond_json(self.answer),
             "simulations": self.simulations,
             "playouts": self.playouts,
             "tree_nodes": self.tree_nodes,
@@ -251,7 +251,7 @@ def shortened(moves: tuple[str, ...]) -> str:
     return " ".join(moves[:LINE_MOVES]) + more
 
 
-def _beyond(answer: Answer) -> dict[str, Any]:
+def beyond_json(answer: Answer) -> dict[str, Any]:
     """The fields of `--json` that only problems beyond two players have."""
     fields: dict[str, Any] = {}
     if answer.values is not None:

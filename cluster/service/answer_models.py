@@ -12,13 +12,40 @@ from cluster.service.request_models import SearchBody
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
+def absent(value: object) -> bool:
+    """Whether a field is left out of an answer."""
+    return value is None
+
+
 class Child(BaseModel):
     move: str
     visits: int
-    value: float = Field(description="Mean return in [-1, 1] of the player to move.")
+    value: float = Field(
+        description="Of the player to move: mean return in [-1, 1], or what is to come of rewards."
+    )
 
 
-class Result(BaseModel):
+class BestLine(BaseModel):
+    """The best line of moves to the end that any simulation found."""
+
+    value: float = Field(description="The discounted rewards of its moves.")
+    moves: list[str]
+
+
+class Beyond(BaseModel):
+    """Fields that only answers about problems beyond two players have."""
+
+    best_line: BestLine | None = Field(
+        default=None, exclude_if=absent, description="With one player and no chance; else left out."
+    )
+    values: list[float] | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="From three players on: the mean score at the end of each; else left out.",
+    )
+
+
+class Result(Beyond):
     """The result of a search that has ended."""
 
     game: str = Field(description="The game with all its options.")
@@ -31,7 +58,10 @@ class Result(BaseModel):
     workers: int
     executor: str
     best_move: str | None = Field(description="The best move; null if nothing was searched.")
-    value: float = Field(description="Value of the best move: mean return in [-1, 1] of the player to move.")
+    value: float = Field(
+        description="Of the best move, for the player to move: mean return in [-1, 1], or what is to come of "
+        "rewards."
+    )
     pv: list[str] = Field(
         description="The best move and the most visited line after it. It ends before a move with fewer "
         "than 25 visits and where two moves have equally many."
@@ -60,7 +90,7 @@ class WorkerView(BaseModel):
     restarts: int
 
 
-class Progress(BaseModel):
+class Progress(Beyond):
     """The current state of a running search; fields have the names of a result."""
 
     partial: Literal[True] = Field(description="Always true; false in a final event.")
@@ -180,6 +210,9 @@ class GameSummary(BaseModel):
     """A game with its options and examples of moves, as in `banyan games --json`."""
 
     name: str
+    num_players: int
+    rewards: bool = Field(description="Whether moves have rewards, in any range; else a return at the end.")
+    chance: bool = Field(description="Whether there is chance.")
     options: list[Option]
     example_moves: list[str]
     opponent: str = Field(
@@ -190,8 +223,9 @@ class GameSummary(BaseModel):
 
 class GameView(GameSummary):
     game: str = Field(description="The game with all its options.")
-    players: list[str] = Field(description="Names of the first and the second player.")
+    players: list[str] = Field(description="Names of the players.")
     hidden_information: bool = Field(description="Whether something is hidden from a player.")
+    open_loop: bool = Field(description="Whether what is hidden is what chance will bring, and nothing else.")
     max_plies: int
     evaluators: list[str]
     best: dict[str, bool | int | float | str] = Field(
@@ -205,9 +239,7 @@ class GameList(BaseModel):
 
 class DrawnCell(BaseModel):
     text: str
-    owner: Literal[0, 1] | None = Field(
-        description="Owner of the piece: 0 the first player, 1 the second player."
-    )
+    owner: int | None = Field(description="Owner of the piece: 0 the first player, 1 the second player.")
     last: bool = Field(description="Whether the last move was made here.")
 
 
@@ -233,15 +265,25 @@ class PositionView(BaseModel):
     position: str = Field(
         description="The position as one line, for later requests, without hidden information."
     )
-    to_move: str | None = Field(description="null if the game is over.")
-    player: int | None = Field(ge=-1, description="Who moves: players count from 0, and -1 is chance.")
+    to_move: str | None = Field(
+        description="`chance` where chance moves: any outcome may then be played. null if the game is over."
+    )
+    player: int | None = Field(ge=-1, description="Who moves: a player, from 0, or -1 for chance.")
     legal_moves: list[str]
     cells: dict[str, tuple[int, int]] = Field(
         description="By legal move: the (row, column) of the board where it is shown."
     )
     over: bool
-    returns: list[float] | None = Field(
-        description="Returns of the first and the second player, if the game is over."
+    returns: list[float] | None = Field(description="The return of each player, if the game is over.")
+    scores: list[float] | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="With rewards: what each player has got so far; else left out.",
+    )
+    outcomes: dict[str, float] | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="Where chance moves: the probability of each outcome; else left out.",
     )
     outcome: str | None = Field(description="The outcome as text, if the game is over.")
     board: DrawnBoard
@@ -257,10 +299,13 @@ class MoveView(BaseModel):
 
     game: str
     player: str = Field(
-        description="The player with its options, as in `banyan match`.", examples=["alphabeta:seconds=1"]
+        description="The player with its options, as in `banyan match`; `chance` where chance moves.",
+        examples=["alphabeta:seconds=1"],
     )
     move: str
-    value: float | None = Field(description="Expected return in [-1, 1] of the player to move.")
+    value: float | None = Field(
+        description="Of the player to move: expected return in [-1, 1], or what is to come of rewards."
+    )
     simulations: int = Field(description="0 for a player that makes none.")
     nodes: int = Field(description="Visited positions, or nodes of the tree.")
     thought: str = Field(description="What the player did, for people.")

@@ -11,7 +11,7 @@ from cluster.runtime.session import Session
 from cluster.service.event_stream import PROGRESS, STATE, Feed
 from cluster.service.pool import Run
 from cluster.service.records import QUEUED, RUNNING, Record
-from search.result import SearchResult
+from search.result import SearchResult, beyond_json
 
 FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
 """Seconds between partial results, with and without clients that follow the events."""
@@ -109,6 +109,7 @@ class Live:
                 {"move": child.move, "visits": child.visits, "value": child.value}
                 for child in answer.children
             ],
+            **beyond_json(answer),
             "simulations": counters.simulations,
             "playouts": counters.playouts,
             "tree_nodes": session.coordinator.tree_nodes,

@@ -9,14 +9,13 @@ import threading
 from typing import Any
 
 import games
-from cluster.matches.game import ask
+from cluster.matches.game import ask, dealt, drawn
 from cluster.play.descriptions import describe, position_json
 from cluster.play.position import Position
 from cluster.service.request_models import MoveBody, PositionBody
-from games.contract.findings import deal
 from games.drawing import draw
 from games.errors import InvalidInput
-from games.game import Board, Game, State
+from games.game import CHANCE, Board, Game, State
 from games.rng import new_stream
 from search.players import Choice, player_of
 from search.players.presets import STRONGEST, opponent_of, settings_of
@@ -48,6 +47,7 @@ def game_json(spec: str) -> dict[str, Any]:
         "game": game.spec,
         "players": list(game.player_names),
         "hidden_information": game.hidden_information,
+        "open_loop": game.open_loop,
         "max_plies": game.max_plies,
         "evaluators": list(game.evaluators),
         "best": settings_of(STRONGEST, game),
@@ -75,7 +75,7 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
 
 
 def move(spec: str, body: MoveBody) -> dict[str, Any]:
-    """The move of a preset's player, and what it says about the position.
+    """The move of a preset's player, and what it says about the position; where chance moves, an outcome.
 
     Raises InvalidInput (fields ``game``, ``moves``, ``position``, ``preset``).
     """
@@ -84,6 +84,9 @@ def move(spec: str, body: MoveBody) -> dict[str, Any]:
     played = game.play_text(state, body.moves)
     if game.calls.is_terminal(state):
         raise InvalidInput("moves", " ".join(body.moves), "a position in which the game is not over")
+    if game.calls.current_player(state) == CHANCE:
+        outcome = drawn(game, state, body.seed)
+        return _move_json(game, state, game.name_of(CHANCE), Choice(outcome, thought="drawn"), 0.0)
     player = opponent_of(body.preset, game, body.seconds)
     # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
     limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
@@ -93,6 +96,10 @@ def move(spec: str, body: MoveBody) -> dict[str, Any]:
     else:
         past = played if body.position is None else None
         choice, spent_s = ask(player_of(limited, game), game, state, body.seed, past)
+    return _move_json(game, state, player, choice, spent_s)
+
+
+def _move_json(game: Game, state: State, player: str, choice: Choice, spent_s: float) -> dict[str, Any]:
     return {
         "game": game.spec,
         "player": player,
@@ -112,13 +119,13 @@ def seen(game: Game, position: str | None) -> str | None:
     return game.format_seen(game.parse_position(position))
 
 
-def _start(game: Game, position: str | None, dealt: int | None) -> State:
+def _start(game: Game, position: str | None, seed: int | None) -> State:
     """The position before the moves. Raises InvalidInput (fields ``position``, ``deal``)."""
-    if dealt is None:
+    if seed is None:
         return game.initial_state() if position is None else game.parse_position(position)
     if position is not None:
-        raise InvalidInput("deal", dealt, "null if a position is given")
-    return deal(game, dealt)
+        raise InvalidInput("deal", seed, "null if a position is given")
+    return dealt(game, seed)
 
 
 def _chances(shown: Position, board: Board, draws: int) -> list[list[float | None]] | None:

@@ -146,7 +146,8 @@ class PositionBody(Strict):
         default=None,
         ge=0,
         lt=2**63,
-        description="Seed of the hidden fleets; moves must agree with them. Not together with `position`.",
+        description="Seed of the hidden fleets, with which moves must agree, or of the episode where starts "
+        "differ. Not together with `position`.",
     )
     show: Literal[0, 1] | None = Field(
         default=None, description="The player whose hidden information is shown, if `deal` is given."
@@ -177,7 +178,12 @@ class MoveBody(Strict):
     seconds: float = Field(
         default=1.0, ge=SHORTEST_S, description="CPU time for the move; the server has a limit."
     )
-    seed: int = Field(default=0, ge=0, lt=2**63, description="Decides between moves that are equally good.")
+    seed: int = Field(
+        default=0,
+        ge=0,
+        lt=2**63,
+        description="Decides between moves that are equally good, and what chance brings.",
+    )
 
     def check(self, limits: Limits) -> None:
         """Raises InvalidInput for more than is taken."""

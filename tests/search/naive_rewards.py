@@ -97,9 +97,7 @@ class NaiveForms:
             left -= visits
         return leaves
 
-    def _absorb(
-        self, params: SearchParams, job: int, leaves: list[tuple[Line, int]], seed: int
-    ) -> None:
+    def _absorb(self, params: SearchParams, job: int, leaves: list[tuple[Line, int]], seed: int) -> None:
         stream = new_stream(seed, PLAYOUT_STREAM, job)
         for line, visits in leaves:
             ends = [self.play_out(params, line, stream) for _ in range(visits)]

@@ -125,7 +125,7 @@ def _leaf_json(leaf: Leaf) -> dict[str, Any]:
         "moves": list(leaf.moves),
         "position": leaf.position,
         "player": leaf.player,
-        "to_move": leaf.game.player_names[leaf.player],
+        "to_move": leaf.game.name_of(leaf.player),
         "legal": list(leaf.legal),
         "codes": leaf.codes.tolist(),
         "state": leaf.state.tolist(),

@@ -2,9 +2,14 @@
 
 import { el, percent, signed } from "./dom.js";
 
+/** A value of `mover`, which is an element; where values are `shares` of wins, in percent too. */
+export function worth(value, mover, shares) {
+  return [el("span", {}, signed(value)), el("span", { class: "dim" }, shares ? `${percent((value + 1) / 2)} for ` : "for ", mover)];
+}
+
 /** Elements for an answer of the service; `mover`: the side that it moved for, as an element. */
-export function answerOf({ player, move, value, thought }, mover) {
-  const judged = value === null ? [] : [el("span", {}, signed(value)), el("span", { class: "dim" }, `${percent((value + 1) / 2)} for `, mover)];
+export function answerOf({ player, move, value, thought }, mover, shares) {
+  const judged = value === null ? [] : worth(value, mover, shares);
   return [
     el("header", { class: "watch-head" }, el("h2", {}, "Player"), el("span", { class: "state done" }, player)),
     el("div", { class: "answer" }, el("p", { class: "best" }, el("strong", { "data-best": move }, move), judged), el("p", { class: "line" }, thought)),

@@ -26,10 +26,10 @@ const columnOf = (key) => key.split(",")[1];
 
 const STEP = /([A-Za-z][0-9]{1,2})-?([A-Za-z][0-9]{1,2})/;
 
-/** Where a move begins, if its notation is from-to or fromto and the board has both cells; else null. */
-export function sourceOf(move, names) {
+/** Where a move begins and ends, if its notation is from-to or fromto and the board has both cells; else nulls. */
+function stepOf(move, names) {
   const found = STEP.exec(move);
-  return found && names.has(found[1]) && names.has(found[2]) ? names.get(found[1]) : null;
+  return found && names.has(found[1]) && names.has(found[2]) ? [names.get(found[1]), names.get(found[2])] : [null, null];
 }
 
 /** The legal moves of a position: which begin at a cell, which are made by one cell alone, which by none. */
@@ -44,8 +44,11 @@ export class Moves {
     for (const move of this.all) {
       const cell = position.cells[move];
       const target = cell && falls ? landing(position.board, cell) : cell;
-      this.targets.set(move, target ? keyOf(...target) : null);
-      this.sources.set(move, sourceOf(move, this.names));
+      const shown = target ? keyOf(...target) : null;
+      const [source, end] = stepOf(move, this.names);
+      // A game may show its moves where they begin.
+      this.targets.set(move, shown !== null && shown === source ? end : shown);
+      this.sources.set(move, source);
     }
   }
 

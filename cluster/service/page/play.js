@@ -4,16 +4,22 @@ import { answerOf } from "./answer.js";
 import * as api from "./api.js";
 import { Board } from "./board.js";
 import { kindOf } from "./boards/kinds.js";
-import { byId, el } from "./dom.js";
+import { byId, el, percent } from "./dom.js";
 import { outcomeOf, sideOf } from "./sides.js";
 import { titleOf } from "./titles.js";
 import { Watch } from "./watch.js";
 
 const CHANCES = "banyan-chances";
+const DICE = "banyan-dice";
+/** Who moves where chance does. */
+const CHANCE = -1;
+const SEEDS = 2 ** 32;
 const DRAWS = 300;
 const REST_MS = 350;
 /** The player that is a search, which can be watched; others are asked for a move. */
 const SEARCH = "uct";
+/** Players have so many colours; later ones have the first again. */
+const COLOURS = 6;
 /** Seconds a move of other players, if the form names none. */
 const MOVE_S = 1;
 
@@ -27,7 +33,12 @@ export class Play {
     this.turn = 0;
     byId("undo").addEventListener("click", () => this.#undo());
     byId("hint").addEventListener("click", () => this.#hint());
-    chances((shown) => this.board.showChances(shown));
+    byId("draw").addEventListener("click", () => this.#draw());
+    kept("chances", CHANCES, (shown) => this.board.showChances(shown));
+    kept("dice", DICE, (drawn) => {
+      this.dice = drawn;
+      if (drawn && this.position?.player === CHANCE) this.#draw();
+    });
   }
 
   /** Begin the game that the plan says. */
@@ -39,10 +50,24 @@ export class Play {
       this.#say(error.message, true);
       return;
     }
-    this.plan = plan;
+    this.plan = { ...plan, sides: sidesOf(plan.sides, this.game) };
     this.moves = [];
+    this.chosen = [];
     this.start = null;
-    this.deal = this.game.hidden_information ? Math.floor(Math.random() * 2 ** 32) : null;
+    const deal = Math.floor(Math.random() * SEEDS);
+    this.deal = this.#hides ? deal : null;
+    // Where there is chance, games may begin in different ways.
+    if (this.game.chance && !this.#hides) {
+      const turn = this.turn;
+      try {
+        const { position } = await api.position(plan.game, { deal });
+        if (turn !== this.turn) return;
+        this.start = position;
+      } catch (error) {
+        if (turn === this.turn) this.#say(error.message, true);
+        return;
+      }
+    }
     await this.#show();
   }
 
@@ -52,8 +77,9 @@ export class Play {
     const { request } = search;
     this.game = await api.game(request.game);
     const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
-    this.plan = { game: request.game, sides: [0, 1].map(() => ({ who: "person", effort })) };
+    this.plan = { game: request.game, sides: this.game.players.map(() => ({ who: "person", effort })) };
     this.moves = [...request.moves];
+    this.chosen = this.moves.map(() => true);
     this.start = request.position;
     this.deal = null;
     await this.#show();
@@ -75,7 +101,17 @@ export class Play {
     byId("table").hidden = false;
   }
 
-  /** Who, of the two, is a person alone; null if both are, or none is. */
+  /** Whether some part of a position is hidden, and not what chance will bring alone. */
+  get #hides() {
+    return this.game.hidden_information && !this.game.open_loop;
+  }
+
+  /** Whether values are shares of wins. */
+  get #shares() {
+    return this.game.num_players === 2 && !this.game.rewards;
+  }
+
+  /** Who is a person alone; null if several are, or none is. */
   get #mine() {
     const people = this.plan.sides.flatMap(({ who }, side) => (who === "person" ? [side] : []));
     return people.length === 1 ? people[0] : null;
@@ -84,7 +120,7 @@ export class Play {
   /** Have the service say where the game is, and go on from there. */
   async #show() {
     const turn = this.turn;
-    const mine = this.game.hidden_information ? this.#mine : null;
+    const mine = this.#hides ? this.#mine : null;
     let position;
     try {
       position = await api.position(this.plan.game, {
@@ -105,10 +141,27 @@ export class Play {
       this.#played(position.legal_moves[0]);
       return;
     }
-    const person = !position.over && this.plan.sides[position.player].who === "person";
+    const chance = position.player === CHANCE;
+    const person = !position.over && (chance ? !this.dice : this.plan.sides[position.player].who === "person");
     this.board.show(position, { players: this.game.players, enabled: person, mine });
     this.#status(person);
-    if (!position.over && !person) await this.#ask(turn, true);
+    if (chance) {
+      if (this.dice) await this.#draw();
+    } else if (!position.over && !person) await this.#ask(turn, true);
+  }
+
+  /** Have the service draw what chance brings. */
+  async #draw() {
+    this.#drop();
+    const turn = this.turn;
+    const body = { moves: this.moves, seed: Math.floor(Math.random() * SEEDS) };
+    if (this.start !== null) body.position = this.start;
+    try {
+      const { move } = await api.move(this.plan.game, body, () => turn === this.turn);
+      if (turn === this.turn) this.#playSoon(move);
+    } catch (error) {
+      if (turn === this.turn) this.#say(error.message, true);
+    }
   }
 
   /** What was not taken: say it, and let the move be made otherwise. */
@@ -116,17 +169,20 @@ export class Play {
     this.#say(error.message, true);
     if (error instanceof api.Problem && this.moves.length && error.status === 422) {
       this.moves.pop();
+      this.chosen.pop();
       this.#show();
     }
   }
 
   #made(move) {
     this.#drop();
-    this.#played(move);
+    this.#played(move, this.position.player !== CHANCE);
   }
 
-  #played(move) {
+  /** `chosen`: whether a person chose the move. */
+  #played(move, chosen = false) {
     this.moves.push(move);
+    this.chosen.push(chosen);
     this.#show();
   }
 
@@ -162,7 +218,7 @@ export class Play {
       const answer = await api.move(this.plan.game, body, () => turn === this.turn);
       if (turn !== this.turn) return;
       const host = byId("watch");
-      host.replaceChildren(...answerOf(answer, this.#side(player)));
+      host.replaceChildren(...answerOf(answer, this.#side(player), this.#shares));
       host.hidden = false;
       this.#playSoon(answer.move);
     } catch (error) {
@@ -173,11 +229,22 @@ export class Play {
   /** Watch a search of the position that is shown, for the side that is to move there. */
   #watch(search) {
     const { player } = this.position;
-    this.watch.open(search, player === null ? null : () => this.#side(player));
+    const mover = player === null ? null : () => this.#side(player);
+    this.watch.open(search, { mover, shares: this.#shares, players: this.game.players.map((_, side) => () => this.#side(side)) });
   }
 
   #side(player) {
-    return sideOf(kindOf(this.position), player, this.game.players[player]);
+    if (player === CHANCE) return el("span", {}, "chance");
+    const named = sideOf(kindOf(this.position), player, this.game.players[player]);
+    return this.game.num_players > 2 ? el("span", { class: "owned" }, el("i", { class: `dot p${player % COLOURS}`, "aria-hidden": "true" }), named) : named;
+  }
+
+  /** The scores so far, as words and elements; nothing where there are no rewards. */
+  #scores() {
+    const { scores } = this.position;
+    if (!scores) return [];
+    if (scores.length === 1) return [` Score: ${scores[0]}.`];
+    return [" Scores: ", ...scores.flatMap((score, side) => [side ? ", " : "", this.#side(side), ` ${score}`]), "."];
   }
 
   #answered({ state, result }) {
@@ -206,17 +273,14 @@ export class Play {
     this.#ask(this.turn, false);
   }
 
-  /** Take back to where the person who moves had moved before. */
+  /** Take back the last move that a person chose, and what followed; a single move where nobody did. */
   #undo() {
     this.#drop();
-    const searched = this.plan.sides.some(({ who }) => who === "search");
-    this.moves.splice(-(searched && this.moves.length > 1 ? this.#back() : 1));
+    const back = Math.max(this.chosen.lastIndexOf(true), -1);
+    const left = back < 0 ? this.moves.length - 1 : back;
+    this.moves.splice(left);
+    this.chosen.splice(left);
     this.#show();
-  }
-
-  #back() {
-    // In most games sides take turns; where one does not, one move more or less is taken back.
-    return this.plan.sides[this.position.player ?? 0].who === "person" && !this.position.over ? 2 : 1;
   }
 
   #status(person) {
@@ -225,16 +289,20 @@ export class Play {
     byId("spec-shown").title = position.game;
     byId("spec-shown").textContent = position.game.replace(":", ": ").replaceAll(",", ", ").replaceAll("=", " ");
     const last = this.#last();
-    if (position.over) this.#say([`${last}The game is over: `, ...outcomeOf(kindOf(position), this.game.players, position.outcome), "."]);
+    const chance = position.player === CHANCE;
+    if (position.over) this.#say([`${last}The game is over: `, ...outcomeOf(kindOf(position), this.game.players, position.outcome), ".", ...(this.game.num_players > 1 ? this.#scores() : [])]);
+    else if (chance) this.#say([`${last}Chance moves.`, ...this.#scores()]);
     else {
       const mover = isPlayer(this.plan.sides[position.player], this.game) ? this.game.opponent : "A search";
       const who = person ? (this.#mine === null ? "To move: " : "Your move, as ") : `${mover} moves for `;
-      this.#say([last + who, this.#side(position.player), "."]);
+      this.#say([last + who, this.#side(position.player), ".", ...this.#scores()]);
     }
     byId("settings-shown").textContent = settingsLine(this.plan.sides, this.game);
     byId("undo").disabled = position.moves.length === 0 || (this.deal !== null && !position.over);
     byId("chances-shown").hidden = position.chances === null;
-    byId("hint").disabled = position.over || !person;
+    byId("hint").disabled = position.over || chance || !person;
+    byId("dice-shown").hidden = !this.game.chance || this.game.open_loop;
+    byId("draw").hidden = !chance || this.dice;
     const moves = byId("moves");
     moves.replaceChildren(...position.moves.map((move) => el("li", {}, move)));
     moves.scrollTop = moves.scrollHeight;
@@ -257,11 +325,11 @@ export class Play {
     const legal = byId("legal");
     const kind = kindOf(position);
     const hidden = kind?.offBoard && position.legal_moves.some((move) => !position.cells[move]);
-    legal.open = person && (kind === null || Boolean(hidden));
+    legal.open = person && (kind === null || position.player === CHANCE || Boolean(hidden));
     legal.hidden = position.over;
     byId("legal-moves").replaceChildren(
       ...position.legal_moves.map((move) =>
-        el("button", { type: "button", class: "choice", "data-move": move, disabled: !person, onclick: () => this.#made(move) }, move),
+        el("button", { type: "button", class: "choice", "data-move": move, disabled: !person, onclick: () => this.#made(move) }, move, position.outcomes ? el("span", { class: "dim small" }, ` ${percent(position.outcomes[move])}`) : null),
       ),
     );
   }
@@ -272,6 +340,11 @@ export class Play {
     node.replaceChildren(...[words].flat());
     node.classList.toggle("problem", problem);
   }
+}
+
+/** A side for each player: those of the form, of which the second stands for all others. */
+function sidesOf(sides, { players }) {
+  return players.map((_, side) => sides[Math.min(side, sides.length - 1)]);
 }
 
 /** The fields of a search by a side, beside its budget: what plays the game best, or none. */
@@ -300,16 +373,17 @@ function settingsLine(sides, game) {
   const words = Object.entries(game.best).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const strongest = words.length ? `the strongest search settings known (${words.join(", ")})` : "the default settings, the strongest known of a search";
   const kinds = sides.map(({ best }) => (best ? strongest : "textbook settings"));
-  return kinds[0] === kinds[1] ? `Searches play with ${kinds[0]}.` : `The first side searches with ${kinds[0]}, the second with ${kinds[1]}.`;
+  if (kinds.every((kind) => kind === kinds[0])) return `Searches play with ${kinds[0]}.`;
+  return `The first side searches with ${kinds[0]}, the ${kinds.length > 2 ? "others" : "second"} with ${kinds[1]}.`;
 }
 
-/** The switch for chances of what is hidden, which stays as it was left. `show(shown)` is told of it. */
-function chances(show) {
-  const box = byId("chances");
-  box.checked = localStorage.getItem(CHANCES) !== "hidden";
+/** The switch with this id, which stays as it was left under this key. `tell(on)` is told of it. */
+function kept(id, key, tell) {
+  const box = byId(id);
+  box.checked = localStorage.getItem(key) !== "hidden";
   const settle = () => {
-    localStorage.setItem(CHANCES, box.checked ? "shown" : "hidden");
-    show(box.checked);
+    localStorage.setItem(key, box.checked ? "shown" : "hidden");
+    tell(box.checked);
   };
   box.addEventListener("change", settle);
   settle();

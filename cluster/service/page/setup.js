@@ -31,6 +31,7 @@ export class Setup {
     this.other = field("Name, and options", this.spec);
     this.options = el("div", { class: "options" });
     this.sides = [side("first", "person"), side("second", "search")];
+    this.fieldsets = ["First", "Second"].map((name, i) => el("fieldset", {}, el("legend", {}, name), this.sides[i].node));
     host.replaceChildren(
       el(
         "form",
@@ -67,7 +68,7 @@ export class Setup {
   #choices() {
     return [
       el("details", { class: "game-options" }, el("summary", {}, "Options"), this.options),
-      ["First", "Second"].map((name, i) => el("fieldset", {}, el("legend", {}, name), this.sides[i].node)),
+      this.fieldsets,
       el("details", { class: "more" }, el("summary", {}, "More"), this.sides.map(({ more }) => more)),
     ];
   }
@@ -77,6 +78,11 @@ export class Setup {
     this.other.hidden = game !== undefined;
     this.spec.required = game === undefined;
     for (const each of this.sides) each.meet(game?.opponent ?? SEARCH);
+    const [first, second] = this.fieldsets;
+    const players = game?.num_players ?? 2;
+    second.hidden = players === 1;
+    first.querySelector("legend").textContent = players === 1 ? "Who plays" : "First";
+    second.querySelector("legend").textContent = players > 2 ? "The others" : "Second";
     this.options.replaceChildren(...(game?.options ?? []).map((option) => field(option.name.replaceAll("_", " "), input(option))));
     this.details.hidden = !game?.options.length;
   }

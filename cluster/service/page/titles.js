@@ -3,11 +3,13 @@
 const TITLES = {
   battleship: "Battleship",
   breakthrough: "Breakthrough",
+  chinese_checkers: "Chinese checkers",
   connect_four: "Connect four",
   explicit: "A tree that is written down",
   gomoku: "Gomoku",
   grundy: "Grundy's game",
   hex: "Hex",
+  jobshop: "Job shop",
   morris: "Mill games",
   othello: "Othello",
   pig: "Pig",

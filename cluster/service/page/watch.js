@@ -1,11 +1,14 @@
 // One search, watched while it runs: how far it is, its answer, its value over time, its workers and merges.
 
+import { worth } from "./answer.js";
 import * as api from "./api.js";
 import { el, percent, seconds, short, signed, whole } from "./dom.js";
 import { follow } from "./events.js";
 import { spark } from "./plot.js";
 
 const CHILDREN = 7;
+/** Moves of a line to the end that are shown. */
+const LINE = 24;
 const MERGES = 5;
 const POINTS = 240;
 /** Values smaller than this are drawn as small. */
@@ -21,10 +24,13 @@ export class Watch {
     this.stop = () => {};
   }
 
-  /** Watch this search, as the service has it, from now on. `mover()`: the side that it moves for, as an element. */
-  open(search, mover = null) {
+  /**
+   * Watch this search, as the service has it, from now on. `mover()`: the side that it moves for, as an element;
+   * `shares`: whether values are shares of wins; `players`: functions that give the element of each.
+   */
+  open(search, { mover = null, shares = true, players = [] } = {}) {
     this.close();
-    this.mover = mover;
+    this.about = { mover, shares, players };
     this.id = search.id;
     this.request = search.request;
     this.state = search.state;
@@ -143,10 +149,20 @@ export class Watch {
     return el(
       "div",
       { class: "answer" },
-      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), el("span", {}, signed(shown.value)), el("span", { class: "dim" }, `${percent((shown.value + 1) / 2)} for `, this.mover?.() ?? "the player to move")),
+      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), worth(shown.value, this.about.mover?.() ?? "the player to move", this.about.shares)),
       el("p", { class: "line" }, el("span", { class: "dim" }, "Best line "), shown.pv.slice(0, 12).join(" ") || "none"),
+      this.#beyond(shown),
       el("table", { class: "children" }, el("caption", {}, "Moves by visits"), el("tbody", {}, rows)),
     );
+  }
+
+  /** What answers about two players have not: the best line to the end that was found, and each player's score. */
+  #beyond({ best_line: found, values }) {
+    const rest = found && found.moves.length > LINE ? " \u2026" : "";
+    return [
+      found ? el("p", { class: "line" }, el("span", { class: "dim" }, `Best found, ${Number(found.value.toPrecision(6))} `), found.moves.slice(0, LINE).join(" ") + rest) : null,
+      values ? el("p", { class: "line" }, el("span", { class: "dim" }, "Expected "), values.map((value, side) => [this.about.players[side]?.() ?? "", ` ${signed(value)} `])) : null,
+    ];
   }
 
   #facts(shown) {
@@ -170,7 +186,8 @@ export class Watch {
   #curves() {
     if (this.values.length < 2) return "";
     const mean = this.result?.simulations_per_s ?? null;
-    const high = Math.min(1, Math.max(LEAST, ...this.values.map(([, value]) => 1.25 * Math.abs(value))));
+    const most = Math.max(LEAST, ...this.values.map(([, value]) => 1.25 * Math.abs(value)));
+    const high = this.about.shares ? Math.min(1, most) : most;
     return el(
       "div",
       { class: "curves" },
@@ -207,7 +224,7 @@ export class Watch {
 
   async #resume() {
     try {
-      this.open(await api.resume(this.id), this.mover);
+      this.open(await api.resume(this.id), this.about);
     } catch (error) {
       this.error = { detail: error.message };
       this.draw();

@@ -70,6 +70,9 @@ class Visitor:
             else:
                 control.fill(value)
         for side, who in (("first", first), ("second", second)):
+            if not self.page.locator(f"#{side}-who").is_visible():
+                # A problem of one player.
+                continue
             self.page.select_option(f"#{side}-who", who)
             # Where the opponent is no search, it thinks for some time.
             timed = self.page.input_value(f"#{side}-unit") == "seconds"

@@ -97,6 +97,68 @@ def test_a_game_of_thud_to_its_end(visitor: Visitor, server: Server) -> None:
     assert visitor.played == THUD_MOVES.split()
 
 
+def choose(visitor: Visitor, move: str) -> None:
+    """Make a move by its button in the list of legal moves."""
+    before = visitor.page.locator("#moves li").count()
+    visitor.page.locator("#legal").evaluate("node => { node.open = true; }")
+    visitor.page.click(f'#legal-moves button[data-move="{move}"]')
+    expect(visitor.page.locator("#moves li")).not_to_have_count(before)
+
+
+def test_one_player_with_chance(visitor: Visitor) -> None:
+    """Chance is drawn by the service; the position can be searched; scores are no shares of wins."""
+    visitor.begin("2048", "person", "search", 50)
+    expect(visitor.page.locator("#second-who")).to_be_hidden()
+    for moves in (2, 4):
+        assert visitor.my_turn()
+        choose(visitor, visitor.legal[0])
+        # A tile has come by itself.
+        expect(visitor.page.locator("#moves li")).to_have_count(moves)
+    assert visitor.my_turn()
+    assert "Score: " in visitor.status
+    visitor.page.click("#hint")
+    expect(visitor.page.locator("#status")).to_contain_text("The search says")
+    assert "%" not in visitor.page.locator("#watch .best").inner_text()
+    visitor.page.click("#undo")
+    expect(visitor.page.locator("#moves li")).to_have_count(2)
+
+
+def test_the_best_line_of_one_player(visitor: Visitor) -> None:
+    visitor.begin("samegame:columns=4,rows=4,colours=2", "person", "search", 100)
+    assert visitor.my_turn()
+    visitor.page.click("#hint")
+    expect(visitor.page.locator("#watch")).to_contain_text("Best found")
+
+
+def test_the_person_says_what_chance_brings(visitor: Visitor) -> None:
+    visitor.begin("pig:goal=10", "person", "person")
+    visitor.page.uncheck("#dice")
+    visitor.my_turn()
+    choose(visitor, "roll")
+    expect(visitor.page.locator("#status")).to_contain_text("Chance moves")
+    assert visitor.page.locator("#hint").is_disabled()
+    assert visitor.legal == ["1", "2", "3", "4", "5", "6"]
+    assert "17 %" in visitor.page.locator('#legal-moves button[data-move="1"]').inner_text()
+    choose(visitor, "5")
+    visitor.my_turn()
+    choose(visitor, "roll")
+    visitor.page.click("#draw")
+    expect(visitor.page.locator("#moves li")).to_have_count(4)
+    visitor.page.click("#undo")
+    expect(visitor.page.locator("#moves li")).to_have_count(2)
+
+
+def test_three_players(visitor: Visitor) -> None:
+    visitor.begin("chinese_checkers", "person", "search", 30)
+    expect(visitor.page.locator("fieldset legend").nth(1)).to_have_text("The others")
+    assert visitor.my_turn()
+    visitor.make(visitor.legal[0])
+    assert visitor.my_turn()
+    assert len(visitor.played) == 3
+    expect(visitor.page.locator("#watch")).to_contain_text("Expected")
+    assert visitor.page.locator("#watch .line .dot.p2").count() == 1
+
+
 def test_battleship_by_its_chances(visitor: Visitor) -> None:
     """The search shoots too; nobody is asked for answers; ships of one's own are shown."""
     visitor.begin("battleship:size=4,fleet=2", "person", "search", 200)
