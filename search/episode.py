@@ -90,6 +90,7 @@ class Planner:
         self._request, self._game, self._source, self._steps = request, game, source, steps
         self._cancelled = cancelled
         self._worker = Worker()
+        self._worker.goes_on = request.lanes == 1 and request.strategy == "tree"
         self._prepared = False
 
     def play(self, seed: int) -> Episode:
@@ -158,6 +159,8 @@ class Planner:
         if not self._prepared:
             self._worker.prepare(context)
             self._prepared = True
+        if step == 0:
+            self._worker.begin_episode(context)
         rate = game.nominal_simulations_per_s
         ran = run_inline(context, plan, strategy, rate, time.perf_counter, self._worker)
         return strategy, ran.simulations

@@ -63,7 +63,7 @@ class Answer:
     players: tuple[str, ...] = ()
     """The names of the players, if there are ``values``."""
 
-    def factsbeyond_json(self) -> list[tuple[str, str]]:
+    def facts_beyond(self) -> list[tuple[str, str]]:
         """Facts, as pairs of name and text, that only problems beyond two players have."""
         facts = []
         if self.best_line is not None:
@@ -152,7 +152,7 @@ class AnswerView:
             ("value", f"{self.value:+.3f}{share}"),
             ("line", " ".join(self.pv)),
         ]
-        return facts + self.answer.factsbeyond_json()
+        return facts + self.answer.facts_beyond()
 
     def __str__(self) -> str:
         board = self.board()

@@ -122,14 +122,31 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     plies = 0
     while not (state[ENDED] != 0.0 or state[STEPS] >= state[LIMIT]):
         if state[ACTION] < 0.0:
-            play(state, np.int64(below(stream, int(state[ACTIONS]))))
+            play(state, np.int64(below(stream, int(state[ACTIONS]))))  # type: ignore[arg-type]
         else:
-            play(state, np.int64(chance(state, moves, stream)))
+            play(state, np.int64(chance(state, moves, stream)))  # type: ignore[arg-type]
         plies += 1
     return plies
 
 
-RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout, chance=chance)
+@njit
+def pack(state: State) -> np.uint64:
+    """The environment's state and the action whose outcome is due."""
+    return np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    """Go to the environment's state of this number, at the start of an episode."""
+    actions = np.uint64(state[ACTIONS] + 1.0)
+    state[AT] = np.float64(key // actions)
+    state[ACTION] = np.float64(key % actions) - 1.0
+    state[STEPS] = state[SCORE] = state[ENDED] = 0.0
+
+
+RULES = Rules(
+    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack, chance=chance
+)
 CERTAIN_RULES = RULES._replace(chance=None)
 """Where no action has two outcomes."""
 

@@ -22,6 +22,7 @@ from search.kernel import (
     heuristics,
     ismcts,
     known,
+    learning,
     loop,
     playouts,
     puct,
@@ -150,6 +151,7 @@ class Engine:
         """Scratch for one running kernel."""
         plies = self.game.max_plies + 1
         scored = 1 if self.game.is_two_player else plies
+        learning_plies = plies if self.features.learnt else 1
         players = max(1, self.game.num_players if self.game.num_players > 2 else 0)
         return Workspace(
             state=np.zeros_like(self.game.initial_state()),
@@ -169,6 +171,12 @@ class Engine:
             line=np.zeros(scored, dtype=np.uint16),
             best=np.array([-np.inf, 0.0]),
             best_line=np.zeros(1 + scored, dtype=np.uint16),
+            learnt=np.zeros(learning.CELLS if self.features.learnt else 1),
+            lessons=np.zeros(learning.CELLS if self.features.learnt else 1, dtype=np.int64),
+            cells=np.zeros(learning_plies, dtype=np.int32),
+            gains=np.zeros(learning_plies),
+            promised=np.zeros(learning_plies),
+            greedy=np.zeros(learning_plies, dtype=np.bool_),
             base=base_of(self.lone_root()),
         )
 
@@ -302,6 +310,8 @@ def _add_untried(game: HasRules, features: Features) -> _Function:
 
 def _leaf_playout(game: Game, features: Features) -> _Function:
     """The playouts of a search; see search/kernel/stubs.py."""
+    if features.learnt:
+        return _bind(game, learning.learning_rollout)
     stepwise = game.num_players == 1 and (game.has_lines or game.discount < 1.0)
     if not features.steered:
         if game.is_two_player:
