@@ -96,6 +96,8 @@ class Game(ABC):
     """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
     clairvoyant: bool = False
     """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
+    closed_loop: bool = False
+    """With an open loop: whether what is seen after a move counts as a move of chance."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""

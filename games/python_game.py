@@ -63,7 +63,10 @@ class PythonGame(Game):
     each outcome. With ``open_loop``, for ``seeded`` games, a move itself draws, and a node of the tree stands
     for a sequence of moves, whatever came of them: ``position.reseed(seed)`` makes everything that is drawn
     from then on depend on ``seed`` (an integer in [0, 2**62)) alone. Each simulation has a seed of its own,
-    so a search never sees what chance will bring in the episode that is played.
+    so a search never sees what chance will bring in the episode that is played. With ``closed_loop`` too,
+    what is seen after each move counts as a move of chance: ``position.seen()`` is a number in [0, 65535)
+    that stands for it, the tree has a node for each number, and so what follows may depend on it. Of
+    ``max_plies``, half are then such moves.
 
     A state is int32[``head`` + max_plies]: ``head`` numbers and then the moves. The first number is how many
     moves were played. If the game is ``seeded`` there are four more: how many of the moves were really
@@ -89,7 +92,7 @@ class PythonGame(Game):
             self._returns,
             self._playout,
             determinize=self._determinize if self.open_loop else None,
-            chance=self._chance if self.chance_moves else None,
+            chance=self._chance if self.chance_moves or self.closed_loop else None,
             score=self._score if self.num_players > 2 else None,
             rollout=self._rollout if self.num_players == 1 else None,
         )
@@ -139,6 +142,14 @@ class PythonGame(Game):
         """int32[moves played]: the moves of a state; a view."""
         return state[self.head : self.head + state[0]]
 
+    def _actions_of(self, state: State) -> State:
+        """The moves that are played in the position object."""
+        return self.moves_of(state)[:: 2 if self.closed_loop else 1]
+
+    def _is_to_see(self, state: State) -> bool:
+        """Whether the last move was played and what came of it is not seen yet."""
+        return self.closed_loop and state[0] % 2 == 1
+
     def observation(self, state: State, observer: int) -> State:
         """The position itself; of an open loop, its moves count as really played."""
         view = state.copy()
@@ -147,7 +158,9 @@ class PythonGame(Game):
         return view
 
     def chance_weights(self, state: State) -> dict[int, float]:
-        """The probability of each outcome, by ``chance_outcomes``."""
+        """The probability of each outcome, by ``chance_outcomes``; of what is seen, 1."""
+        if self._is_to_see(state):
+            return {int(self.position(state).seen()): 1.0}
         return {int(move): float(weight) for move, weight in self.position(state).chance_outcomes()}
 
     def position(self, state: State) -> Any:
@@ -177,10 +190,10 @@ class PythonGame(Game):
             walk[0] = length
             nearest = self._positions.get(self._key(walk))
             if nearest is not None:
-                known = length
+                known = len(self._actions_of(walk))
                 break
         made = self._start(state) if nearest is None else copy_of(nearest)
-        for move in self.moves_of(state)[known:]:
+        for move in self._actions_of(state)[known:]:
             made.play(int(move))
         self._keep(state, made)
         return made
@@ -197,7 +210,7 @@ class PythonGame(Game):
 
     def _key(self, state: State) -> bytes:
         """Tells positions apart: the episode and the moves."""
-        moves = self.moves_of(state).tobytes()
+        moves = self._actions_of(state).tobytes()
         return state[_EPISODE : _EPISODE + 1].tobytes() + moves if self.seeded else moves
 
     def _open_position(self, state: State, key: bytes) -> Any:
@@ -217,14 +230,17 @@ class PythonGame(Game):
             before[0], before[_SEED : _SEED + 2] = played, 0
             position = copy_of(self._closed_position(before))
             position.reseed(_seed_of(state))
-        for move in moves[played:]:
-            position.play(int(move))
+        for place in range(played, len(moves)):
+            if not self.closed_loop or place % 2 == 0:
+                position.play(int(moves[place]))
         last.key, last.position = key, position
         return position
 
     def format_move(self, state: State, move: int) -> str:
-        """The text of the position's ``format_move``, with ``_`` for spaces and ``|`` for ``/``; without one,
-        the number."""
+        """What is seen as a number; a move as the text of the position's ``format_move``, with ``_`` for
+        spaces and ``|`` for ``/``; without one, the number."""
+        if self._is_to_see(state):
+            return str(move)
         position = self.position(state)
         named = getattr(position, "format_move", None)
         return "_".join(str(named(move) if named else move).split()).replace("/", "|")
@@ -277,9 +293,12 @@ class PythonGame(Game):
         return board_of(str(position) if own else self.format_position(state))
 
     def _current_player(self, state: State) -> int:
-        return int(self.position(state).current_player())
+        return CHANCE if self._is_to_see(state) else int(self.position(state).current_player())
 
     def _legal_moves(self, state: State, moves: Moves) -> int:
+        if self._is_to_see(state):
+            moves[0] = self.position(state).seen()
+            return 1
         legal = self.position(state).legal_moves()
         moves[: len(legal)] = legal
         return len(legal)
@@ -300,6 +319,8 @@ class PythonGame(Game):
         return float(self.position(state).returns()[player])
 
     def _chance(self, state: State, moves: Moves, stream: Stream) -> int:
+        if self._is_to_see(state):
+            return int(self.position(state).seen())
         return drawn_outcome(self.position(state).chance_outcomes(), partial(below, stream))
 
     def _determinize(self, view: State, state: State, stream: Stream) -> None:
@@ -325,7 +346,8 @@ class PythonGame(Game):
         own = self._own(state, position)
         played, total = self.discounted_roll_out(own, partial(below, stream))
         line[: len(played)] = played
-        return total, self._ended(state, own, played)
+        self._ended(state, own, played)
+        return total, len(played)
 
     def _own(self, state: State, position: Any) -> Any:
         """A position that may be changed: a copy; in an open loop itself, since nobody comes back to it."""
@@ -336,6 +358,9 @@ class PythonGame(Game):
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
+        if self.closed_loop:
+            # What was seen on the way does not matter any more.
+            played = [*([0] if self._is_to_see(state) else []), *_with_gaps(played)]
         begun, plies = self.head + int(state[0]), len(played)
         state[begun : begun + plies] = played
         state[0] += plies
@@ -388,6 +413,13 @@ class _Noted:
     def _note(self, score: float) -> None:
         self._total += self._weight * (score - self._score)
         self._score = score
+
+
+def _with_gaps(played: Sequence[int]) -> list[int]:
+    """The moves with a 0 between each two."""
+    gapped = [0] * max(0, 2 * len(played) - 1)
+    gapped[::2] = played
+    return gapped
 
 
 def board_of(text: str) -> Board:

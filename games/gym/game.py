@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
 from games.gym.trial import Found, Trial, number_of
 from games.python_game import PythonGame
+from games.rules import CHANCE, MAX_MOVE_CODE
 from games.spec import Options, Spec
 from games.user_games import reason_of
 
@@ -42,6 +44,7 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame:
     chance = options.choice("chance", "auto", ("auto", "no", "yes"))
     state = options.choice("state", "auto", ("auto", *kinds))
     clairvoyant = options.choice("clairvoyant", "no", ("no", "yes"))
+    loop = options.choice("loop", "auto", ("auto", "open", "closed"))
     mask = options.text("mask", "auto", re.compile(r"\w+"), "auto, none, or the name of a method")
     options.close()
     make, limit = maker(named, source)
@@ -53,13 +56,15 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame:
         named.environment,
         discount=1.0 if discount is None else discount,
         steps=min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS)),
+        loop=loop,
     )
     game.options = {
         "discount": str(game.discount),
-        "steps": game.max_plies,
+        "steps": game.steps,
         "chance": "yes" if found.chance else "no",
         "state": game.state_handling,
         "clairvoyant": clairvoyant,
+        "loop": "closed" if game.closed_loop else "open",
         "mask": mask,
     }
     game.source_text = source
@@ -90,11 +95,19 @@ class GymGame(PythonGame):
     player_names = ("agent",)
     nominal_simulations_per_s = 1_000.0
 
-    def __init__(self, found: Found, actions: Actions, source: str, discount: float, steps: int) -> None:
+    def __init__(
+        self, found: Found, actions: Actions, source: str, discount: float, steps: int, loop: str = "auto"
+    ) -> None:
+        """``steps``: the most of an episode; ``loop``: open, closed, or auto, which is closed if observations
+        are whole numbers."""
         self.open_loop = found.chance
+        numbers = has_numbers(found.states.env.observation_space)
+        self.closed_loop = found.chance and (loop == "closed" or (loop == "auto" and numbers))
+        self.steps = steps
         super().__init__()
         self.name, self.source = "gym", source
-        self.discount, self.max_plies, self.max_moves = discount, steps, len(actions.actions)
+        self.discount, self.max_moves = discount, len(actions.actions)
+        self.max_plies = 2 * steps if self.closed_loop else steps
         self.clairvoyant = found.clairvoyant
         """Whether a search knows what a player cannot know."""
         self.state_handling = found.states.kind
@@ -117,8 +130,9 @@ class GymGame(PythonGame):
         return found
 
     def format_move(self, state: State, move: int) -> str:
-        """The action, as the environment numbers it; several numbers are divided by ``_``."""
-        return self._actions.names[move]
+        """The action, as the environment numbers it; several numbers are divided by ``_``. What is seen, as a
+        number."""
+        return str(move) if self._is_to_see(state) else self._actions.names[move]
 
     def outcome_text(self, state: State) -> str:
         """The return, and whether the episode was cut off by its limit of steps."""
@@ -140,7 +154,7 @@ class GymGame(PythonGame):
         return Board(rows, [""] * len(rows), [""] * width)
 
     def _current_player(self, state: State) -> int:
-        return 0
+        return CHANCE if self._is_to_see(state) else 0
 
 
 class _Stage:
@@ -253,6 +267,13 @@ class GymPosition:
             stage.states.reseed(seed)
             self.saved = None
 
+    def seen(self) -> int:
+        """A number in [0, 65535) for the observation: itself, if it is one, else a hash of it."""
+        observation = self.observation
+        if isinstance(observation, int | np.integer) and 0 <= observation < MAX_MOVE_CODE:
+            return int(observation)
+        return int.from_bytes(blake2b(bytes_of(observation), digest_size=4).digest()) % MAX_MOVE_CODE
+
     def current_player(self) -> int:
         """The only one."""
         return 0
@@ -354,6 +375,24 @@ class GymPosition:
         """Ask a method for the mask while the environment is here; one that came with the step can wait."""
         actions = self._stage.actions
         self._legal = None if actions.method is None else actions.legal(self._stage.states.env, self._info)
+
+
+def has_numbers(space: Any) -> bool:
+    """Whether the observations of a space are whole numbers, or tuples of them."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Tuple):
+        return all(map(has_numbers, space.spaces))
+    return isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary)
+
+
+def bytes_of(observation: Any) -> bytes:
+    """Equal bytes for equal observations."""
+    if isinstance(observation, tuple | list):
+        return b"".join(bytes_of(part) for part in observation)
+    if isinstance(observation, dict):
+        return b"".join(bytes_of(observation[name]) for name in sorted(observation))
+    return np.asarray(observation).tobytes()
 
 
 def _cells(line: str) -> list[Cell]:
