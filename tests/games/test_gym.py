@@ -15,7 +15,7 @@ import pytest
 
 import games
 from games import InvalidInput
-from games.game import Game, State
+from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from tests.games.common import JIT
 from tests.games.tabular import blackjack_optimum, optimum
@@ -29,6 +29,14 @@ PLAYS = 300 if JIT else 40
 def own(name: str, options: str = "") -> str:
     """The spec of an environment of gym_environments.py."""
     return f"gym:{FILE}:{name}{options}"
+
+
+def act(game: Game, state: State, move: int) -> None:
+    """Play a move, and in a closed loop what is seen after it."""
+    game.rules.play(state, move)
+    if game.closed_loop and not game.rules.is_terminal(state):  # type: ignore[attr-defined]
+        assert game.rules.current_player(state) == CHANCE
+        game.rules.play(state, game.legal_moves(state)[0])
 
 
 def rolled_out(game: Game, state: State, seed: int) -> tuple[float, list[int]]:
@@ -80,7 +88,7 @@ def test_the_truth_about_blackjack() -> None:
 def test_environments_of_gymnasium(name: str, chance: bool, steps: int) -> None:
     """Each plays as in gymnasium, and its positions are kept in the fastest way."""
     game: Any = games.load(f"gym:{name}")
-    assert (game.open_loop, game.max_plies, game.state_handling) == (chance, steps, "copy")
+    assert (game.open_loop, game.steps, game.state_handling) == (chance, steps, "copy")
     assert game.has_lines is not chance
     assert games.load(game.spec).spec == game.spec
     arguments = {"is_slippery": False, "map_name": "8x8"} if "map_name" in name else {}
@@ -89,16 +97,17 @@ def test_environments_of_gymnasium(name: str, chance: bool, steps: int) -> None:
     for episode in (0, 1, 7):
         env.reset(seed=episode)
         state, draw, total, ended = game.episode_state(episode), random.Random(episode), 0.0, False
-        while not ended and state[0] < 60:
+        for _ in range(60):
             move = draw.choice(game.legal_moves(state))
-            game.rules.play(state, move)
+            act(game, state, move)
             _, reward, terminated, truncated, _ = env.step(move)
             total, ended = total + float(reward), terminated or truncated
             assert game.rules.returns(state) == pytest.approx(total)
             assert game.rules.is_terminal(state) == ended
+            if ended:
+                break
             # A simulation in between changes nothing.
-            if not ended:
-                rolled_out(game, state, int(state[0]))
+            rolled_out(game, state, int(state[0]))
         assert np.array_equal(game.parse_position(game.format_position(state)), state)
 
 
@@ -138,14 +147,15 @@ def test_ways_of_keeping_states(name: str, way: str) -> None:
     game: Any = games.load(own(name))
     assert game.state_handling == way
     plain: Any = games.load(own(name.partition(":")[0], ":state=replay"))
-    states = [game.episode_state(episode) for episode in range(3)]
+    states, twins = ([each.episode_state(episode) for episode in range(3)] for each in (game, plain))
     for turn in range(12):
         for state in states:
             if not game.rules.is_terminal(state):
                 line = rolled_out(game, state, turn)
-                assert line == rolled_out(plain, state, turn)
-                game.rules.play(state, line[1][0])
-                assert game.rules.returns(state) == plain.rules.returns(state)
+                assert line == rolled_out(plain, twins[state[4]], turn)
+                act(game, state, line[1][0])
+                act(plain, twins[state[4]], line[1][0])
+                assert game.rules.returns(state) == plain.rules.returns(twins[state[4]])
 
 
 def test_a_way_that_is_wrong_is_refused_by_name() -> None:
@@ -177,7 +187,7 @@ def test_simulations_draw_as_the_table_says() -> None:
     table = gymnasium.make("FrozenLake-v1").unwrapped.P
     state, stream = game.episode_state(5), new_stream(2)
     for _ in range(3):
-        game.rules.play(state, 2)
+        act(game, state, 2)
     here = game.position(state).observation
     found: Counter[int] = Counter()
     work = state.copy()
@@ -193,7 +203,9 @@ def test_simulations_draw_as_the_table_says() -> None:
     assert sum((found[key] - expected[key]) ** 2 / expected[key] for key in expected) < 13.8
 
 
-@pytest.mark.parametrize("name", ["Coin", "Coin:state=deepcopy", "HeldGenerator", "OwnGenerator"])
+@pytest.mark.parametrize(
+    "name", ["Coin", "Coin:loop=open", "Coin:state=deepcopy", "HeldGenerator", "OwnGenerator"]
+)
 def test_a_planner_does_not_see_the_future(name: str) -> None:
     """Who saw the draws of the episode would guess every coin."""
     game, guessed, coins = games.load(own(name)), 0.0, 0
@@ -211,7 +223,7 @@ def test_a_planner_does_not_see_the_future(name: str) -> None:
                     game.rules.play(work, move)
                     worth[move] += game.rules.returns(work) - before
             before = game.rules.returns(state)
-            game.rules.play(state, int(np.argmax(worth)))
+            act(game, state, int(np.argmax(worth)))
             guessed, coins = guessed + game.rules.returns(state) - before, coins + 1
     assert abs(guessed / coins - 0.5) < 3.5 * 0.5 / coins**0.5
 
@@ -329,8 +341,8 @@ def test_positions_of_simulations_read_back() -> None:
             assert np.array_equal(again, work)
             assert game.position(again).observation == game.position(work).observation
             if not game.rules.is_terminal(work):
-                game.rules.play(work, 1)
-        game.rules.play(state, plies)
+                act(game, work, 1)
+        act(game, state, plies)
     for wrong in ("4:~0", "4:0/~x", "4:~5/~5", "4:0/~9223372036854775807"):
         with pytest.raises(InvalidInput, match="position"):
             game.parse_position(wrong)
@@ -346,7 +358,7 @@ def test_positions_of_simulations_read_back() -> None:
         ("gym:", "gym:ENV|name"),
         ("gym:CartPole-v1(a)", r"gym:ENV\(KEY=VALUE"),
         ("gym:CartPole-v1(no_such=1)", "an environment that can be made"),
-        ("gym:CartPole-v1:no_such=1", "discount, steps, chance, state, clairvoyant, mask"),
+        ("gym:CartPole-v1:no_such=1", "discount, steps, chance, state, clairvoyant, loop, mask"),
         ("gym:CartPole-v1:discount=1.5", "a number above 0 and up to 1"),
         ("gym:CartPole-v1:steps=0", "a whole number from 1"),
         ("gym:Pendulum-v1", r"Discrete or MultiDiscrete space, not a Box\(1,\)"),
@@ -406,7 +418,7 @@ def test_draws_that_the_trial_did_not_meet_are_noticed() -> None:
 
 
 def test_services_refuse_files_and_texts() -> None:
-    assert games.load("gym:FrozenLake-v1(map_name=8x8)", files=False).max_plies == 100
+    assert games.load("gym:FrozenLake-v1(map_name=8x8)", files=False).max_plies == 200
     with pytest.raises(InvalidInput, match="a name, not a file"):
         games.load(own("Walk"), files=False)
     with pytest.raises(InvalidInput, match="others may name files"):
