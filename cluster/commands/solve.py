@@ -141,6 +141,9 @@ def _player(side: str | None) -> int | None:
 def _check(shown: Position, max_positions: int) -> None:
     from games.errors import InvalidInput
 
+    if not shown.game.is_two_player or shown.game.has_chance:
+        accepted = f"a game of two players without rewards and chance, not {shown.game.form}"
+        raise InvalidInput("game", shown.game.spec, accepted)
     if shown.game.rules.pack is None or shown.game.rules.unpack is None:
         accepted = (
             "a game whose positions can be counted: tictactoe, grundy, explicit, morris:variant=three "

@@ -20,6 +20,7 @@ from cluster.lab.strength.strength import (
     player_spec,
     read_options,
     read_strategies,
+    refuse_others,
 )
 from games.errors import InvalidInput
 from games.game import Game
@@ -114,6 +115,9 @@ def make_plan(request: ExactRequest) -> ExactPlan:
     searches = request.searches
     source = games.source_of_spec(searches.game)
     game = games.load(searches.game, source)
+    refuse_others(game)
+    if not game.is_two_player or game.has_chance:
+        raise InvalidInput("judge", "exact", f"games: {game.name} is {game.form}")
     if game.hidden_information:
         raise InvalidInput("judge", "exact", f"games: something is hidden in {game.name}")
     if not 0 <= searches.seed < 2**63:

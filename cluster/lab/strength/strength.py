@@ -121,6 +121,15 @@ class Plan:
         return sorted(simulations_of(side) for side in sides if isinstance(side, float))
 
 
+def refuse_others(game: Game) -> None:
+    """Raise InvalidInput (field ``game``) for a problem that two players do not play against each other."""
+    if game.num_players != 2:
+        instead = (
+            " (banyan plan measures players of a problem of one player)" if game.num_players == 1 else ""
+        )
+        raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{instead}")
+
+
 def make_plan(request: StrengthRequest) -> Plan:
     """Check the request, create each player once, and plan the matches.
 
@@ -129,6 +138,7 @@ def make_plan(request: StrengthRequest) -> Plan:
     """
     source = games.source_of_spec(request.game)
     game = games.load(request.game, source)
+    refuse_others(game)
     for name in ("pairs", "total_pairs"):
         number = getattr(request, name)
         if number is not None and not 1 <= number <= MAX_PAIRS:

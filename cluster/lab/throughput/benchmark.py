@@ -75,7 +75,7 @@ class Playouts:
     num_playouts: int = 0
     num_moves: int = 0
     results: list[int] = field(default_factory=lambda: [0, 0, 0])
-    """Counts of the first player's wins, draws, and losses."""
+    """Counts of the first player's wins, draws, and losses; they mean nothing beyond two players."""
 
 
 @dataclass
@@ -142,7 +142,9 @@ class GameBenchmark:
             "results": {
                 name: share / played.num_playouts
                 for name, share in zip(("first", "draw", "second"), played.results, strict=True)
-            },
+            }
+            if self.game.is_two_player
+            else None,
             "seed": self.seed,
             "repeats": self.repeats,
             "spread": {

@@ -88,7 +88,9 @@ def _rates(name: str, row: dict[str, Any], key: str, remark: str) -> list[Cell]:
     return [text(f"  {name}"), *map(rate, values), text(remark, "dim")]
 
 
-def _results(results: dict[str, float]) -> str:
+def _results(results: dict[str, float] | None) -> str:
+    if results is None:
+        return ""
     first, draw, second = (f"{100 * results[key]:.0f} %" for key in ("first", "draw", "second"))
     return f"won {first}, drawn {draw}, lost {second}"
 

@@ -24,12 +24,15 @@ class OpenSpiel:
     def searcher(
         self, game: Game, simulations: int, exploration: float, seed: int
     ) -> Callable[[], int] | None:
-        """A function that runs a search from the start position; None if OpenSpiel lacks the game."""
+        """A function that runs a search from the start position; None if OpenSpiel cannot search it."""
         name = name_of(game)
         if name is None:
             return None
         pyspiel = self._pyspiel
         loaded = pyspiel.load_game(name)
+        if loaded.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
+            # Its search knows returns at the end alone.
+            return None
         bot = pyspiel.MCTSBot(
             loaded,
             pyspiel.RandomRolloutEvaluator(1, seed),
