@@ -29,6 +29,11 @@ _PIECES = (
     ("#f2f2f2", "#1b1d22"),
 )
 """By player, the colour of a piece and of the letter on it."""
+_COLOURS = (
+    *(("#c8364a", "#ffffff"), ("#2e7d4f", "#ffffff"), ("#1f5fa8", "#ffffff"), ("#f2d13d", "#1b1d22")),
+    *(("#7d4aa8", "#ffffff"), ("#4cc3cf", "#1b1d22"), ("#ee8f3c", "#1b1d22")),
+)
+"""By `Cell.colour`, the colour of a piece and of the letter on it."""
 _HEAT = "#c2417c"
 """Of cells that were visited. As light as a colour can be on which both white and black are read well."""
 _STRONGEST = 0.85
@@ -125,8 +130,8 @@ def _cell(
     if warmth > 0:
         opacity = 0.1 + (_STRONGEST - 0.1) * warmth
         parts.append(f'<{place} fill="{_HEAT}" fill-opacity="{opacity:.2f}"/>')
-    if cell.owner is not None:
-        fill, letter = _PIECES[cell.owner]
+    if cell.owner is not None or cell.colour is not None:
+        fill, letter = _PIECES[cell.owner] if cell.owner is not None else _COLOURS[cell.colour or 0]
         parts.append(f'<circle {middle} r="{0.4 * CELL}" fill="{fill}" stroke="currentColor"/>')
         parts.append(_text(text, x, y, f' fill="{letter}"'))
     elif share >= 0.005:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from games import openspiel
+from games import gym, openspiel
 from games import user_games as own
 from games.battleship import Battleship
 from games.breakthrough import Breakthrough
@@ -24,7 +24,7 @@ from games.morris import Morris
 from games.othello import Othello
 from games.pig import Pig
 from games.samegame import SameGame
-from games.spec import DATA_OF, EXPLICIT, JOBSHOP, OPENSPIEL, Spec, is_path, parse_game_spec
+from games.spec import DATA_OF, EXPLICIT, GYM, JOBSHOP, OPENSPIEL, Spec, file_of, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 from games.twenty48 import Twenty48
@@ -73,7 +73,8 @@ def source_of_spec(text: str, *, files: bool = True) -> str | None:
     spec = parse_game_spec(text)
     if not files:
         _refuse_files(text, spec)
-    return own.read_source(spec.name) if is_path(spec.name) else None
+    path = file_of(spec)
+    return None if path is None else own.read_source(path)
 
 
 def load(text: str, source: str | None = None, *, files: bool = True, tried: bool = True) -> Game:
@@ -81,10 +82,10 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
 
     ``source`` is the text of a game file that may not be on this machine; without it the file is read.
     Loading a game file runs its code; a file of data is read, and becomes a part of the game's spec. With
-    ``files=False`` a spec that names a file, or parameters with which OpenSpiel would read one, is refused
-    before any file is opened. With ``tried`` the rules of a file or a package are tested in random games
-    first (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass BrokenGame if the
-    rules violate the contract.
+    ``files=False`` a spec that names a file, or parameters with which OpenSpiel or an environment could read
+    one, is refused before any file is opened. With ``tried`` the rules of a file or a package are tested in
+    random games first (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass
+    BrokenGame if the rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:
@@ -92,18 +93,22 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
     if _names_data(spec):
         # The file may change, so what is kept is the game of its data.
         text = _FACTORIES[spec.name](spec).spec
-    if not is_path(spec.name):
+    path = file_of(spec)
+    if path is None:
         return _load(text, None, tried)
-    return _load(text, own.read_source(spec.name) if source is None else source, tried)
+    return _load(text, own.read_source(path) if source is None else source, tried)
 
 
 def _refuse_files(text: str, spec: Spec) -> None:
-    if is_path(spec.name):
+    if file_of(spec) is not None:
         raise InvalidInput("game", text, "a name, not a file: one of " + ", ".join(names()))
     if _names_data(spec):
         raise InvalidInput("game", text, f"no file: {DATA_OF[spec.name]} by name, or data=, the data as text")
     if spec.name == OPENSPIEL and not openspiel.has_plain_parameters(spec):
         accepted = "a game of OpenSpiel whose parameters are numbers, True or False: others may name files"
+        raise InvalidInput("game", text, accepted)
+    if spec.name == GYM and not gym.has_plain_arguments(spec):
+        accepted = "an environment of gymnasium whose arguments are numbers and words: others may name files"
         raise InvalidInput("game", text, accepted)
 
 
@@ -122,6 +127,8 @@ def _load(text: str, source: str | None, tried: bool) -> Game:
 
 def _made(text: str, source: str | None) -> Game:
     spec = parse_game_spec(text)
+    if spec.name == GYM:
+        return gym.game_from_spec(spec, source)
     if source is not None:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:
@@ -130,5 +137,7 @@ def _made(text: str, source: str | None) -> Game:
         return factory(spec)
     if point := own.installed().get(spec.name):
         return own.game_from_package(point, spec)
-    accepted = "one of " + ", ".join(names()) + ", a game file such as ./mygame.py, or openspiel:NAME"
+    accepted = (
+        "one of " + ", ".join(names()) + ", a game file such as ./mygame.py, openspiel:NAME, or gym:ENV"
+    )
     raise InvalidInput("game", spec.name, accepted)

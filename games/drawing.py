@@ -12,6 +12,8 @@ _BRIGHT = "\x1b[97m"
 _LAST = "\x1b[1;4m"
 _OWNERS = tuple(f"\x1b[1;{code}m" for code in (36, 33, 31, 32, 35, 37))
 """By player: cyan, yellow, red, green, magenta, white."""
+_COLOURS = ("1;31", "1;32", "1;34", "1;33", "1;35", "1;36", "1;38;5;208")
+"""The codes of `Cell.colour`."""
 _HEAT = (17, 18, 54, 90, 126, 161, 196)
 """Background colours (numbers of the 256-colour palette) from the smallest share to the largest."""
 
@@ -46,12 +48,16 @@ def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | 
 
 def _draw_cell(cell: Cell, share: float | None, top: float, width: int, colour: bool) -> str:
     text = cell.text
-    if share is not None and cell.owner is None and share >= 0.005:
+    if share is not None and cell.owner is None and cell.colour is None and share >= 0.005:
         text = str(min(round(100 * share), 99))
     text = (f"[{text}]" if cell.last else f"{text} ").rjust(width + 2)
     if not colour:
         return text
-    style = _OWNERS[cell.owner] if cell.owner is not None else _DIM if share is None else _BRIGHT
+    style = _DIM if share is None else _BRIGHT
+    if cell.owner is not None:
+        style = _OWNERS[cell.owner]
+    elif cell.colour is not None:
+        style = f"\x1b[{_COLOURS[cell.colour]}m"
     if cell.last:
         style += _LAST
     if share is not None:

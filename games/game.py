@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ class Cell:
     """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
     last: bool = False
     """Whether the last move was made here."""
+    colour: int | None = None
+    """The colour of a piece without an owner: red, green, blue, yellow, violet, cyan, orange (0 to 6)."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class Game(ABC):
     """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
     clairvoyant: bool = False
     """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
+    closed_loop: bool = False
+    """With an open loop: whether what is seen after a move counts as a move of chance."""
     opening_plies: int = 2
     """Default number of random moves at the beginning of each pair of games of a match. 0 for games whose
     sides differ or in which chance makes every game different."""
@@ -387,7 +391,7 @@ class Game(ABC):
 
 def _drawn(value: int | str | Cell | None, last: bool) -> Cell:
     if isinstance(value, Cell):
-        return value
+        return replace(value, last=value.last or last)
     if value is None or isinstance(value, str):
         return Cell("." if value is None else value, None, last)
     return Cell("XO"[value], int(value), last)

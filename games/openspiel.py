@@ -1,7 +1,8 @@
 """Games of OpenSpiel: ``openspiel:NAME``, if OpenSpiel is installed.
 
-Accepted are sequential two-player zero-sum games with perfect information and without chance.
-NAME is the name that OpenSpiel uses, with parameters: ``openspiel:mnk(m=5,n=5,k=4)``.
+Accepted are its sequential games with perfect information, with or without chance, for any number of players;
+with two players their returns must add up to 0. Of its games with hidden information those of `HIDDEN` are
+accepted. NAME is the name that OpenSpiel uses, with parameters: ``openspiel:mnk(m=5,n=5,k=4)``.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from games.errors import InvalidInput
-from games.game import Game
-from games.python_game import PythonGame
+from games.game import CHANCE, Board, Game, State
+from games.python_game import PythonGame, board_of
+from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
+
+HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
+"""The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
+the player has not seen, and gives a position that its own moves lead to."""
+BLOCK = 128
+"""Outcomes in a block, where chance has more than MAX_MOVES outcomes."""
 
 _PARAMETER = r"\w+=(?:-?[0-9.]+|True|False)"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
@@ -60,21 +70,34 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
     loaded = _asked(spec, lambda: pyspiel.load_game(name))
-    kind = loaded.get_type()
-    wanted = (
-        (kind.dynamics, pyspiel.GameType.Dynamics.SEQUENTIAL),
-        (kind.chance_mode, pyspiel.GameType.ChanceMode.DETERMINISTIC),
-        (kind.information, pyspiel.GameType.Information.PERFECT_INFORMATION),
-        (kind.utility, pyspiel.GameType.Utility.ZERO_SUM),
-        (loaded.num_players(), 2),
-    )
-    if any(found != asked for found, asked in wanted) or loaded.num_distinct_actions() > MAX_MOVE_CODE:
-        accepted = "a sequential two-player zero-sum game with perfect information and without chance"
+    if not _is_accepted(loaded):
+        accepted = (
+            "a sequential game with perfect information whose returns add up to 0 if it has two players, or "
+            "one of " + ", ".join(HIDDEN)
+        )
         raise InvalidInput("game", _text(spec), accepted)
-    if (num_legal := _asked(spec, lambda: len(loaded.new_initial_state().legal_actions()))) > MAX_MOVES:
+    if loaded.get_type().short_name == "quoridor" and loaded.num_players() > 2:
+        accepted = "quoridor with two players: with more OpenSpiel fails where a player has no move"
+        raise InvalidInput("game", _text(spec), accepted)
+    start = _asked(spec, loaded.new_initial_state)
+    if not start.is_chance_node() and (num_legal := len(start.legal_actions())) > MAX_MOVES:
         accepted = f"a game with at most {MAX_MOVES} legal moves (this one begins with {num_legal})"
         raise InvalidInput("game", _text(spec), accepted)
-    return OpenSpielGame(loaded, name)
+    return _asked(spec, lambda: OpenSpielGame(loaded, name))  # type: ignore[no-any-return]
+
+
+def _is_accepted(loaded: Any) -> bool:
+    import pyspiel
+
+    kind = loaded.get_type()
+    return (
+        kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+        and (
+            kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION or kind.short_name in HIDDEN
+        )
+        and (kind.utility == pyspiel.GameType.Utility.ZERO_SUM or loaded.num_players() != 2)
+        and max(loaded.num_distinct_actions(), loaded.max_chance_outcomes()) <= MAX_MOVE_CODE
+    )
 
 
 def _asked(spec: Spec, question: Callable[[], Any]) -> Any:
@@ -96,23 +119,102 @@ def has_plain_parameters(spec: Spec) -> bool:
 
 
 class OpenSpielGame(PythonGame):
-    """A game of OpenSpiel; the moves are its actions."""
+    """A game of OpenSpiel; the moves are its actions.
+
+    With two players the returns are divided by the largest utility, so that they are in [-1, 1]; otherwise
+    they are OpenSpiel's. A random generator inside a game (``stones_and_gems``) begins with the game's
+    parameter ``rng_seed``, so the same moves lead to the same position.
+    """
 
     source: str
 
     def __init__(self, loaded: Any, name: str) -> None:
         """``loaded``: the result of pyspiel.load_game(name)."""
-        super().__init__()
+        import pyspiel
+
+        kind, num_outcomes = loaded.get_type(), loaded.max_chance_outcomes()
         self._loaded = loaded
-        self._largest = max(abs(loaded.max_utility()), abs(loaded.min_utility()))
+        self._wide = num_outcomes > MAX_MOVES
+        self._largest = 1.0
+        self.num_players = loaded.num_players()
+        if self.num_players == 2:
+            self._largest = max(abs(loaded.max_utility()), abs(loaded.min_utility()))
+        else:
+            self.rewards = kind.reward_model == pyspiel.GameType.RewardModel.REWARDS
+            numbered = tuple(f"player {number}" for number in range(1, self.num_players + 1))
+            self.player_names = numbered if self.num_players > 1 else ("player",)
+        self.chance_moves = num_outcomes > 0
         self.name = name.partition("(")[0]
         self.source = f"openspiel:{name}"
-        self.max_moves = min(loaded.num_distinct_actions(), MAX_MOVES)
-        self.max_plies = loaded.max_game_length()
+        self.max_moves = min(max(loaded.num_distinct_actions(), num_outcomes), MAX_MOVES)
+        # OpenSpiel's length of a game does not count what chance does.
+        chances = loaded.max_chance_nodes_in_history() if self.chance_moves else 0
+        self.max_plies = loaded.max_game_length() + chances * (2 if self._wide else 1)
+        if self.chance_moves:
+            self.opening_plies = 0
+        super().__init__()
+        if kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
+            self.rules = self.rules._replace(determinize=self._resample)
 
     def new_position(self) -> _Position:
         """The start position."""
-        return _Position(self._loaded.new_initial_state(), self._largest)
+        made = _WidePosition if self._wide else _Position
+        return made(self._loaded.new_initial_state(), self._largest)
+
+    def observation(self, state: State, observer: int) -> State:
+        """With hidden information: the observer, and the moves to one of the positions that fit.
+
+        It is drawn with constant random numbers, so it is the same for all positions that the observer
+        cannot tell apart. Raises InvalidInput (field ``position``) where no player moves,
+        except at the start.
+        """
+        if not self.hidden_information:
+            return super().observation(state, observer)
+        if not state[0]:
+            return np.array([observer], dtype=state.dtype)
+        position = self.position(state)
+        if position.is_terminal() or position.current_player() == CHANCE:
+            raise InvalidInput("position", self.format_seen(state), "a position in which a player moves")
+        history = position.resampled(observer, new_stream(0)).history()
+        return np.array([observer, *history], dtype=state.dtype)
+
+    def _resample(self, view: State, state: State, stream: Stream) -> None:
+        """`Rules.determinize`, by ``resample_from_infostate``."""
+        self._write(state, view[1:])
+        if len(view) > 1:
+            drawn = self.position(state).resampled(int(view[0]), stream)
+            self._write(state, drawn.history())
+            self._keep(state, drawn)
+
+    @staticmethod
+    def _write(state: State, moves: Sequence[int] | State) -> None:
+        state[:] = 0
+        state[0] = len(moves)
+        state[1 : 1 + len(moves)] = moves
+
+    def format_seen(self, state: State) -> str:
+        """With hidden information only the number of moves, because OpenSpiel does not say who saw which."""
+        return f"{state[0]} moves" if self.hidden_information else self.format_position(state)
+
+    def outcome_text(self, state: State) -> str:
+        """With one player, or with three or more: what each of them got."""
+        if self.num_players == 2:
+            return super().outcome_text(state)
+        returns = np.ravel(self.position(state).returns())
+        return ", ".join(f"{name}: {got:g}" for name, got in zip(self.player_names, returns, strict=True))
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The position as OpenSpiel writes it; while something is hidden, only the number of moves."""
+        if self.hidden_information and not self.calls.is_terminal(state):
+            return board_of(self.format_seen(state))
+        return super().board(state, last_move)
+
+    def secret(self, state: State, owner: int) -> Board | None:
+        """With hidden information: all that ``owner`` knows of a position in which a player moves."""
+        if not self.hidden_information or self.calls.is_terminal(state):
+            return None
+        position = self.position(state)
+        return None if position.current_player() == CHANCE else board_of(position.known_to(owner))
 
 
 class _Position:
@@ -132,20 +234,94 @@ class _Position:
         actions: list[int] = self._state.legal_actions()
         return actions
 
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        outcomes: list[tuple[int, float]] = self._state.chance_outcomes()
+        return outcomes
+
     def play(self, move: int) -> None:
         self._state.apply_action(move)
 
     def is_terminal(self) -> bool:
         return bool(self._state.is_terminal())
 
-    def returns(self) -> float:
-        return float(self._state.returns()[0] / self._largest)
+    def returns(self) -> float | Sequence[float]:
+        returns: list[float] = self._state.returns()
+        return returns if len(returns) > 2 else returns[0] / self._largest
 
     def format_move(self, move: int) -> str:
         return str(self._state.action_to_string(self._state.current_player(), move))
 
+    def resampled(self, observer: int, stream: Stream) -> _Position:
+        """A random position that the observer cannot tell from this one."""
+        drawn = self._state.resample_from_infostate(observer, lambda: float(uniform(stream)))
+        return _Position(drawn, self._largest)
+
+    def history(self) -> Sequence[int]:
+        """The moves played so far."""
+        actions: list[int] = self._state.history()
+        return actions
+
+    def known_to(self, owner: int) -> str:
+        """What ``owner`` knows, as OpenSpiel writes it."""
+        return str(self._state.information_state_string(owner))
+
     def __str__(self) -> str:
         return str(self._state)
+
+
+class _WidePosition(_Position):
+    """A position of a game in which chance can have more than MAX_MOVES outcomes.
+
+    There chance moves twice: it draws a block of outcomes, and then one of the block.
+    """
+
+    def __init__(self, state: Any, largest: float) -> None:
+        super().__init__(state, largest)
+        self._block: int | None = None
+        self._listed: list[tuple[int, float]] | None = None
+        """OpenSpiel's outcomes: it takes a millisecond to list them."""
+
+    def copy(self) -> _WidePosition:
+        made = _WidePosition(self._state.clone(), self._largest)
+        made._block, made._listed = self._block, self._listed
+        return made
+
+    def legal_moves(self) -> Sequence[int]:
+        if self._state.is_chance_node():
+            return [outcome for outcome, _ in self.chance_outcomes()]
+        return super().legal_moves()
+
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        outcomes = self._outcomes()
+        if len(outcomes) <= MAX_MOVES:
+            return outcomes
+        if self._block is not None:
+            block = outcomes[BLOCK * self._block : BLOCK * (self._block + 1)]
+            total = sum(weight for _, weight in block)
+            return [(outcome, weight / total) for outcome, weight in block]
+        weights = [weight for _, weight in outcomes]
+        begins = range(0, len(weights), BLOCK)
+        return [(number, sum(weights[begin : begin + BLOCK])) for number, begin in enumerate(begins)]
+
+    def play(self, move: int) -> None:
+        if self._draws_block():
+            self._block = move
+        else:
+            self._block = self._listed = None
+            super().play(move)
+
+    def format_move(self, move: int) -> str:
+        return f"block {move}" if self._draws_block() else super().format_move(move)
+
+    def _outcomes(self) -> Sequence[tuple[int, float]]:
+        if self._listed is None:
+            self._listed = list(super().chance_outcomes())
+        return self._listed
+
+    def _draws_block(self) -> bool:
+        if self._block is not None or not self._state.is_chance_node():
+            return False
+        return len(self._outcomes()) > MAX_MOVES
 
 
 def _text(spec: Spec) -> str:

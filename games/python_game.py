@@ -9,6 +9,7 @@ positions; a position that is not in the cache is built again from the nearest p
 from __future__ import annotations
 
 import copy
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,6 +26,8 @@ CACHED_POSITIONS = 4096
 """Size of the cache of position objects of a game."""
 _REAL, _SEED, _EPISODE, _SEEDED_HEAD = 1, 2, 4, 5
 """Places in the state of a seeded game, and where its moves begin."""
+_SIMULATED = "~"
+"""Stands in a text before the seed of a simulation."""
 
 
 class Position(Protocol):
@@ -60,7 +63,10 @@ class PythonGame(Game):
     each outcome. With ``open_loop``, for ``seeded`` games, a move itself draws, and a node of the tree stands
     for a sequence of moves, whatever came of them: ``position.reseed(seed)`` makes everything that is drawn
     from then on depend on ``seed`` (an integer in [0, 2**62)) alone. Each simulation has a seed of its own,
-    so a search never sees what chance will bring in the episode that is played.
+    so a search never sees what chance will bring in the episode that is played. With ``closed_loop`` too,
+    what is seen after each move counts as a move of chance: ``position.seen()`` is a number in [0, 65535)
+    that stands for it, the tree has a node for each number, and so what follows may depend on it. Of
+    ``max_plies``, half are then such moves.
 
     A state is int32[``head`` + max_plies]: ``head`` numbers and then the moves. The first number is how many
     moves were played. If the game is ``seeded`` there are four more: how many of the moves were really
@@ -76,8 +82,7 @@ class PythonGame(Game):
 
     def __init__(self) -> None:
         self._positions: OrderedDict[bytes, Any] = OrderedDict()
-        self._simulated: tuple[bytes, Any] = (b"", None)
-        """The last position of an open loop: simulations hardly ever come back to an earlier one."""
+        self._last = _Last()
         self.head = _SEEDED_HEAD if self.seeded else 1
         self.rules = Rules(
             self._current_player,
@@ -87,7 +92,7 @@ class PythonGame(Game):
             self._returns,
             self._playout,
             determinize=self._determinize if self.open_loop else None,
-            chance=self._chance if self.chance_moves else None,
+            chance=self._chance if self.chance_moves or self.closed_loop else None,
             score=self._score if self.num_players > 2 else None,
             rollout=self._rollout if self.num_players == 1 else None,
         )
@@ -114,6 +119,13 @@ class PythonGame(Game):
             position.play(move)
         return played
 
+    def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
+        """Of a problem of one player: the moves of `roll_out`, and the sum of the rewards, each discounted by
+        its distance. Override both where a position knows its rewards."""
+        noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
+        played = self.roll_out(noted if self.discount < 1.0 else position, draw)
+        return played, noted.finish(first_of(position.returns()), len(played))
+
     def initial_state(self) -> State:
         """The state without any move; of a ``seeded`` game, of episode 0."""
         return np.zeros(self.head + self.max_plies, dtype=np.int32)
@@ -130,6 +142,14 @@ class PythonGame(Game):
         """int32[moves played]: the moves of a state; a view."""
         return state[self.head : self.head + state[0]]
 
+    def _actions_of(self, state: State) -> State:
+        """The moves that are played in the position object."""
+        return self.moves_of(state)[:: 2 if self.closed_loop else 1]
+
+    def _is_to_see(self, state: State) -> bool:
+        """Whether the last move was played and what came of it is not seen yet."""
+        return self.closed_loop and state[0] % 2 == 1
+
     def observation(self, state: State, observer: int) -> State:
         """The position itself; of an open loop, its moves count as really played."""
         view = state.copy()
@@ -138,13 +158,25 @@ class PythonGame(Game):
         return view
 
     def chance_weights(self, state: State) -> dict[int, float]:
-        """The probability of each outcome, by ``chance_outcomes``."""
+        """The probability of each outcome, by ``chance_outcomes``; of what is seen, 1."""
+        if self._is_to_see(state):
+            return {int(self.position(state).seen()): 1.0}
         return {int(move): float(weight) for move, weight in self.position(state).chance_outcomes()}
 
     def position(self, state: State) -> Any:
         """The position object of a state, from the cache if possible; it must not be changed."""
+        key = state[1 : self.head + state[0]].tobytes()
+        last = self._last
+        if key == last.key:
+            return last.position
         if self.open_loop and (state[_SEED] or state[_SEED + 1]):
-            return self._open_position(state)
+            return self._open_position(state, key)
+        position = self._closed_position(state)
+        last.key, last.position = key, position
+        return position
+
+    def _closed_position(self, state: State) -> Any:
+        """The position of a state from the cache, or from its nearest predecessor there."""
         key = self._key(state)
         found = self._positions.get(key)
         if found is not None:
@@ -158,60 +190,77 @@ class PythonGame(Game):
             walk[0] = length
             nearest = self._positions.get(self._key(walk))
             if nearest is not None:
-                known = length
+                known = len(self._actions_of(walk))
                 break
         made = self._start(state) if nearest is None else copy_of(nearest)
-        for move in self.moves_of(state)[known:]:
+        for move in self._actions_of(state)[known:]:
             made.play(int(move))
-        return self._keep(state, made)
+        self._keep(state, made)
+        return made
+
+    def _keep(self, state: State, position: Any) -> None:
+        """Take the position object for that of the state from now on."""
+        self._positions[self._key(state)] = position
+        if len(self._positions) > CACHED_POSITIONS:
+            self._positions.popitem(last=False)
 
     def _start(self, state: State) -> Any:
         make: Any = self.new_position
         return make(int(state[_EPISODE])) if self.seeded else make()
 
     def _key(self, state: State) -> bytes:
-        """Tells positions apart: the episode and the moves; how many were real matters in an open loop
-        only."""
-        moves = self.moves_of(state).tobytes()
+        """Tells positions apart: the episode and the moves."""
+        moves = self._actions_of(state).tobytes()
         return state[_EPISODE : _EPISODE + 1].tobytes() + moves if self.seeded else moves
 
-    def _open_position(self, state: State) -> Any:
-        """The position of a simulation: the real one, reseeded, and the moves since."""
-        moves, real = self.moves_of(state), int(state[_REAL])
-        origin = state[1 : self.head].tobytes()
-        held, position = self._simulated
-        key = origin + moves.tobytes()
-        if held == key:
-            return position
-        if position is not None and held.startswith(origin) and key.startswith(held):
-            played = (len(held) - len(origin)) // moves.itemsize
+    def _open_position(self, state: State, key: bytes) -> Any:
+        """The position of a simulation: the real one, reseeded, and the moves since.
+
+        The last one is played on: simulations hardly ever come back to an earlier position.
+        """
+        last, moves, played = self._last, self.moves_of(state), int(state[_REAL])
+        held, position = last.key, last.position
+        reached = (len(held) - (self.head - 1) * state.itemsize) // state.itemsize
+        # Not valid until all moves are played: one of them may raise.
+        last.clear()
+        if key.startswith(held) and reached >= played:
+            played = reached
         else:
             before = state.copy()
-            before[0], before[_SEED : _SEED + 2] = real, 0
-            position, played = copy_of(self.position(before)), real
-            position.reseed(int(state[_SEED]) << 31 | int(state[_SEED + 1]))
-        # Not valid until all moves are played: one of them may raise.
-        self._simulated = (b"", None)
-        for move in moves[played:]:
-            position.play(int(move))
-        self._simulated = (key, position)
+            before[0], before[_SEED : _SEED + 2] = played, 0
+            position = copy_of(self._closed_position(before))
+            position.reseed(_seed_of(state))
+        for place in range(played, len(moves)):
+            if not self.closed_loop or place % 2 == 0:
+                position.play(int(moves[place]))
+        last.key, last.position = key, position
         return position
 
     def format_move(self, state: State, move: int) -> str:
-        """The text of the position's ``format_move``, with ``_`` for spaces; without one, the number."""
+        """What is seen as a number; a move as the text of the position's ``format_move``, with ``_`` for
+        spaces and ``|`` for ``/``; without one, the number."""
+        if self._is_to_see(state):
+            return str(move)
         position = self.position(state)
         named = getattr(position, "format_move", None)
-        return "_".join(str(named(move) if named else move).split())
+        return "_".join(str(named(move) if named else move).split()).replace("/", "|")
 
     def format_position(self, state: State) -> str:
         """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
-        number of its episode and ``:`` before them."""
-        walk = state.copy()
+        number of its episode and ``:`` before them. Where a simulation begins stands ``~`` and its seed."""
+        walk, seed = state.copy(), _seed_of(state) if self.open_loop else 0
         walk[0], walk[self.head :] = 0, 0
         texts = []
+        if seed:
+            walk[_REAL], walk[_SEED : _SEED + 2] = 0, 0
         for move in self.moves_of(state):
+            if seed and walk[0] == state[_REAL]:
+                texts.append(f"{_SIMULATED}{seed}")
+                walk[_SEED : _SEED + 2] = state[_SEED : _SEED + 2]
             texts.append(self.format_move(walk, int(move)))
             self._play(walk, int(move))
+        if seed and walk[0] == state[_REAL]:
+            texts.append(f"{_SIMULATED}{seed}")
         episode = f"{state[_EPISODE]}:" if self.seeded else ""
         return episode + ("/".join(texts) or "start")
 
@@ -225,6 +274,9 @@ class PythonGame(Game):
             state = self.episode_state(int(episode))
         for move in [] if texts == "start" else texts.split("/"):
             try:
+                if self.open_loop and move.startswith(_SIMULATED) and not _seed_of(state):
+                    _set_seed(state, move)
+                    continue
                 if self.calls.is_terminal(state):
                     raise InvalidInput("moves", move, GAME_OVER)
                 self._play(state, self.parse_move(state, move))
@@ -238,22 +290,15 @@ class PythonGame(Game):
         position = self.position(state)
         kind: Any = type(position)
         own = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
-        lines = (str(position) if own else self.format_position(state)).splitlines() or [""]
-        width = max(len(line) for line in lines)
-        return Board(
-            [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
-        )
-
-    def _keep(self, state: State, position: Any) -> Any:
-        self._positions[self._key(state)] = position
-        if len(self._positions) > CACHED_POSITIONS:
-            self._positions.popitem(last=False)
-        return position
+        return board_of(str(position) if own else self.format_position(state))
 
     def _current_player(self, state: State) -> int:
-        return int(self.position(state).current_player())
+        return CHANCE if self._is_to_see(state) else int(self.position(state).current_player())
 
     def _legal_moves(self, state: State, moves: Moves) -> int:
+        if self._is_to_see(state):
+            moves[0] = self.position(state).seen()
+            return 1
         legal = self.position(state).legal_moves()
         moves[: len(legal)] = legal
         return len(legal)
@@ -274,6 +319,8 @@ class PythonGame(Game):
         return float(self.position(state).returns()[player])
 
     def _chance(self, state: State, moves: Moves, stream: Stream) -> int:
+        if self._is_to_see(state):
+            return int(self.position(state).seen())
         return drawn_outcome(self.position(state).chance_outcomes(), partial(below, stream))
 
     def _determinize(self, view: State, state: State, stream: Stream) -> None:
@@ -284,51 +331,66 @@ class PythonGame(Game):
         state[_SEED], state[_SEED + 1] = below(stream, 2**31), 1 + below(stream, 2**31 - 1)
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
-        """`Rules.playout`: calls `roll_out` with a copy of the position."""
+        """`Rules.playout`: calls `roll_out` with a position of its own."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        return self._ended(state, position, lambda own: self.roll_out(own, partial(below, stream)))
+        own = self._own(state, position)
+        return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
     def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
-        """`Rules.rollout`: calls `roll_out` with a copy of the position."""
+        """`Rules.rollout`: calls `discounted_roll_out` with a position of its own."""
         position = self.position(state)
         if position.is_terminal():
             return 0.0, 0
-        before, begun = float(position.returns()) if self.rewards else 0.0, int(state[0])
-        noted: list[_Noted] = []
+        own = self._own(state, position)
+        played, total = self.discounted_roll_out(own, partial(below, stream))
+        line[: len(played)] = played
+        self._ended(state, own, played)
+        return total, len(played)
 
-        def roll_out(own: Any) -> Sequence[int]:
-            noted.append(_Noted(own, before, self.discount, self.rewards))
-            return self.roll_out(noted[0] if self.discount < 1.0 else own, partial(below, stream))
+    def _own(self, state: State, position: Any) -> Any:
+        """A position that may be changed: a copy; in an open loop itself, since nobody comes back to it."""
+        if self.open_loop and (state[_SEED] or state[_SEED + 1]):
+            self._last.clear()
+            return position
+        return copy_of(position)
 
-        plies = self._ended(state, position, roll_out)
-        line[:plies] = self.moves_of(state)[begun:]
-        return noted[0].finish(self._returns(state), plies), plies
+    def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
+        """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
+        if self.closed_loop:
+            # What was seen on the way does not matter any more.
+            played = [*([0] if self._is_to_see(state) else []), *_with_gaps(played)]
+        begun, plies = self.head + int(state[0]), len(played)
+        state[begun : begun + plies] = played
+        state[0] += plies
+        if self.open_loop and not (state[_SEED] or state[_SEED + 1]):
+            state[_REAL] = state[0]
+        self._last.key, self._last.position = state[1 : begun + plies].tobytes(), position
+        return plies
 
-    def _ended(self, state: State, position: Any, roll_out: Callable[[Any], Sequence[int]]) -> int:
-        """Play a copy of the position to its end, and the state with it; returns the number of moves."""
-        open_loop = self.open_loop and bool(state[_SEED] or state[_SEED + 1])
-        if open_loop:
-            # Nobody comes back to this very position: no copy is needed.
-            self._simulated = (b"", None)
-        else:
-            position = copy_of(position)
-        played = roll_out(position)
-        for move in played:
-            self._play(state, move)
-        if open_loop:
-            self._simulated = (state[1 : self.head].tobytes() + self.moves_of(state).tobytes(), position)
-        else:
-            self._keep(state, position)
-        return len(played)
+
+class _Last(threading.local):
+    """The position that was asked for last in this thread: several searches may run in one process.
+
+    Kernels ask several rules for the same position, and for the result of a playout.
+    """
+
+    key = b"none"
+    """The state without its first number and without the places of moves to come."""
+    position: Any = None
+
+    def clear(self) -> None:
+        """Forget it. No key of a state begins with such a text."""
+        self.key, self.position = b"none", None
 
 
 class _Noted:
     """A position whose rewards are noted, and discounted by the number of moves before them."""
 
-    def __init__(self, position: Any, score: float, discount: float, rewards: bool) -> None:
-        self._position, self._score, self._discount, self._rewards = position, score, discount, rewards
+    def __init__(self, position: Any, score: float, game: PythonGame) -> None:
+        self._position, self._score = position, score
+        self._discount, self._rewards = game.discount, game.rewards
         self._total, self._weight = 0.0, 1.0
 
     def __getattr__(self, name: str) -> Any:
@@ -351,6 +413,36 @@ class _Noted:
     def _note(self, score: float) -> None:
         self._total += self._weight * (score - self._score)
         self._score = score
+
+
+def _with_gaps(played: Sequence[int]) -> list[int]:
+    """The moves with a 0 between each two."""
+    gapped = [0] * max(0, 2 * len(played) - 1)
+    gapped[::2] = played
+    return gapped
+
+
+def board_of(text: str) -> Board:
+    """The lines of a text as a board: each character is a cell."""
+    lines = text.splitlines() or [""]
+    width = max(len(line) for line in lines)
+    return Board(
+        [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
+    )
+
+
+def _seed_of(state: State) -> int:
+    """The seed of a simulation; 0 in a position of the episode itself."""
+    return int(state[_SEED]) << 31 | int(state[_SEED + 1])
+
+
+def _set_seed(state: State, text: str) -> None:
+    """Begin a simulation with the seed that the text gives; raises InvalidInput."""
+    digits = text.removeprefix(_SIMULATED)
+    seed = int(digits) if digits.isascii() and digits.isdecimal() else 0
+    if not seed % 2**31 or seed >= 2**62:
+        raise InvalidInput("moves", text, f"{_SIMULATED} and the seed of a simulation")
+    state[_SEED], state[_SEED + 1] = divmod(seed, 2**31)
 
 
 def first_of(returns: float | Sequence[float]) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 
 from games.errors import InvalidInput
 
-OPENSPIEL, EXPLICIT = "openspiel", "explicit"
-TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree"}
+OPENSPIEL, EXPLICIT, GYM = "openspiel", "explicit", "gym"
+TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree", GYM: "environment"}
 """Games for which all text after the colon is the value of one option, by name of the option."""
 JOBSHOP = "jobshop"
 DATA_OF = {JOBSHOP: "instance"}
@@ -58,8 +58,8 @@ def parse_game_spec(text: str) -> Spec:
     """Parse the spec of a game; raises InvalidInput (field ``game``).
 
     All text after ``openspiel:`` is the value of the option ``game``, the name of a game of OpenSpiel; all
-    text after ``explicit:`` is the value of the option ``tree``. Other specs are parsed by `parse_spec`; the
-    values of a game of DATA_OF may be paths.
+    text after ``explicit:`` is that of the option ``tree``, and all text after ``gym:`` that of the option
+    ``environment``. Other specs are parsed by `parse_spec`; the values of a game of DATA_OF may be paths.
     """
     name, colon, rest = text.strip().partition(":")
     if name in TEXT_OF and (rest or not colon):
@@ -70,6 +70,14 @@ def parse_game_spec(text: str) -> Spec:
 def is_path(name: str) -> bool:
     """Whether the name in a spec is the path of a game file."""
     return name.endswith(".py")
+
+
+def file_of(spec: Spec) -> str | None:
+    """The path of the file that the spec of a game names; None if it names none."""
+    if spec.name == GYM:
+        path, _, name = spec.options.get(TEXT_OF[GYM], "").partition(":")
+        return path if is_path(path) and name else None
+    return spec.name if is_path(spec.name) else None
 
 
 def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:

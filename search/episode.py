@@ -47,8 +47,8 @@ class Episode:
     """Its number."""
     value: float
     """Sum of the rewards, not discounted."""
-    moves: tuple[str, ...]
-    """The player's moves and the outcomes of chance, in the game's notation."""
+    actions: tuple[str, ...]
+    """The player's moves, in the game's notation."""
     terminated: bool
     """Whether it ended by itself."""
     truncated: bool
@@ -90,6 +90,7 @@ class Planner:
         self._request, self._game, self._source, self._steps = request, game, source, steps
         self._cancelled = cancelled
         self._worker = Worker()
+        self._worker.goes_on = request.lanes == 1 and request.strategy == "tree"
         self._prepared = False
 
     def play(self, seed: int) -> Episode:
@@ -116,7 +117,7 @@ class Planner:
                 move = legal[0]
                 if len(legal) > 1:
                     at = None if kept is None or node is None else (kept.tree, node)
-                    kept, ran = self._search(state, seed, len(texts), len(legal), at)
+                    kept, ran = self._search(state, seed, steps, len(legal), at)
                     node = ROOT
                     simulations += ran
                     if kept.outlook.value > worth:
@@ -124,20 +125,21 @@ class Planner:
                     visited = [child for child in kept.root_children() if child.visits > 0]
                     move = line[0] if line else choose(visited, self._request.final_move).move
                 steps += 1
-            texts.append(game.format_move(state, move))
+                texts.append(game.format_move(state, move))
             before = calls.returns(state) if game.rewards else 0.0
             calls.play(state, move)
             if line:
                 after = calls.returns(state) if game.rewards or calls.is_terminal(state) else 0.0
                 line, worth = line[1:], (worth - (after - before)) / game.discount
             if kept is not None and node is not None:
-                node = None if game.open_loop else child_after(kept.tree, node, move)
+                unseen = game.open_loop and not game.closed_loop
+                node = None if unseen else child_after(kept.tree, node, move)
         ended = bool(calls.is_terminal(state))
         truncated = not ended or game.is_truncated(state)
         return Episode(
             seed=seed,
             value=float(calls.returns(state)) if game.rewards or ended else 0.0,
-            moves=tuple(texts),
+            actions=tuple(texts),
             terminated=ended and not truncated,
             truncated=truncated,
             steps=steps,
@@ -146,17 +148,19 @@ class Planner:
         )
 
     def _search(
-        self, state: State, seed: int, ply: int, num_legal: int, kept: tuple[Tree, int] | None
+        self, state: State, seed: int, step: int, num_legal: int, kept: tuple[Tree, int] | None
     ) -> tuple[Strategy, int]:
         """Search a position of an episode; the strategy with its tree, and the number of simulations."""
         game = self._game
         view = game.observation(state, 0)
-        search_seed = int(new_stream(seed, EPISODE_STREAM, SEARCHES, ply)[0]) >> 1
+        search_seed = int(new_stream(seed, EPISODE_STREAM, SEARCHES, step)[0]) >> 1
         request = replace(self._request, seed=search_seed)
         context, plan, strategy = open_view(request, game, view, 0, num_legal, self._source, kept=kept)
         if not self._prepared:
             self._worker.prepare(context)
             self._prepared = True
+        if step == 0:
+            self._worker.begin_episode(context)
         rate = game.nominal_simulations_per_s
         ran = run_inline(context, plan, strategy, rate, time.perf_counter, self._worker)
         return strategy, ran.simulations

@@ -33,6 +33,8 @@ class Features(NamedTuple):
     """Decisive moves: in a position with an immediately winning move, no other move is searched."""
     wide: bool = False
     """Visit counts of 64 bits instead of 32, which makes a node 4 bytes larger."""
+    learnt: bool = False
+    """Playouts whose moves are learnt (search/kernel/learning.py)."""
     priors: bool = False
     """Selection by PUCT with the priors of an evaluator (search/kernel/puct.py)."""
 

@@ -239,7 +239,12 @@ def _treatment(request: SearchRequest, game: Game) -> str:
 
 
 def check_form(request: SearchRequest, game: Game) -> None:
-    """Raise InvalidInput for options that mean nothing beyond two players and a return at the end."""
+    """Raise InvalidInput for options that mean nothing beyond two players and a return at the end, or for
+    two."""
+    learns = game.num_players == 1 and not game.hidden_information and game.rules.pack is not None
+    if "learnt" in request.policies and not learns:
+        accepted = "another one: only problems of one player whose rules have pack are learnt"
+        raise InvalidInput("playout_policy", request.playout_policy, accepted)
     if game.is_two_player and not game.has_chance:
         return
     what = f"{game.name}, {game.form}"
@@ -249,13 +254,16 @@ def check_form(request: SearchRequest, game: Game) -> None:
         ("implicit_minimax", request.implicit_minimax > 0.0),
         ("evaluator", request.evaluator is not None and (not game.is_two_player or game.has_chance)),
         ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player),
-        ("playout_policy", any(policy not in ("random", "greedy") for policy in request.policies)),
+        ("playout_policy", any(policy not in ("random", "greedy", "learnt") for policy in request.policies)),
         ("final_move", request.final_move == "secure" and not game.is_two_player),
     ]
     for field, is_refused in refused:
         if is_refused:
             value = getattr(request, field)
-            accepted = {"playout_policy": "random or greedy", "final_move": "robust, max, robust-max or vote"}
+            accepted = {
+                "playout_policy": "random, greedy or learnt",
+                "final_move": "robust, max, robust-max or vote",
+            }
             default = accepted.get(field) or {"in_flight": "unobserved"}.get(field, "nothing")
             raise InvalidInput(field, "yes" if value is True else value, f"{default} with {what}")
 

@@ -21,14 +21,15 @@ from search.options import (
     option,
     refuse,
 )
-from search.policies import MINIMAX, POLICIES
+from search.policies import POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
 FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
 EXPLORATION_SCALES = ("fixed", "spread")
-PLAYOUT_POLICIES = (*POLICIES, *(f"{one}-{other}" for one in POLICIES for other in POLICIES if one != other))
+_OF_TWO = [policy for policy in POLICIES if policy != "learnt"]
+PLAYOUT_POLICIES = (*POLICIES, *(f"{one}-{other}" for one in _OF_TWO for other in _OF_TWO if one != other))
 EXPLORATION = 0.35
 """The default of C in UCT for games that state none of their own (`Game.exploration`)."""
 ISMCTS_EXPLORATION = 0.7
@@ -207,8 +208,8 @@ class SearchRequest:
     playout_policy: str = option(
         "random",
         help="How both players move in playouts: random, greedy (by the game's priority), decisive (a move "
-        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2); or one policy for each "
-        "player: greedy-random.",
+        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2), learnt (one player: what came "
+        "to most in earlier playouts of the job); or one policy for each player: greedy-random.",
         group=PLAYOUTS,
         choices=PLAYOUT_POLICIES,
         accepted=f"{', '.join(POLICIES)}, or two of them for the first and the second player: greedy-random",
@@ -391,7 +392,7 @@ class SearchRequest:
 def features_of(request: SearchRequest, hidden: str) -> Features:
     """The kernel features that a request needs; ``hidden`` as in Context."""
     steered = request.playout_plies is not None or request.policies != ("random", "random")
-    thinking = any(POLICIES[policy] >= MINIMAX for policy in request.policies)
+    thinking = any(policy.startswith("minimax") for policy in request.policies)
     return Features(
         hidden=hidden == "ismcts",
         steered=steered,
@@ -401,5 +402,6 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         evaluated=request.implicit_minimax > 0.0,
         decisive=request.decisive,
         wide=request.wide,
+        learnt="learnt" in request.policies,
         priors=request.evaluator is not None,
     )

@@ -39,8 +39,8 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
     """``best``, a visited move of the root, followed by the most visited moves.
 
     The line has at most PV_LENGTH moves. It ends before a move with fewer than PV_VISITS visits, and where
-    two moves share the most visits, unless the move is a proven win or every move is a proven loss; and where
-    chance moves.
+    two moves share the most visits, unless the move is a proven win or every move is a proven loss; where
+    chance moves; and where something is hidden, before a move that is not legal in this position.
     """
     state = root_state.copy()
     line: list[int] = []
@@ -57,6 +57,8 @@ def principal_variation(tree: Tree, game: Game, root_state: State, best: int) ->
             if chosen is None or not _stands_out(chosen, children):
                 break
             move = chosen.move
+            if game.hidden_information and move not in game.legal_moves(state):
+                break
         node = next(child for child in children_of(tree, node) if tree.move[child] == move)
         game.calls.play(state, move)
         line.append(move)

@@ -34,6 +34,7 @@ from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
 from search.kernel.lazy_snapshot import Base, base_of, begin
+from search.kernel.learning import forget
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
@@ -64,6 +65,9 @@ class Worker:
     only time."""
 
     def __init__(self) -> None:
+        self.goes_on = False
+        """Whether a job knows what playouts have learnt in the jobs before it. Only for a single lane, whose
+        jobs all run in this worker, one after the other."""
         self._search_id: str | None = None
         self._lanes: dict[int, _Lane] = {}
         self._arena: Tree | None = None
@@ -97,6 +101,7 @@ class Worker:
                 return self._round(self._engine, context, job, started)
             if context.request.evaluator is not None:
                 return _evaluate(self._engine, context, job, started)
+            self._begin_job(self._work)
             return _play_leaves(self._engine, context, job, self._work, started)
 
     def at_once(self, context: Context) -> int:
@@ -135,11 +140,24 @@ class Worker:
         if kept is not None:
             self._lanes[lane] = kept
 
+    def _begin_job(self, work: Workspace) -> None:
+        """Forget what belongs to the job before."""
+        reset_outlook(work)
+        if not self.goes_on:
+            forget(work)
+
+    def begin_episode(self, context: Context) -> None:
+        """Forget what playouts have learnt, where jobs go on from each other."""
+        self._turn_to(context)
+        forget(self._work)
+
     def _turn_to(self, context: Context) -> None:
         """Drop the caches of another search."""
         if context.search_id != self._search_id:
-            self._engine = engine_of(games.load(context.game, context.game_source), context.features)
-            self._work = self._engine.new_workspace()
+            engine = engine_of(games.load(context.game, context.game_source), context.features)
+            if not self.goes_on or engine is not getattr(self, "_engine", None):
+                self._work = engine.new_workspace()
+            self._engine = engine
             self._lanes.clear()
             self._arena = self._base = None
             self._places = Places(1)
@@ -158,7 +176,7 @@ class Worker:
             if lane.pieces == last:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
-            reset_outlook(work)
+            self._begin_job(work)
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
@@ -184,7 +202,7 @@ class Worker:
         begin(tree, base, params)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()
-        reset_outlook(work)
+        self._begin_job(work)
         done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
@@ -223,7 +241,6 @@ def _play_leaves(
 ) -> JobResult:
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
-    reset_outlook(work)
     # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
     moves, depths = np.array(job.moves), np.array(job.depths)
     visits, draws = np.array(job.visits), np.array(job.draws)

@@ -103,6 +103,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
     "cluster/test_experiment_command.py": (KERNELS, ("test_smoke_on_ray_and_inline_gives_the_same_figures",)),
     "cluster/test_experiment_figures.py": (KERNELS, ("test_every_line_against_a_player_is_played",)),
     "cluster/test_every_line.py": (KERNELS, ("test_the_search_never_loses",)),
+    "cluster/test_forms_on_workers.py": (RAY, ()),
     "cluster/test_front_door.py": (
         RAY,
         (

@@ -52,7 +52,7 @@ def facts(result: PlanResult) -> list[tuple[str, str]]:
     rows.append(
         (
             "positions",
-            {"clone": "cloned", "deepcopy": "copied deeply", "replay": "replayed"}[result.state_handling],
+            result.state_handling,
         )
     )
     if result.clairvoyant:
@@ -70,10 +70,10 @@ def facts(result: PlanResult) -> list[tuple[str, str]]:
 def table(episodes: Sequence[Episode], most: int = SHOWN) -> Table:
     """The first episodes, one a line."""
     shown = Table(
-        [*right("seed", "return", "steps"), *left("end"), *right("simulations", "CPU time"), *left("moves")]
+        [*right("seed", "return", "steps"), *left("end"), *right("simulations", "CPU time"), *left("actions")]
     )
     for episode in episodes[:most]:
-        moves = " ".join(episode.moves[:SHOWN_MOVES]) + (" ..." if len(episode.moves) > SHOWN_MOVES else "")
+        more = " ..." if len(episode.actions) > SHOWN_MOVES else ""
         shown.add(
             count(episode.seed),
             number(episode.value, "g"),
@@ -81,7 +81,7 @@ def table(episodes: Sequence[Episode], most: int = SHOWN) -> Table:
             "cut off" if episode.truncated else "",
             count(episode.simulations),
             duration(episode.seconds),
-            moves,
+            " ".join(episode.actions[:SHOWN_MOVES]) + more,
         )
     if len(episodes) > most:
         shown.caption = f"and {len(episodes) - most} more"

@@ -58,7 +58,7 @@ class PlanResult:
     @property
     def digest(self) -> str:
         """SHA-256 of all episodes but their times: equal digests mean equal episodes."""
-        rows = [(each.seed, each.value.hex(), each.moves, each.simulations) for each in self.episodes]
+        rows = [(each.seed, each.value.hex(), each.actions, each.simulations) for each in self.episodes]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class PlanResult:
                     "seed": each.seed,
                     "return": each.value,
                     "steps": each.steps,
-                    "actions": list(each.moves),
+                    "actions": list(each.actions),
                     "terminated": each.terminated,
                     "truncated": each.truncated,
                 }

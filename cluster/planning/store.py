@@ -75,7 +75,7 @@ class EpisodeStore:
         for number, line in enumerate(whole):
             try:
                 entry = json.loads(line)
-                episode = Episode(**{**entry, "moves": tuple(entry["moves"])})
+                episode = Episode(**{**entry, "actions": tuple(entry["actions"])})
                 self.played[int(episode.seed)] = episode
             except (ValueError, TypeError, KeyError):
                 accepted = f"a file that only this plan has written to (not so line {number + 1})"

@@ -272,7 +272,7 @@ class PositionView(BaseModel):
     to_move: str | None = Field(
         description="`chance` where chance moves: any outcome may then be played. null if the game is over."
     )
-    player: int | None = Field(description="Who moves: a player, from 0, or -1 for chance.")
+    player: int | None = Field(ge=-1, description="Who moves: a player, from 0, or -1 for chance.")
     legal_moves: list[str]
     cells: dict[str, tuple[int, int]] = Field(
         description="By legal move: the (row, column) of the board where it is shown."

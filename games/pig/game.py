@@ -1,7 +1,7 @@
 """Pig: roll a die as often as you like and add up; a 1 loses the turn's points, to hold keeps them.
 
-Who holds with the goal reached wins, and must hold then; the first player begins. A move's text is ``roll``
-or ``hold``; after ``roll`` comes a move of chance, the face of the die, ``1`` to ``6``.
+Who holds with the goal reached wins, and must hold then; the first player begins. A move is ``roll`` or
+``hold``; after ``roll`` comes a move of chance, the face of the die, ``1`` to ``6``.
 
 A position's text is the two scores, the points of the turn, ``first`` or ``second`` to move, the number of
 decisions (``roll`` or ``hold``) so far, and ``rolling`` before the die has come to rest:

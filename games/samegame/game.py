@@ -160,9 +160,9 @@ class SameGame(Game):
         return state
 
     def cell(self, state: State, row: int, column: int) -> str | Cell | None:
-        """The letter of the colour, or None."""
+        """The letter of the colour, coloured, or None."""
         colour = _colour(state, row, column)
-        return LETTERS[colour - 1].upper() if colour else None
+        return Cell(LETTERS[colour - 1].upper(), colour=colour - 1) if colour else None
 
     def _columns_of(self, state: State) -> list[list[int]]:
         """The colours (1 to 7) of each column's stones from the bottom."""

@@ -22,6 +22,7 @@ from search.kernel import (
     heuristics,
     ismcts,
     known,
+    learning,
     loop,
     playouts,
     puct,
@@ -51,7 +52,7 @@ _OUTER = (
 )
 """Kernels that Python calls."""
 
-_SCORED_INNER = (loop.descend, rewards.value_of_leaf_scored)
+_SCORED_INNER = (loop.descend, rewards.score_at_end, rewards.value_of_leaf_scored)
 """`_INNER` of problems beyond two players and a return at the end."""
 _SCORED_OUTER = (
     loop.simulate,
@@ -60,7 +61,6 @@ _SCORED_OUTER = (
     rewards.absorb_leaves_scored,
     replay.reach_leaves,
     rewards.sample_scored,
-    rewards.play_flat_scored,
     loop.play_out,
 )
 """`_OUTER` of problems beyond two players and a return at the end."""
@@ -151,6 +151,7 @@ class Engine:
         """Scratch for one running kernel."""
         plies = self.game.max_plies + 1
         scored = 1 if self.game.is_two_player else plies
+        learning_plies = plies if self.features.learnt else 1
         players = max(1, self.game.num_players if self.game.num_players > 2 else 0)
         return Workspace(
             state=np.zeros_like(self.game.initial_state()),
@@ -170,6 +171,12 @@ class Engine:
             line=np.zeros(scored, dtype=np.uint16),
             best=np.array([-np.inf, 0.0]),
             best_line=np.zeros(1 + scored, dtype=np.uint16),
+            learnt=np.zeros(learning.CELLS if self.features.learnt else 1),
+            lessons=np.zeros(learning.CELLS if self.features.learnt else 1, dtype=np.int64),
+            cells=np.zeros(learning_plies, dtype=np.int32),
+            gains=np.zeros(learning_plies),
+            promised=np.zeros(learning_plies),
+            greedy=np.zeros(learning_plies, dtype=np.bool_),
             base=base_of(self.lone_root()),
         )
 
@@ -303,16 +310,16 @@ def _add_untried(game: HasRules, features: Features) -> _Function:
 
 def _leaf_playout(game: Game, features: Features) -> _Function:
     """The playouts of a search; see search/kernel/stubs.py."""
+    if features.learnt:
+        return _bind(game, learning.learning_rollout)
     stepwise = game.num_players == 1 and (game.has_lines or game.discount < 1.0)
     if not features.steered:
         if game.is_two_player:
             return _bind(game, playouts.whole_playout)
         return _bind(game, rewards.rollout_playout if stepwise else rewards.difference_playout)
-    steered = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
-    move: _Function
-    if features.thinking:
-        thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
-        move = _bind(game, *thinking, playouts.winning_move, playouts.policy_move, THINKS=True)
-    else:
-        move = _bind(game, playouts.winning_move, playouts.policy_move)
-    return _bind(game, steered, steered_move=move)
+    playout = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
+    policy = (playouts.winning_move, playouts.policy_move)
+    if not features.thinking:
+        return _bind(game, playout, steered_move=_bind(game, *policy))
+    thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
+    return _bind(game, playout, steered_move=_bind(game, *thinking, *policy, THINKS=True))

@@ -65,6 +65,11 @@ def note_score_of_mover(state: State, work: Workspace, depth: np.uint64, player:
     work.scores[depth] = score(state, max(np.int64(player), np.int64(0))) if REWARDS else 0.0
 
 
+def score_at_end(state: State, player: Int) -> float:
+    """Generic: a player's score where a simulation ends; none, without rewards, where its playout was cut."""
+    return score(state, player) if REWARDS or is_terminal(state) else 0.0
+
+
 def value_of_leaf_scored(
     tree: Tree, params: SearchParams, depth: Int, work: Workspace, stream: Stream
 ) -> float:
@@ -81,7 +86,7 @@ def value_of_leaf_scored(
         value = leaf_playout(params, work, stream)
     if PLAYERS > 2:
         for player in range(PLAYERS):
-            work.ends[player] = score(work.state, player)
+            work.ends[player] = score_at_end(work.state, player)
     return value
 
 
@@ -197,7 +202,7 @@ def sample_scored(
             after = returns(work.state) if REWARDS else 0.0
             future = leaf_playout(params, work, stream)
         if PLAYERS > 2:
-            values[i] = score(work.state, player)
+            values[i] = score_at_end(work.state, player)
         else:
             values[i] = (after - before) + DISCOUNT * future
 
@@ -288,7 +293,7 @@ def evaluate_leaves_scored(
             future = 0.0 if is_terminal(work.state) else leaf_playout(params, work, stream)
             if PLAYERS > 2:
                 for player in range(PLAYERS):
-                    sums[b * PLAYERS + player] += score(work.state, player)
+                    sums[b * PLAYERS + player] += score_at_end(work.state, player)
                 continue
             sums[b] += reward + factor * future
             if came + weight * future > work.best[VALUE]:

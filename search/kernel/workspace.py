@@ -51,6 +51,19 @@ class Workspace(NamedTuple):
     """[2] the most that a simulation of the job came to, with one player; the number of moves in ``line``."""
     best_line: npt.NDArray[np.uint16]
     """[1 + max_plies] the line of that simulation: its number of moves, and they."""
+    learnt: npt.NDArray[np.float64]
+    """[2**16] by cell what a move was found to be worth in playouts of the job; [1] in playouts that do not
+    learn, as the next ones."""
+    lessons: npt.NDArray[np.int64]
+    """[2**16] by cell how often it was learnt."""
+    cells: npt.NDArray[np.int32]
+    """[max_plies] by ply of the playout: the cell of its move; -1 where chance moved."""
+    gains: npt.NDArray[np.float64]
+    """[max_plies] by ply of the playout: the reward."""
+    promised: npt.NDArray[np.float64]
+    """[max_plies] by ply of the playout: the most that a move was believed to be worth."""
+    greedy: npt.NDArray[np.bool_]
+    """[max_plies] by ply of the playout: whether that move was made."""
     base: Base
     """The snapshot that the tree began with, whose rows the lazy nodes stand for."""
 

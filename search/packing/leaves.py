@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from search.kernel.rewards import CHANCE_CODE
 from search.kernel.workspace import Leaves
 from search.packing.arrays import Arrays, require, take, within
 from search.tree.arena import COUNT_MASK, ROOT, Tree
@@ -29,8 +30,9 @@ def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
     return arrays
 
 
-def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None:
-    """Fill these batches, whose visits are set, with the leaves that were packed.
+def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree, players: int) -> None:
+    """Fill these batches, whose visits are set, with the leaves of a game of so many players that were
+    packed.
 
     Raises CorruptState unless each path leads from node to node of the tree, and the tree has the visits of
     all leaves in flight.
@@ -42,6 +44,9 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None
     within(depths, 0, longest, "depths")
     kept = _paths_of(batches).items()
     paths = {name: take(arrays, name, dtype, int(depths.sum())) for name, dtype in kept}
+    known = (paths["movers"] < players) | (paths["movers"] == CHANCE_CODE)
+    require(known.all(), "movers are no players")
+    require(np.isfinite(paths.get("scores", 0.0)).all(), "scores are no numbers")
     leaf = step = 0
     for batch in batches:
         size = len(batch.visits)
@@ -51,7 +56,6 @@ def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree) -> None
         for name, path in paths.items():
             getattr(batch, name)[_taken(batch)] = path[step : step + steps]
         leaf, step = leaf + size, step + steps
-        within(batch.movers.ravel(), 0, 255, "movers")
         _walk(batch, tree)
     in_flight = sum(int(batch.visits.sum()) for batch in batches)
     require(in_flight == tree.unobserved[ROOT], "visits in flight are not those of the tree")

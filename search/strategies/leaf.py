@@ -99,7 +99,7 @@ class LeafStrategy(Strategy):
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         batches = [self._new_leaves(size) for size in sizes]
-        unpack_leaves(batches, arrays, self.tree)
+        unpack_leaves(batches, arrays, self.tree, self._players)
         self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}
         return [self._job(index, leaves) for index, leaves in self._in_flight.items()]
 

@@ -248,8 +248,7 @@ def test_openspiel_parameters_and_move_texts_read_back() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "kuhn_poker",
-        "backgammon",
+        "liars_dice",
         "no_such_game",
         "mnk(m=zero)",
         "",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import games
 from games import FIRST, SECOND, Board, Cell, Game, InvalidInput, State
+from games.board_svg import board_svg
 from games.drawing import draw
 from games.notation import format_cell, parse_cell
 from games.rng import below, new_stream, next_uint64, uniform
@@ -149,6 +150,18 @@ def test_a_drawing_without_colour_is_plain_text() -> None:
 def test_a_heat_map_without_colour_shows_percent_on_empty_cells() -> None:
     text = draw(_board(), colour=False, heat={(0, 0): 0.42, (1, 1): 1.0, (1, 0): 0.3, (0, 1): 0.0})
     assert text == "2  42  [O]\n1   X  99\n    a   b"
+
+
+def test_coloured_pieces_keep_their_letter_beside_shares() -> None:
+    board = Board(
+        [[Cell("R", colour=0), Cell(".")], [Cell("16384"), Cell("O", colour=6)]], ["2", "1"], ["a", "b"]
+    )
+    heat = {(0, 0): 0.4, (0, 1): 0.6}
+    assert draw(board, colour=False, heat=heat) == "2      R     60\n1  16384      O\n       a      b"
+    assert "\x1b[1;31m" in draw(board, colour=True) and "\x1b[1;38;5;208m" in draw(board, colour=True)
+    svg = board_svg(board, heat)
+    assert svg.count("<circle") == 2
+    assert ">R</text>" in svg and ">60</text>" in svg and 'font-size="9">16384</text>' in svg
 
 
 def test_colour_adds_nothing_but_escape_sequences() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.search.common import digest_of_search
+from tests.search.forms import COMPILED, problem
 
 FILE = Path(__file__).with_name("golden_digests.json")
 
@@ -35,9 +36,24 @@ def golden_digest(kind: str) -> str:
     )
 
 
+PROBLEMS = {
+    f"{form}, {kind}": {"game": problem(form, 3), **KINDS[kind]}
+    for form in COMPILED
+    for kind in ("tree, stale", "leaf, one by one")
+}
+"""Searches of problems beyond two players and a return at the end."""
+
+
+def golden_digest_of_problem(name: str) -> str:
+    """201 simulations of a random problem: the same compiled or not, on any machine."""
+    return digest_of_search(simulations=201, seed=7, **PROBLEMS[name])
+
+
 def write() -> None:
     """Write the digests anew."""
-    FILE.write_text(json.dumps({kind: golden_digest(kind) for kind in KINDS}, indent=2) + "\n")
+    digests = {kind: golden_digest(kind) for kind in KINDS}
+    digests |= {name: golden_digest_of_problem(name) for name in PROBLEMS}
+    FILE.write_text(json.dumps(digests, indent=2) + "\n")
 
 
 if __name__ == "__main__":

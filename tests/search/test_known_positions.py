@@ -28,6 +28,7 @@ from search.summary import digest
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, run_search
+from tests.search.forms import problem
 
 GAME = f"{waiting_game.__file__}:wait_ms=0"
 SIMULATIONS = 600 if JIT else 200
@@ -40,6 +41,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "first-play urgency": {"lanes": 16, "first_play_urgency": 0.4},
     "playouts cut short": {"lanes": 16, "playout_plies": 6},
     "little memory": {"lanes": 16, "memory_mb": 1},
+    **{
+        form: {"lanes": 16, "game": problem(form, 3, plain=True), "simulations": 150}
+        for form in ("one player", "discount", "rewards of two", "three", "five at the end")
+    },
 }
 
 
@@ -79,14 +84,13 @@ def run(strategy: LeafStrategy, worker: Worker, without_positions: bool = False)
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_the_same_leaves_are_selected_without_the_rules(kind: dict[str, Any]) -> None:
-    request = SearchRequest(
-        GAME, **{"strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4, **kind}
-    )
+    common = {"game": GAME, "strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4}
+    request = SearchRequest(**{**common, **kind})
     with_rules, without = strategies(request)
     worker = Worker()
     assert run(with_rules, worker) == run(without, worker)
     assert digest(with_rules.tree) == digest(without.tree)
-    assert int(without.tree.visits[0]) == SIMULATIONS
+    assert int(without.tree.visits[0]) == request.simulations
 
 
 def test_with_one_leaf_in_flight_the_rules_are_asked_about_the_root_alone() -> None:
@@ -116,19 +120,21 @@ def test_a_position_is_found_by_its_moves() -> None:
     """Against a dictionary, with moves and lists of moves at random, and room that grows."""
     draw = np.random.default_rng(7)
     kept = known.new_known(2, 2)
-    said: dict[tuple[int, ...], tuple[float, list[int]]] = {}
+    said: dict[tuple[int, ...], tuple[int, float, list[int]]] = {}
     for _ in range(3_000 if JIT else 300):
         path = () if not said else (*list(said)[draw.integers(len(said))], int(draw.integers(0, 65_535)))
         legal = draw.integers(0, 65_535, size=draw.integers(0, 9)).astype(np.uint16)
-        sign = float(draw.choice([-1.0, 1.0]))
-        said.setdefault(path, (sign, legal.tolist()))
+        mover, score = int(draw.integers(0, 4)), float(draw.normal())
+        said.setdefault(path, (mover, score, legal.tolist()))
         kept = known.with_room(kept, 1, len(legal))
         moves, counts = np.array([path], dtype=np.uint16), np.array([len(legal)], dtype=np.int32)
         depths = np.array([len(path)], dtype=np.int32)
-        known.remember(kept, moves, depths, np.array([sign]), counts, legal)
+        known.remember(
+            kept, moves, depths, np.array([mover], dtype=np.uint8), np.array([score]), counts, legal
+        )
     assert int(kept.counts[known.ENTRIES]) == len(said)
     places = {(): 0}
-    for path, (sign, legal_moves) in said.items():
+    for path, (mover, score, legal_moves) in said.items():
         if path:
             here = [
                 entry
@@ -139,14 +145,19 @@ def test_a_position_is_found_by_its_moves() -> None:
             places[path] = int(here[0])
         entry = places[path]
         first = int(kept.first_legal[entry])
-        assert kept.signs[entry] == sign
+        assert (kept.movers[entry], kept.scores[entry]) == (mover, score)
         assert kept.legal[first : first + int(kept.num_legal[entry])].tolist() == legal_moves
 
 
 def test_a_position_whose_parent_is_not_known_is_left_out() -> None:
     kept = known.new_known()
     deep = np.array([[3, 4]], dtype=np.uint16), np.array([2], dtype=np.int32)
-    nothing = np.ones(1), np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+    nothing = (
+        np.zeros(1, dtype=np.uint8),
+        np.zeros(1),
+        np.zeros(1, dtype=np.int32),
+        np.zeros(0, dtype=np.uint16),
+    )
     known.remember(kept, *deep, *nothing)
     known.remember(kept, deep[0], np.zeros(1, dtype=np.int32), *nothing)
     known.remember(kept, *deep, *nothing)
@@ -172,7 +183,7 @@ def test_jobs_and_results_are_the_same_after_a_journey() -> None:
     result = Worker().run(search.context, sent)
     back: JobResult = pickle.loads(pickle.dumps(result))
     assert_equal(back, result, ("index", "simulations", "sums", "playouts", "duration_s", "tree_full"))
-    assert_equal(back.positions, result.positions, ("signs", "counts", "moves"))
+    assert_equal(back.positions, result.positions, ("movers", "scores", "counts", "moves"))
     assert len(pickle.dumps(job)) < 250
     grown = open_search(SearchRequest("tictactoe", strategy="root", lanes=1, simulations=10))
     kept = Worker().run(grown.context, grown.strategy.next_job(10))

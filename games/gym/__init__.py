@@ -1,0 +1,11 @@
+"""Environments of gymnasium as problems of one player: ``gym:ENV``, if gymnasium is installed.
+
+Nothing of gymnasium is imported before a game is made. `games.gym.game` is the game, `games.gym.naming` its
+spec, `games.gym.states` how positions of one environment are kept and taken up again, `games.gym.trial` the
+experiments that decide which way is right for an environment, and whether chance plays a part in it.
+"""
+
+from games.gym.game import GymGame, game_from_spec
+from games.gym.naming import has_plain_arguments
+
+__all__ = ["GymGame", "game_from_spec", "has_plain_arguments"]

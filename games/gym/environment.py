@@ -1,0 +1,168 @@
+"""Environments: how they are made, which actions they have, and which of these are legal."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.gym.naming import Named
+from games.rules import MAX_MOVES
+from games.user_games import module_of, reason_of
+
+ANSI = "ansi"
+
+
+def gymnasium_or_refuse(field: str, value: str) -> Any:
+    """The module gymnasium; raises InvalidInput if it is not installed."""
+    try:
+        import gymnasium
+    except ImportError:
+        accepted = "gymnasium to be installed: pip install 'banyan-mcts[gymnasium]'"
+        raise InvalidInput(field, value, accepted) from None
+    return gymnasium
+
+
+def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | None]:
+    """A function that makes the environment, and after how many steps gymnasium would truncate an episode.
+
+    ``source``: the text of the file. The environment has no wrapper of gymnasium's own, whose limit of steps
+    the game keeps itself, unless others stand around these. Raises InvalidInput (field ``game``).
+    """
+    gymnasium = gymnasium_or_refuse("game", named.environment)
+    if named.path is None:
+        make, limit = _from_registry(named, gymnasium)
+    else:
+        assert source is not None
+        factory = getattr(module_of(named.path, source), named.name, None)
+        if not callable(factory):
+            accepted = f"a file that defines {named.name}, a gymnasium.Env or a function that makes one"
+            raise InvalidInput("game", named.environment, accepted)
+        make, limit = factory, None
+    arguments = named.values
+
+    def made(**more: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                env = make(**arguments, **more)
+            except Exception as error:
+                accepted = f"an environment that can be made ({reason_of(error)})"
+                raise InvalidInput("game", named.environment, accepted) from None
+        if not isinstance(env, gymnasium.Env):
+            raise InvalidInput("game", named.environment, f"a gymnasium.Env, not a {type(env).__name__}")
+        return env
+
+    first = made()
+    more: dict[str, Any] = {}
+    if ANSI in (first.metadata or {}).get("render_modes", ()) and "render_mode" not in arguments:
+        # A class need not take the argument.
+        with suppress(InvalidInput):
+            made(render_mode=ANSI)
+            more = {"render_mode": ANSI}
+    if limit is None and first.spec is not None:
+        limit = first.spec.max_episode_steps
+    return lambda: made(**more), limit
+
+
+def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], int | None]:
+    if named.name.startswith("ALE/"):
+        with suppress(ImportError):
+            gymnasium.register_envs(__import__("ale_py"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spec = copy.copy(gymnasium.spec(named.name))
+    except gymnasium.error.Error as error:
+        raise InvalidInput("game", named.environment, f"an environment of gymnasium ({error})") from None
+    limit = named.values.get("max_episode_steps", spec.max_episode_steps)
+    more: dict[str, Any] = {"disable_env_checker": True}
+    if not spec.additional_wrappers:
+        spec.order_enforce, more["max_episode_steps"] = False, -1
+
+    def make(**arguments: Any) -> Any:
+        return gymnasium.make(spec, **arguments | more)
+
+    return make, None if limit == -1 else limit
+
+
+def owners_of(env: Any) -> list[Any]:
+    """The environment's wrappers, outermost first, and what they stand around."""
+    owners = [env]
+    while owners[-1] is not env.unwrapped:
+        owners.append(owners[-1].env)
+    return owners
+
+
+class Actions:
+    """The actions of an environment, numbered from 0, and which of them are legal."""
+
+    def __init__(self, env: Any, info: dict[str, Any], mask: str, spec: str) -> None:
+        """``info``: what the first reset gave. ``mask``: the name of a method, ``auto`` or ``none``."""
+        self._spec = spec
+        self.actions, self.names = _listed(env.action_space, spec)
+        self.all: Sequence[int] = range(len(self.actions))
+        self.method: str | None = None
+        self.masked = False
+        if mask == "auto":
+            self.masked = "action_mask" in info
+            if not self.masked and env.has_wrapper_attr("action_masks"):
+                self.method = "action_masks"
+        elif mask != "none":
+            self.method = mask
+        if self.method is not None:
+            if not callable(getattr(env.unwrapped, self.method, None)) and not env.has_wrapper_attr(
+                self.method
+            ):
+                raise InvalidInput("game option mask", mask, "auto, none, or the name of a method")
+            self.masked = True
+
+    def legal(self, env: Any, info: dict[str, Any]) -> Sequence[int]:
+        """The legal ones after a step that gave ``info``; all, if the mask forbids all."""
+        if not self.masked:
+            return self.all
+        mask = info.get("action_mask") if self.method is None else env.get_wrapper_attr(self.method)()
+        if mask is None:
+            return self.all
+        allowed: list[int] = np.flatnonzero(mask).tolist()
+        if allowed and (np.size(mask) != len(self.all)):
+            raise InvalidInput(
+                "game", self._spec, f"action masks of {len(self.all)} numbers, not {np.size(mask)}"
+            )
+        return allowed or self.all
+
+
+def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
+    """The actions of a space, and their names; raises InvalidInput (field ``game``)."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        count = int(space.n)
+    elif isinstance(space, spaces.MultiDiscrete):
+        count = int(np.prod(space.nvec, dtype=object))
+    else:
+        raise InvalidInput(
+            "game", spec, f"actions in a Discrete or MultiDiscrete space, not a {_kind(space)}"
+        )
+    if count > MAX_MOVES:
+        raise InvalidInput("game", spec, f"an environment with at most {MAX_MOVES} actions, not {count}")
+    if isinstance(space, spaces.Discrete):
+        actions = [int(space.start) + move for move in range(count)]
+        return actions, [str(action) for action in actions]
+    parts = []
+    for move in range(count):
+        part = np.array(np.unravel_index(move, space.nvec.ravel()), dtype=space.dtype).reshape(space.shape)
+        parts.append(part + np.asarray(space.start, dtype=space.dtype))
+        # Every roll-out gives the same arrays.
+        parts[-1].flags.writeable = False
+    return parts, ["/".join(map(str, part.ravel().tolist())).replace("/", "_") for part in parts]
+
+
+def _kind(space: Any) -> str:
+    shape = getattr(space, "shape", None)
+    return f"{type(space).__name__}{shape if shape else ''}"

@@ -1,0 +1,429 @@
+"""Environments of gymnasium as problems of one player with rewards."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from games.errors import BrokenGame, InvalidInput
+from games.game import Board, Cell, State
+from games.gym.environment import ANSI, Actions, maker
+from games.gym.naming import Named, parse
+from games.gym.states import WAYS, States
+from games.gym.table import TableGame, table_of
+from games.gym.trial import Found, Trial, number_of
+from games.python_game import PythonGame
+from games.rules import CHANCE, MAX_MOVE_CODE
+from games.spec import Options, Spec
+from games.user_games import reason_of
+
+DEFAULT_STEPS = 1000
+"""Steps of an episode that nothing else limits."""
+MOST_STEPS = 100_000
+_OVER = object()
+"""Stands for what would be saved of the end of a roll-out."""
+_MOST_NUMBERS = 24
+"""Numbers of an observation that are drawn."""
+_COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
+"""A code of colours, or a character."""
+
+
+def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame:
+    """The game of a spec; ``source`` is the text of the file that it names. Raises InvalidInput."""
+    named = parse(spec)
+    options = Options(named.options, "game")
+    kinds = tuple(way.kind for way in WAYS)
+    discount = options.number("discount")
+    if discount is not None and not 0.0 < discount <= 1.0:
+        raise InvalidInput("game option discount", discount, "a number above 0 and up to 1")
+    steps = options.whole("steps", 0, 1, MOST_STEPS)
+    chance = options.choice("chance", "auto", ("auto", "no", "yes"))
+    state = options.choice("state", "auto", ("auto", *kinds))
+    clairvoyant = options.choice("clairvoyant", "no", ("no", "yes"))
+    loop = options.choice("loop", "auto", ("auto", "open", "closed"))
+    mask = options.text("mask", "auto", re.compile(r"\w+"), "auto, none, or the name of a method")
+    model = options.choice("model", "auto", ("auto", "table", "environment"))
+    options.close()
+    make, limit = maker(named, source)
+    actions = Actions(*_opened(make, named), mask, named.environment)
+    most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
+    plain = (state, chance, clairvoyant, loop) == ("auto", "auto", "no", "auto")
+    table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
+    if table is not None:
+        known = TableGame(make(), table, actions, named.environment, discount or 1.0, most)
+        known.options = {"discount": str(known.discount), "steps": most, "model": "table"}
+        known.source_text = source
+        return known
+    if model == "table":
+        accepted = "environment: this one has no table P of its transitions that its steps agree with"
+        raise InvalidInput("game option model", model, accepted)
+    found = Trial(make, actions, named.environment).examine(state, chance, clairvoyant == "yes")
+    game = GymGame(
+        found,
+        actions,
+        named.environment,
+        discount=1.0 if discount is None else discount,
+        steps=most,
+        loop=loop,
+    )
+    game.options = {
+        "discount": str(game.discount),
+        "steps": game.steps,
+        "chance": "yes" if found.chance else "no",
+        "state": game.state_handling,
+        "clairvoyant": clairvoyant,
+        "loop": "closed" if game.closed_loop else "open",
+        "mask": mask,
+        "model": "environment",
+    }
+    game.source_text = source
+    return game
+
+
+def _opened(make: Callable[[], Any], named: Named) -> tuple[Any, dict[str, Any]]:
+    env = make()
+    try:
+        _, info = env.reset(seed=0)
+    except Exception as error:
+        accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
+        raise InvalidInput("game", named.environment, accepted) from None
+    return env, info
+
+
+class GymGame(PythonGame):
+    """An environment of gymnasium; a move is the number of an action, and the returns are sums of rewards.
+
+    Episode N is what ``reset(seed=N)`` begins. Where moves draw random numbers the game is an open loop: the
+    generators of each simulation are seeded anew, so no search sees the random numbers of the episode. An
+    episode ends where the environment says so, and after ``max_plies`` steps.
+    """
+
+    num_players = 1
+    rewards = True
+    seeded = True
+    player_names = ("agent",)
+    nominal_simulations_per_s = 1_000.0
+
+    def __init__(
+        self, found: Found, actions: Actions, source: str, discount: float, steps: int, loop: str = "auto"
+    ) -> None:
+        """``steps``: the most of an episode; ``loop``: open, closed, or auto, which is closed if observations
+        are whole numbers."""
+        self.open_loop = found.chance
+        numbers = has_numbers(found.states.env.observation_space)
+        self.closed_loop = found.chance and (loop == "closed" or (loop == "auto" and numbers))
+        self.steps = steps
+        super().__init__()
+        self.name, self.source = "gym", source
+        self.discount, self.max_moves = discount, len(actions.actions)
+        self.max_plies = 2 * steps if self.closed_loop else steps
+        self.clairvoyant = found.clairvoyant
+        """Whether a search knows what a player cannot know."""
+        self.state_handling = found.states.kind
+        """How positions are kept: ``clone``, ``copy``, ``deepcopy`` or ``replay`` (games/gym/states.py)."""
+        self._actions = actions
+        self._stage = _Stage(found, actions, steps, source)
+
+    def new_position(self, episode: int = 0) -> GymPosition:
+        """The start of an episode."""
+        return GymPosition.at_start(self._stage, episode)
+
+    def roll_out(self, position: Any, draw: Callable[[int], int]) -> Sequence[int]:
+        """Uniformly random legal moves."""
+        played: list[int] = position.roll_out(draw, 1.0)[0]
+        return played
+
+    def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
+        """Uniformly random legal moves, and the sum of their discounted rewards."""
+        found: tuple[list[int], float] = position.roll_out(draw, self.discount)
+        return found
+
+    def format_move(self, state: State, move: int) -> str:
+        """The action, as the environment numbers it; several numbers are divided by ``_``. What is seen, as a
+        number."""
+        return str(move) if self._is_to_see(state) else self._actions.names[move]
+
+    def outcome_text(self, state: State) -> str:
+        """The return, and whether the episode was cut off by its limit of steps."""
+        position = self.position(state)
+        return f"return {position.returns():g}" + (" (truncated)" if position.truncated else "")
+
+    def is_truncated(self, state: State) -> bool:
+        """Whether the episode was cut off, as a rule by its limit of steps."""
+        return bool(self.position(state).truncated)
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """What the environment draws as text, its highlights in brackets; else the numbers it shows."""
+        position = self.position(state)
+        drawn = position.drawing()
+        lines = drawn.strip("\n").splitlines() if drawn else _numbers(position.observation)
+        rows = [_cells(line) for line in lines]
+        width = max(len(row) for row in rows)
+        rows = [row + [Cell("")] * (width - len(row)) for row in rows]
+        return Board(rows, [""] * len(rows), [""] * width)
+
+    def _current_player(self, state: State) -> int:
+        return CHANCE if self._is_to_see(state) else 0
+
+
+class _Stage:
+    """The one environment of a game, which positions use in turns."""
+
+    def __init__(self, found: Found, actions: Actions, steps: int, spec: str) -> None:
+        self.states: States = found.states
+        self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
+        self.drawn = self.states.env.render_mode == ANSI
+        """Whether the environment draws itself as text."""
+        self.lock = threading.RLock()
+        """Several searches may run in one process."""
+        self.holder: GymPosition | None = None
+        """The position that the environment is in; None if in none."""
+
+    def free(self) -> None:
+        """Keep the position that the environment is in, and take it from there."""
+        if self.holder is not None and self.holder.saved is None:
+            self.holder.saved = self.states.save()
+        self.holder = None
+
+    def give_to(self, position: GymPosition) -> None:
+        """Bring the environment into a position."""
+        if self.holder is not position:
+            self.free()
+            self.states.restore(position.saved)
+            self.holder = position
+
+    def failed(self, error: Exception) -> Exception:
+        """What to raise for an exception of the environment, whose state is now unknown."""
+        self.holder = None
+        if isinstance(error, InvalidInput):
+            return error
+        return BrokenGame(self.spec, f"step: raised {reason_of(error)}")
+
+
+class GymPosition:
+    """A position of an episode; see `games.python_game.Position`."""
+
+    __slots__ = (
+        "_baseline",
+        "_info",
+        "_legal",
+        "_stage",
+        "observation",
+        "saved",
+        "steps",
+        "terminated",
+        "total",
+        "truncated",
+    )
+
+    def __init__(self, stage: _Stage) -> None:
+        self._stage = stage
+        self.saved: Any = None
+        """What the environment needs to go on from here; None while it is here and has gone on since."""
+        self.observation: Any = None
+        self.total, self.steps = 0.0, 0
+        self.terminated = False
+        """Whether the episode ended by itself."""
+        self.truncated = False
+        """Whether it was cut off, as a rule by the limit of steps."""
+        self._info: dict[str, Any] = {}
+        self._legal: Sequence[int] | None = None
+        self._baseline: Any = None
+        """The states of the generators at the start, if moves must not draw."""
+
+    @classmethod
+    def at_start(cls, stage: _Stage, episode: int) -> GymPosition:
+        """The start of an episode."""
+        position = cls(stage)
+        with stage.lock:
+            stage.free()
+            try:
+                position.observation, position._info = stage.states.reset(episode)
+            except Exception as error:
+                raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
+            stage.holder = position
+            position._note_legal()
+            if stage.guarded:
+                position._baseline = stage.states.drawn()
+        return position
+
+    def copy(self) -> GymPosition:
+        """A position of its own; what is saved is shared."""
+        stage = self._stage
+        twin = GymPosition(stage)
+        with stage.lock:
+            here = stage.holder is self and self.saved is None
+            if here:
+                stage.free()
+            twin.saved, twin.observation, twin.total, twin.steps = (
+                self.saved,
+                self.observation,
+                self.total,
+                self.steps,
+            )
+            twin.terminated, twin.truncated = self.terminated, self.truncated
+            twin._info, twin._legal, twin._baseline = self._info, self._legal, self._baseline
+            if here and stage.states.stays:
+                # As a rule the copy is played on.
+                stage.holder = twin
+        return twin
+
+    def reseed(self, seed: int) -> None:
+        """Make what is drawn from now on depend on ``seed`` alone."""
+        stage = self._stage
+        with stage.lock:
+            stage.give_to(self)
+            stage.states.reseed(seed)
+            self.saved = None
+
+    def seen(self) -> int:
+        """A number in [0, 65535) for the observation: itself, if it is one, else a hash of it."""
+        observation = self.observation
+        if isinstance(observation, int | np.integer) and 0 <= observation < MAX_MOVE_CODE:
+            return int(observation)
+        return int.from_bytes(blake2b(bytes_of(observation), digest_size=4).digest()) % MAX_MOVE_CODE
+
+    def current_player(self) -> int:
+        """The only one."""
+        return 0
+
+    def legal_moves(self) -> Sequence[int]:
+        """The moves that the mask of the environment allows."""
+        if self._legal is None:
+            # A mask that came with the step.
+            self._legal = self._stage.actions.legal(None, self._info)
+        return self._legal
+
+    def play(self, move: int) -> None:
+        """Step forward."""
+        stage = self._stage
+        with stage.lock:
+            stage.give_to(self)
+            self.saved = None
+            try:
+                step = stage.states.env.step(stage.actions.actions[move])
+                self.observation, reward, terminated, truncated, self._info = step
+                stage.states.played((move,))
+                self.total += number_of(reward, stage.spec)
+                self._note_legal()
+            except Exception as error:
+                raise stage.failed(error) from error
+            self.steps += 1
+            self._end(terminated, truncated)
+
+    def roll_out(self, draw: Callable[[int], int], discount: float) -> tuple[list[int], float]:
+        """Play uniformly random legal moves to the end; returns them, and their discounted rewards."""
+        stage, played, gains = self._stage, [], []
+        info, legal, left = self._info, self.legal_moves(), self._stage.steps - self.steps
+        count, masked, legal_after = len(legal), stage.actions.masked, stage.actions.legal
+        with stage.lock:
+            stage.give_to(self)
+            self.saved = None
+            env, actions = stage.states.env, stage.actions.actions
+            step = env.step
+            terminated = truncated = False
+            try:
+                while not (terminated or truncated) and left > 0:
+                    move = legal[draw(count)]
+                    played.append(move)
+                    observation, reward, terminated, truncated, info = step(actions[move])
+                    gains.append(float(reward))
+                    left -= 1
+                    if masked:
+                        legal = legal_after(env, info)
+                        count = len(legal)
+                stage.states.played(played)
+                self.observation, self._info = observation, info
+                self._legal = legal
+                self.steps += len(played)
+                gained = number_of(sum(gains), stage.spec)
+                self.total += gained
+                self._end(terminated, truncated)
+                # Nothing follows the end of a simulation, so nothing needs to be kept.
+                self.saved, stage.holder = _OVER, None
+            except Exception as error:
+                raise stage.failed(error) from error
+        if discount < 1.0:
+            gained, weight = 0.0, 1.0
+            for gain in gains:
+                gained += weight * gain
+                weight *= discount
+        return played, gained
+
+    def is_terminal(self) -> bool:
+        """Whether the episode has ended."""
+        return self.terminated or self.truncated
+
+    def returns(self) -> float:
+        """The sum of the rewards so far."""
+        return self.total
+
+    def drawing(self) -> str:
+        """What the environment draws as text, with codes of colours; empty if it does not."""
+        stage = self._stage
+        with stage.lock:
+            if not stage.drawn or self.saved is _OVER:
+                return ""
+            stage.give_to(self)
+            text = stage.states.env.render()
+            return str(text.getvalue() if hasattr(text, "getvalue") else text)
+
+    def __str__(self) -> str:
+        end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""
+        return f"step {self.steps}, return {self.total:g}{end}, observation {self.observation}"
+
+    def _end(self, terminated: Any, truncated: Any) -> None:
+        stage = self._stage
+        self.terminated = bool(terminated)
+        self.truncated = bool(truncated) or (not terminated and self.steps >= stage.steps)
+        if self._baseline is not None and stage.states.drawn() != self._baseline:
+            accepted = f"chance=yes (moves draw random numbers; at first after {self.steps} moves)"
+            raise InvalidInput("game option chance", "auto", accepted)
+
+    def _note_legal(self) -> None:
+        """Ask a method for the mask while the environment is here; one that came with the step can wait."""
+        actions = self._stage.actions
+        self._legal = None if actions.method is None else actions.legal(self._stage.states.env, self._info)
+
+
+def has_numbers(space: Any) -> bool:
+    """Whether the observations of a space are whole numbers, or tuples of them."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Tuple):
+        return all(map(has_numbers, space.spaces))
+    return isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary)
+
+
+def bytes_of(observation: Any) -> bytes:
+    """Equal bytes for equal observations."""
+    if isinstance(observation, tuple | list):
+        return b"".join(bytes_of(part) for part in observation)
+    if isinstance(observation, dict):
+        return b"".join(bytes_of(observation[name]) for name in sorted(observation))
+    return np.asarray(observation).tobytes()
+
+
+def _cells(line: str) -> list[Cell]:
+    """The characters of a line; those with a background of their own are marked."""
+    cells, marked = [], False
+    for code, character in _COLOUR.findall(line):
+        if character:
+            cells.append(Cell(character, last=marked))
+        else:
+            marked = any(len(each) == 2 and each[0] == "4" for each in code.split(";"))
+    return cells
+
+
+def _numbers(observation: Any) -> list[str]:
+    """The numbers of an observation, one in a line."""
+    try:
+        numbers = np.ravel(np.asarray(observation, dtype=float))[:_MOST_NUMBERS]
+    except (TypeError, ValueError):
+        return ["(no numbers)"]
+    return [f"{number:.3g}" for number in numbers.tolist()] or [""]

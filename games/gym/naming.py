@@ -1,0 +1,85 @@
+"""The spec of an environment: ``gym:ENV`` or ``gym:ENV(KEY=VALUE,...)``, then options after a colon.
+
+ENV is an id of gymnasium, or the path of a file and the name of a class in it: ``./my_env.py:MyEnv``. What
+stands in parentheses goes to `gymnasium.make`, or to the class. The options after the last colon are those of
+`games.gym.game.GymGame`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from games.errors import InvalidInput
+from games.spec import GYM, TEXT_OF, Spec, parse_spec
+
+FORM = "gym:ENV(KEY=VALUE,...):OPTION=VALUE,... where ENV is an id such as CartPole-v1, or ./my_env.py:MyEnv"
+_SPEC = re.compile(
+    r"(?P<path>[^:()]+\.py:)?(?P<name>[\w./-]+)(?:\((?P<arguments>[^()]*)\))?(?::(?P<options>[^()]+))?",
+    re.ASCII,
+)
+_VALUE = re.compile(r"[\w./+-]+", re.ASCII)
+_PLAIN_VALUE = re.compile(r"-?[0-9]+(\.[0-9]+)?|\w+", re.ASCII)
+_CONSTANTS: dict[str, Any] = {"True": True, "False": False, "None": None}
+_NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+
+class Named(NamedTuple):
+    """What a spec says."""
+
+    path: str | None
+    """The path of a file; None for an id of gymnasium."""
+    name: str
+    """The id, or the name of a class in the file."""
+    arguments: dict[str, str]
+    """What goes to the environment, as text."""
+    options: Spec
+    """The options of the problem."""
+
+    @property
+    def environment(self) -> str:
+        """The spec without the options of the problem."""
+        arguments = ",".join(f"{key}={value}" for key, value in self.arguments.items())
+        name = f"{self.path}:{self.name}" if self.path else self.name
+        return f"{GYM}:{name}({arguments})" if arguments else f"{GYM}:{name}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments as Python's values: True, False, None, numbers, other texts."""
+        return {key: _value(text) for key, text in self.arguments.items()}
+
+
+def parse(spec: Spec) -> Named:
+    """The parts of a spec; raises InvalidInput (field ``game``)."""
+    text = spec.options.get(TEXT_OF[GYM], "")
+    found = _SPEC.fullmatch(text)
+    if found is None:
+        raise InvalidInput("game", f"{GYM}:{text}", FORM)
+    arguments: dict[str, str] = {}
+    for item in (found["arguments"] or "").split(",") if found["arguments"] else ():
+        key, _, value = (part.strip() for part in item.partition("="))
+        if not key.isidentifier() or not _VALUE.fullmatch(value) or key in arguments:
+            raise InvalidInput("game", f"{GYM}:{text}", FORM)
+        arguments[key] = value
+    try:
+        options = parse_spec(f"{GYM}:{found['options']}" if found["options"] else GYM, "game")
+    except InvalidInput:
+        raise InvalidInput("game", f"{GYM}:{text}", FORM) from None
+    return Named((found["path"] or "")[:-1] or None, found["name"], arguments, options)
+
+
+def has_plain_arguments(spec: Spec) -> bool:
+    """Whether the environment is one of gymnasium's registry and all arguments are numbers or words.
+
+    Others may name files.
+    """
+    named = parse(spec)
+    return named.path is None and all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values())
+
+
+def _value(text: str) -> Any:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)

@@ -1,0 +1,302 @@
+"""Environments with a table of their transitions, such as toy_text of gymnasium, compiled.
+
+``env.unwrapped.P[state][action]`` is a list of (probability, next state, reward, whether the episode ends).
+Where there is one, and steps agree with it, moves need no environment: a search draws from the table, in
+compiled code, a thousand times as fast. What came of a move is a move of chance, its next state, so the tree
+branches on it.
+
+A state is float64[HEADER + rows]: see the constants. Rows hold, for each state and action, up to ``width``
+outcomes of FIELDS numbers each; outcomes with equal next state, reward and end are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from games.errors import InvalidInput
+from games.game import Board, Game, State
+from games.gym.environment import Actions
+from games.jit import Int, inner_njit, njit
+from games.python_game import board_of
+from games.rng import Stream, below, uniform
+from games.rules import CHANCE, MAX_MOVE_CODE, Moves, Rules
+
+AT, STEPS, LIMIT, ACTION, SCORE, ENDED, ACTIONS, WIDTH, HEADER = range(9)
+"""Places in a state: the environment's state, the steps so far and the most of an episode, the action whose
+outcome is due (-1: none), the sum of rewards, whether the episode has ended by itself, the number of actions,
+and of outcomes that a row has room for."""
+NEXT, REWARD, PROBABILITY, END, FIELDS = range(5)
+"""Places in an outcome. Outcomes that a row has not have the probability 0."""
+CHECKED_STEPS = 200
+"""Steps in which the environment is compared with its table."""
+MOST_ENTRIES = 100_000
+"""The most numbers of a table, which each simulation copies."""
+
+
+@inner_njit
+def row_of(state: State, action: Int) -> int:
+    """Where in the state the outcomes of an action begin."""
+    row = np.int64(state[AT]) * np.int64(state[ACTIONS]) + np.int64(action)
+    return HEADER + row * np.int64(state[WIDTH]) * FIELDS  # type: ignore[return-value]
+
+
+@inner_njit
+def take(state: State, place: Int) -> None:
+    """Go on with the outcome at ``place``; the state is modified in place."""
+    state[AT] = state[place + NEXT]
+    state[SCORE] += state[place + REWARD]
+    state[ENDED] = state[place + END]
+    state[STEPS] += 1.0
+    state[ACTION] = -1.0
+
+
+@njit
+def current_player(state: State) -> int:
+    """0, or CHANCE where the outcome of an action is due."""
+    return 0 if state[ACTION] < 0.0 else CHANCE
+
+
+@njit
+def legal_moves(state: State, moves: Moves) -> int:
+    """Write the actions, or the numbers of the outcomes of the last one; returns how many."""
+    if state[ACTION] < 0.0:
+        for action in range(np.int64(state[ACTIONS])):
+            moves[action] = action
+        return int(state[ACTIONS])
+    place = np.int64(row_of(state, np.int64(state[ACTION])))
+    count = 0
+    for k in range(np.int64(state[WIDTH])):
+        if state[place + FIELDS * k + PROBABILITY] > 0.0:
+            moves[count] = k
+            count += 1
+    return count
+
+
+@njit
+def play(state: State, move: int) -> None:
+    """Take an action, whose outcome may be certain, or an outcome; ``state`` is modified in place."""
+    if state[ACTION] >= 0.0:
+        take(state, np.int64(row_of(state, np.int64(state[ACTION]))) + FIELDS * move)
+        return
+    place = np.int64(row_of(state, move))
+    if state[WIDTH] == 1.0 or state[place + FIELDS + PROBABILITY] == 0.0:
+        take(state, place)
+    else:
+        state[ACTION] = move
+
+
+@njit
+def is_terminal(state: State) -> bool:
+    """Whether the episode has ended, or has come to its limit of steps."""
+    return bool(state[ENDED] != 0.0) or (state[STEPS] >= state[LIMIT])
+
+
+@njit
+def returns(state: State) -> float:
+    """The sum of the rewards so far."""
+    return float(state[SCORE])
+
+
+@njit
+def chance(state: State, moves: Moves, stream: Stream) -> int:
+    """Draw an outcome of the last action."""
+    place = np.int64(row_of(state, np.int64(state[ACTION])))
+    left = uniform(stream)
+    last = 0
+    for k in range(np.int64(state[WIDTH])):
+        weight = state[place + FIELDS * k + PROBABILITY]
+        if weight > 0.0:
+            last = k
+            left -= weight
+            if left < 0.0:
+                break
+    return last
+
+
+@njit
+def playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Take uniformly random actions to the end; returns the moves, those of chance among them."""
+    plies = 0
+    while not (state[ENDED] != 0.0 or state[STEPS] >= state[LIMIT]):
+        if state[ACTION] < 0.0:
+            play(state, np.int64(below(stream, int(state[ACTIONS]))))  # type: ignore[arg-type]
+        else:
+            play(state, np.int64(chance(state, moves, stream)))  # type: ignore[arg-type]
+        plies += 1
+    return plies
+
+
+@njit
+def pack(state: State) -> np.uint64:
+    """The environment's state and the action whose outcome is due."""
+    return np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
+
+
+@njit
+def unpack(key: np.uint64, state: State) -> None:
+    """Go to the environment's state of this number, at the start of an episode."""
+    actions = np.uint64(state[ACTIONS] + 1.0)
+    state[AT] = np.float64(key // actions)
+    state[ACTION] = np.float64(key % actions) - 1.0
+    state[STEPS] = state[SCORE] = state[ENDED] = 0.0
+
+
+RULES = Rules(
+    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack, chance=chance
+)
+CERTAIN_RULES = RULES._replace(chance=None)
+"""Where no action has two outcomes."""
+
+
+class TableGame(Game):
+    """An environment of gymnasium that has a table of its transitions."""
+
+    num_players = 1
+    rewards = True
+    player_names = ("agent",)
+    trusted = True
+
+    def __init__(
+        self,
+        env: Any,
+        table: Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]],
+        actions: Actions,
+        spec: str,
+        discount: float,
+        steps: int,
+    ) -> None:
+        """``table``: as `table_of` gives it; ``steps``: the most of an episode."""
+        self._env, self._actions = env, actions
+        self.name, self.source = "gym", spec
+        self.discount, self.steps = discount, steps
+        self.width = max(len(outcomes) for row in table for outcomes in row)
+        rows = np.zeros((len(table), len(table[0]), self.width, FIELDS))
+        for at, row in enumerate(table):
+            for action, outcomes in enumerate(row):
+                for k, (probability, after, reward, end) in enumerate(outcomes):
+                    rows[at, action, k] = after, reward, probability, end
+        header = np.zeros(HEADER)
+        header[[LIMIT, ACTION, ACTIONS, WIDTH]] = steps, -1, len(table[0]), self.width
+        self._blank = np.concatenate([header, rows.ravel()])
+        self.rules = CERTAIN_RULES if self.width == 1 else RULES
+        self.max_moves = max(len(table[0]), self.width)
+        self.max_plies = steps * (1 if self.width == 1 else 2)
+        self.nominal_simulations_per_s = 1e7 / (20 + min(steps, 200))
+
+    def initial_state(self) -> State:
+        """The start of episode 0."""
+        return self.episode_state(0)
+
+    def episode_state(self, episode: int) -> State:
+        """The start that ``reset(seed=episode)`` gives."""
+        observation, _ = self._env.reset(seed=episode)
+        state = self._blank.copy()
+        state[AT] = int(observation)
+        return state
+
+    def is_truncated(self, state: State) -> bool:
+        """Whether it was the limit of steps that ended the episode."""
+        return bool(state[ENDED] == 0.0)
+
+    def chance_weights(self, state: State) -> dict[int, float]:
+        """The probabilities of the table."""
+        place = int(row_of(state, int(state[ACTION])))
+        return {move: float(state[place + FIELDS * move + PROBABILITY]) for move in self.legal_moves(state)}
+
+    def format_move(self, state: State, move: int) -> str:
+        """The action, as the environment numbers it; of an outcome the next state, and its number if several
+        lead there."""
+        if state[ACTION] < 0.0:
+            return self._actions.names[move]
+        place = int(row_of(state, int(state[ACTION])))
+        ends = [int(state[place + FIELDS * each + NEXT]) for each in self.legal_moves(state)]
+        after = int(state[place + FIELDS * move + NEXT])
+        return f"s{after}" if ends.count(after) == 1 else f"s{after}#{move}"
+
+    def format_position(self, state: State) -> str:
+        """The environment's state, the steps so far, the rewards so far, the action whose outcome is due or
+        ``-``, and whether the episode has ended by itself, divided by ``/``."""
+        action = "-" if state[ACTION] < 0.0 else str(int(state[ACTION]))
+        end = "end" if state[ENDED] else "on"
+        return f"{int(state[AT])}/{int(state[STEPS])}/{float(state[SCORE])!r}/{action}/{end}"
+
+    def parse_position(self, text: str) -> State:
+        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
+        state = self._blank.copy()
+        states = (len(state) - HEADER) // (int(state[ACTIONS]) * self.width * FIELDS)
+        try:
+            at, steps, score, action, end = text.split("/")
+            state[AT], state[STEPS], state[SCORE] = int(at), int(steps), float(score)
+            state[ACTION] = -1 if action == "-" else int(action)
+            state[ENDED] = ("on", "end").index(end)
+            right = 0 <= state[AT] < states and 0 <= state[STEPS] <= self.steps and np.isfinite(state[SCORE])
+            due = -1 <= state[ACTION] < state[ACTIONS] and (action == "-") == (state[ACTION] < 0)
+            if not right or not due or (action != "-" and len(self.legal_moves(state)) < 2):
+                raise ValueError(text)
+        except ValueError:
+            accepted = f"STATE/STEPS/REWARDS/-/on with a state below {states} and up to {self.steps} steps"
+            raise InvalidInput("position", text, accepted) from None
+        return state
+
+    def outcome_text(self, state: State) -> str:
+        """The return, and whether the episode was cut off by its limit of steps."""
+        return f"return {state[SCORE]:g}" + (" (truncated)" if self.is_truncated(state) else "")
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The environment's drawing of its state as text, if it has one, and the numbers."""
+        said = f"state {int(state[AT])}, step {int(state[STEPS])}, return {state[SCORE]:g}"
+        if state[ACTION] >= 0.0:
+            said += f", after action {self._actions.names[int(state[ACTION])]}"
+        return board_of(said)
+
+
+def table_of(
+    make: Callable[[], Any], actions: Actions
+) -> list[list[list[tuple[float, int, float, bool]]]] | None:
+    """By state and action the outcomes (probability, next state, reward, end); None without a table that the
+    environment keeps to."""
+    env = make()
+    table = getattr(env.unwrapped, "P", None)
+    if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
+        return None
+    try:
+        count = len(actions.actions)
+        found = [[_merged(table[at][action]) for action in range(count)] for at in range(len(table))]
+        entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
+        if entries > MOST_ENTRIES or max(len(each) for row in found for each in row) > MAX_MOVE_CODE:
+            return None
+        return found if _keeps_to(env, found) else None
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _merged(outcomes: Any) -> list[tuple[float, int, float, bool]]:
+    """Equal outcomes as one, those without probability left out."""
+    weights: dict[tuple[int, float, bool], float] = {}
+    for probability, after, reward, end in outcomes:
+        if probability > 0.0:
+            key = (int(after), float(reward), bool(end))
+            weights[key] = weights.get(key, 0.0) + float(probability)
+    total = sum(weights.values())
+    if abs(total - 1.0) > 1e-6:
+        raise ValueError(outcomes)
+    return [(weight / total, *key) for key, weight in weights.items()]
+
+
+def _keeps_to(env: Any, table: list[list[list[tuple[float, int, float, bool]]]]) -> bool:
+    """Whether random steps of the environment are outcomes of its table."""
+    draw = np.random.default_rng(0)
+    at, _ = env.reset(seed=0)
+    for step in range(CHECKED_STEPS):
+        action = int(draw.integers(len(table[0])))
+        after, reward, terminated, truncated, _ = env.step(action)
+        outcomes = table[int(at)][action]
+        if not any((int(after), float(reward), bool(terminated)) == outcome[1:] for outcome in outcomes):
+            return False
+        at = after
+        if terminated or truncated:
+            at, _ = env.reset(seed=step)
+    return True

@@ -1,0 +1,282 @@
+"""Environments for the tests of games/gym, each with one peculiarity; they are loaded by this file's path."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium import Env, spaces
+from gymnasium.utils import EzPickle
+
+
+class Walk(Env):
+    """Steps to the right and to the left from 0; the reward is where one is, the end is 5 away."""
+
+    action_space: Any = spaces.Discrete(2)
+    observation_space: Any = spaces.Discrete(11, start=-5)
+
+    def __init__(self, at: int = 0) -> None:
+        self.begin = at
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.at = self.begin
+        return self.at, {}
+
+    def step(self, action: Any) -> Any:
+        self.at += 2 * int(action) - 1
+        return self.at, float(self.at), abs(self.at) >= 5, False, {}
+
+
+class Remade(Walk, EzPickle):
+    """A deepcopy is a new environment, not where this one is."""
+
+    def __init__(self) -> None:
+        Walk.__init__(self)
+        EzPickle.__init__(self)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)
+
+
+class Script(Walk):
+    """What it does next lies in a running function, which nothing copies."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.rows = self._rows()
+        return found
+
+    def step(self, action: Any) -> Any:
+        self.at += next(self.rows) * (2 * int(action) - 1)
+        return self.at, float(self.at), abs(self.at) >= 5, False, {}
+
+    def _rows(self) -> Iterator[int]:
+        while True:
+            yield 1
+            yield 2
+
+
+class Parts(Walk):
+    """Its state lies in objects that know each other."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.board = {"cells": [0] * 11}
+        self.player = Player(self)
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        self.player.move(2 * int(action) - 1)
+        cells = self.board["cells"]
+        return np.array(cells), float(cells[5 + self.at]), abs(self.at) >= 5, False, {}
+
+
+class Player:
+    """Half of the state of Parts."""
+
+    def __init__(self, world: Parts) -> None:
+        self.world, self.cells = world, world.board["cells"]
+
+    def move(self, by: int) -> None:
+        self.world.at += by
+        self.cells[5 + self.world.at] += 1
+
+
+class Cloned(Walk):
+    """Its state lies where copies do not see it, and it has methods for it."""
+
+    __slots__ = ("_where",)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._where = [0]
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        self._where[0] += 2 * int(action) - 1
+        return self._where[0], float(self._where[0]), abs(self._where[0]) >= 5, False, {}
+
+    def clone_state(self) -> int:
+        return self._where[0]
+
+    def restore_state(self, state: int) -> None:
+        self._where = [state]
+
+
+class Coin(Walk):
+    """Guess what is drawn, five times."""
+
+    def draw(self) -> int:
+        return int(self.np_random.integers(2))
+
+    def step(self, action: Any) -> Any:
+        self.at += 1
+        coin = self.draw()
+        return self.at, float(coin == action), self.at >= 5, False, {"coin": coin}
+
+
+class OwnGenerator(Coin):
+    """Draws from a generator that reset does not seed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.random = random.Random()
+
+    def draw(self) -> int:
+        return self.random.randrange(2)
+
+
+class HeldGenerator(Coin):
+    """A part of it holds a generator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cup = Cup()
+
+    def draw(self) -> int:
+        return int(self.cup.generator.integers(2))
+
+
+class Cup:
+    """A part of HeldGenerator."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng()
+
+
+class GlobalRandom(Coin):
+    """Draws from what all of Python shares."""
+
+    def draw(self) -> int:
+        return random.randrange(2)
+
+
+class Sticky(Coin):
+    """Draws from what only it can seed, as emulators do."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.inner = 0 if seed is None else seed
+        return found
+
+    def draw(self) -> int:
+        self.inner = (self.inner * 1103515245 + 12345) % 2**31
+        return self.inner >> 16 & 1
+
+
+class RareDraw(Walk):
+    """Draws only where random play hardly comes."""
+
+    action_space = spaces.Discrete(10)
+
+    def step(self, action: Any) -> Any:
+        self.at = self.at + 1 if action == 9 else 0
+        reward = float(self.np_random.random()) if self.at >= 8 else 0.0
+        return self.at, reward, self.at >= 9, False, {}
+
+
+class Masks(Walk):
+    """Never to the left of 0."""
+
+    def action_masks(self) -> Any:
+        return np.array([self.at > 0, self.at < 4])
+
+    def none_at_all(self) -> Any:
+        return np.zeros(2, dtype=bool)
+
+    def too_many(self) -> Any:
+        return np.ones(3, dtype=bool)
+
+
+class Offset(Walk):
+    """Actions from 3."""
+
+    action_space = spaces.Discrete(2, start=3)
+
+    def step(self, action: Any) -> Any:
+        assert action in (3, 4)
+        return super().step(action - 3)
+
+
+class Many(Walk):
+    """Two numbers in one action."""
+
+    action_space = spaces.MultiDiscrete([2, 3])
+
+    def step(self, action: Any) -> Any:
+        assert self.action_space.contains(action)
+        self.at += int(action[0]) - int(action[1])
+        return self.at, float(action[0] + 10 * action[1]), abs(self.at) >= 5, False, {}
+
+
+class Boxed(Walk):
+    """Actions that cannot be counted."""
+
+    action_space = spaces.Box(-1.0, 1.0, (2,))
+
+
+class Truncating(Walk):
+    """Is cut off at its third step."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.count = 0
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        self.count += 1
+        at, reward, ended, _, info = super().step(action)
+        return at, reward, ended, self.count >= 3, info
+
+
+class Raises(RareDraw):
+    """Fails where random play hardly comes."""
+
+    def step(self, action: Any) -> Any:
+        if self.at == 7:
+            raise RuntimeError("seven is too far")
+        return super().step(action)
+
+
+class NotANumber(Walk):
+    """Its rewards are no numbers."""
+
+    def step(self, action: Any) -> Any:
+        return self.at, float("nan"), False, False, {}
+
+
+class Unseeded(Walk):
+    """Its reset takes no seed."""
+
+    def reset(self) -> Any:  # type: ignore[override]
+        return super().reset()
+
+
+class Hidden(Walk):
+    """What is drawn at the start decides later, and nobody sees it."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.secret = int(self.np_random.integers(2))
+        return found
+
+    def step(self, action: Any) -> Any:
+        return 1, float(action == self.secret), True, False, {}
+
+
+class Late(Walk):
+    """A large table that changes after many steps."""
+
+    steps = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = {number: number for number in range(2000)}
+
+    def step(self, action: Any) -> Any:
+        Late.steps += 1
+        if Late.steps > 3000:
+            self.table[0] = Late.steps
+        return super().step(action)

@@ -1,0 +1,97 @@
+"""The truth about small problems: optimal values by dynamic programming, without any search."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+
+
+def optimal_values(env: Any, steps: int) -> tuple[Values, npt.NDArray[np.int64]]:
+    """The most that can be expected in so many steps, by state, and by steps left and state the best move.
+
+    By value iteration over the table ``P`` of an environment of toy_text: a reward is not discounted, and
+    nothing follows the last step.
+    """
+    table = env.unwrapped.P
+    most = max(len(outcomes) for moves in table.values() for outcomes in moves.values())
+    shape = len(table), len(table[0]), most
+    chances, rewards, goes_on = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    after = np.zeros(shape, dtype=np.int64)
+    for state, moves in table.items():
+        for move, outcomes in moves.items():
+            for k, (chance, next_state, reward, ended) in enumerate(outcomes):
+                chances[state, move, k], rewards[state, move, k] = chance, reward
+                goes_on[state, move, k], after[state, move, k] = not ended, next_state
+    values = np.zeros(len(table))
+    policy = np.zeros((steps + 1, len(table)), dtype=np.int64)
+    for left in range(1, steps + 1):
+        moves_worth = (chances * (rewards + goes_on * values[after])).sum(axis=2)
+        values, policy[left] = moves_worth.max(axis=1), moves_worth.argmax(axis=1)
+    return values, policy
+
+
+def optimum(env: Any, steps: int) -> float:
+    """The expectation of the best policy over the starts of the environment."""
+    return float(env.unwrapped.initial_state_distrib @ optimal_values(env, steps)[0])
+
+
+CARDS = {**dict.fromkeys(range(1, 10), 1 / 13), 10: 4 / 13}
+"""The values of cards by their chances, from a deck without end."""
+
+
+def blackjack_optimum() -> float:
+    """What Blackjack-v1, with the rules of Sutton and Barto, is worth to who does not see the hidden card."""
+    total = 0.0
+    for shown, chance in CARDS.items():
+        for one, first in CARDS.items():
+            for two, second in CARDS.items():
+                worth = blackjack_value(one + two, one == 1 or two == 1, sorted((one, two)) == [1, 10], shown)
+                total += chance * first * second * worth
+    return total
+
+
+@cache
+def blackjack_value(points: int, ace: bool, natural: bool, shown: int) -> float:
+    """The value of a hand under the best play; ``points`` counts an ace as 1."""
+    return max(blackjack_stick(points, ace, natural, shown), blackjack_hit(points, ace, shown))
+
+
+def blackjack_hit(points: int, ace: bool, shown: int) -> float:
+    """The value of another card."""
+    return sum(
+        chance
+        * (-1.0 if points + card > 21 else blackjack_value(points + card, ace or card == 1, False, shown))
+        for card, chance in CARDS.items()
+    )
+
+
+def blackjack_stick(points: int, ace: bool, natural: bool, shown: int) -> float:
+    """The value of taking no more cards."""
+    mine = points + 10 if ace and points + 10 <= 21 else points
+    worth = 0.0
+    for hidden, chance in CARDS.items():
+        dealt = sorted((shown, hidden)) == [1, 10]
+        if natural and not dealt:
+            worth += chance
+            continue
+        for theirs, share in _dealer(shown + hidden, 1 in (shown, hidden)).items():
+            worth += chance * share * ((mine > theirs) - (mine < theirs))
+    return worth
+
+
+@cache
+def _dealer(points: int, ace: bool) -> dict[int, float]:
+    """Where the dealer ends, by chance; 0 above 21."""
+    best = points + 10 if ace and points + 10 <= 21 else points
+    if best >= 17:
+        return {best if best <= 21 else 0: 1.0}
+    ends: dict[int, float] = {}
+    for card, chance in CARDS.items():
+        for end, share in _dealer(points + card, ace or card == 1).items():
+            ends[end] = ends.get(end, 0.0) + chance * share
+    return ends

@@ -1,0 +1,187 @@
+"""`check` of games with any number of players, with rewards and with chance: right ones and wrong ones."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games import Game, Rules
+from games.contract.checking import check
+from games.game import CHANCE, Moves, State
+from games.rng import Stream, below
+
+ROUNDS = 4
+
+
+class Dice(Game):
+    """Each player in turn takes a small or a large die, whose face is added to the player's score.
+
+    A state is int64[6]: the plies so far, the faces of the die that rolls (0: none), and the scores of four
+    players. A move is the number of faces, 2 or 6; an outcome is a face.
+    """
+
+    name = "dice"
+    rewards = True
+    max_moves = 6
+
+    def __init__(self, num_players: int = 1, **changes: Any) -> None:
+        """``changes``: rules, by name, in the place of right ones."""
+        self.num_players = num_players
+        self.player_names = ("ann", "bob", "cid", "dan")[:num_players]
+        self.max_plies = 2 * ROUNDS * num_players
+        rules: dict[str, Any] = {name: getattr(self, f"_{name}") for name in RIGHT}
+        if num_players > 2:
+            rules["score"] = self._score
+        self.rules = Rules(**rules | changes)
+
+    def initial_state(self) -> State:
+        """Nothing rolled."""
+        return np.zeros(6, dtype=np.int64)
+
+    def _current_player(self, state: State) -> int:
+        return CHANCE if state[1] else int(state[0] // 2 % self.num_players)
+
+    def _legal_moves(self, state: State, moves: Moves) -> int:
+        choices = range(1, int(state[1]) + 1) if state[1] else (2, 6)
+        moves[: len(choices)] = choices
+        return len(choices)
+
+    def _play(self, state: State, move: int) -> None:
+        if state[1]:
+            state[2 + state[0] // 2 % self.num_players] += move
+        state[1] = 0 if state[1] else move
+        state[0] += 1
+
+    def _is_terminal(self, state: State) -> bool:
+        return bool(state[0] == self.max_plies)
+
+    def _returns(self, state: State) -> float:
+        return self._score(state, 0)
+
+    def _score(self, state: State, player: int) -> float:
+        return float(state[2 + player])
+
+    def _chance(self, state: State, moves: Moves, stream: Stream) -> int:
+        return 1 + int(below(stream, int(state[1])))
+
+
+RIGHT = ("current_player", "legal_moves", "play", "is_terminal", "returns", "chance")
+
+
+def _wrong(game: Game) -> set[str]:
+    return {finding.rule for finding in check(game, games=4)}
+
+
+@pytest.mark.parametrize("num_players", [1, 2, 3, 4])
+def test_any_number_of_players_is_right(num_players: int) -> None:
+    assert check(Dice(num_players), games=4) == []
+
+
+def test_the_best_score_wins() -> None:
+    game = Dice(3)
+    state = np.array([24, 0, 5, 8, 7, 0])
+    assert game.outcome_text(state) == "bob wins"
+    state[4] = 8
+    assert game.outcome_text(state) == "a draw"
+    assert Dice(1).outcome_text(np.array([8, 0, 5, 0, 0, 0])) == "a score of 5"
+    assert [game.name_of(player) for player in (0, 2, CHANCE)] == ["ann", "cid", "chance"]
+
+
+def test_a_player_that_the_game_does_not_have_is_found() -> None:
+    game = Dice(3, current_player=lambda state: 3)
+    (finding,) = check(game, games=1)
+    assert finding.rule == "current_player"
+    assert "gave 3 at ply 0; expected one of [0, 1, 2, -1]" in finding.text
+
+
+def test_chance_in_a_game_without_a_rule_for_it_is_found() -> None:
+    assert _wrong(Dice(1, chance=None)) == {"current_player"}
+
+
+def test_rewards_on_the_way_must_be_finite() -> None:
+    def returns(state: State) -> float:
+        return math.nan if state[0] == 3 else float(state[2])
+
+    (finding,) = check(Dice(1, returns=returns), games=1)
+    assert (finding.rule, finding.text) == ("returns", "gave nan after 3 plies; expected a finite number")
+
+
+def test_a_score_that_is_not_the_return_is_found() -> None:
+    assert _wrong(Dice(3, score=lambda state, player: float(state[3 + player]))) == {"score"}
+
+
+def test_a_score_is_needed_by_three_players() -> None:
+    assert _wrong(Dice(3, score=None)) == {"score"}
+
+
+def test_outcomes_that_come_too_often_are_found() -> None:
+    def chance(state: State, moves: Moves, stream: Stream) -> int:
+        return min(1 + int(below(stream, int(state[1]) + 1)), int(state[1]))
+
+    (finding,) = check(Dice(1, chance=chance), games=4)
+    assert finding.rule == "chance"
+    assert "times at ply" in finding.text
+
+
+def test_outcomes_that_are_not_legal_are_found() -> None:
+    def chance(state: State, moves: Moves, stream: Stream) -> int:
+        return 1 + int(below(stream, 7))
+
+    assert _wrong(Dice(1, chance=chance)) == {"chance"}
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ([1.0], "other outcomes than legal_moves"),
+        ([0.6] * 6, "do not add up to 1"),
+        ([1.5, -0.5, 0.0, 0.0, 0.0, 0.0], "do not add up to 1"),
+    ],
+)
+def test_wrong_probabilities_are_found(shares: list[float], words: str) -> None:
+    class Wrong(Dice):
+        def chance_weights(self, state: State) -> dict[int, float]:
+            return dict(zip(self.legal_moves(state), shares, strict=False))
+
+    (finding,) = check(Wrong(1), games=4)
+    assert finding.rule == "chance_weights"
+    assert words in finding.text
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("num_players", 0), ("num_players", 17), ("discount", 0.0), ("discount", 1.5), ("player_names", ())],
+)
+def test_attributes_out_of_range_are_found(attribute: str, value: Any) -> None:
+    game = Dice(1)
+    setattr(game, attribute, value)
+    assert attribute in _wrong(game)
+
+
+def _rollout(
+    game: Dice, die: int, missing: int, state: State, moves: Moves, stream: Stream, line: Moves
+) -> tuple[float, int]:
+    """Play to the end, with any die or always with one; the last plies may be missing in the answer."""
+    before, plies = game._returns(state), 0
+    while not game._is_terminal(state):
+        chosen = die or (2, 6)[int(below(stream, 2))]
+        move = game._chance(state, moves, stream) if state[1] else chosen
+        line[plies] = move
+        game._play(state, move)
+        plies += 1
+    return game._returns(state) - before, plies - missing
+
+
+@pytest.mark.parametrize(
+    ("die", "missing", "words"), [(0, 0, ""), (6, 0, "mean result"), (0, 1, "do not lead to the end")]
+)
+def test_rollouts_are_compared_with_random_moves(die: int, missing: int, words: str) -> None:
+    game = Dice(1)
+    game.rules = game.rules._replace(rollout=partial(_rollout, game, die, missing))
+    findings = check(game, games=4)
+    assert {finding.rule for finding in findings} == ({"rollout"} if words else set())
+    assert all(words in finding.text for finding in findings[:1])

@@ -1,0 +1,31 @@
+"""The forms of problems that tests of searches go through, as options of tests/search/random_problem.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FILE = Path(__file__).with_name("random_problem.py")
+
+COMPILED = {
+    "discount": "players=1,percent=75",
+    "rewards of two": "players=2",
+    "chance": "players=2,rewards=0,chance=1",
+    "three with chance": "players=3,chance=1",
+    "open loop": "players=1,percent=75,open=1",
+}
+"""Forms whose kernels tests compile; together they have all that differs between forms."""
+FORMS = COMPILED | {
+    "one player": "players=1",
+    "discount of the end": "players=1,rewards=0,percent=75",
+    "discount and chance": "players=1,percent=75,chance=1",
+    "rewards of two with chance": "players=2,chance=1",
+    "three": "players=3",
+    "five at the end": "players=5,rewards=0",
+    "open loop of two": "players=2,rewards=0,open=1",
+    "open loop of three with chance": "players=3,chance=1,open=1",
+}
+
+
+def problem(form: str, seed: int = 1, plain: bool = False, more: str = "") -> str:
+    """The spec of a random problem of a form."""
+    return f"{FILE}:{FORMS[form]},seed={seed},plain={int(plain)}{more}"

@@ -1,0 +1,96 @@
+"""Problems beyond two players and a return at the end: node for node as the definitions say, and what follows
+from these."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import games
+from games.rng import new_stream
+from search.features import Features
+from search.kernel.engine import engine_of
+from search.kernel.params import params_of
+from search.kernel.rewards import VALUE, reset_outlook
+from search.request import SearchRequest
+from search.tree.arena import ROOT, Tree, children_of
+from tests.games.common import JIT
+from tests.search.common import KNOBS, run_search
+from tests.search.forms import COMPILED, FORMS, problem
+from tests.search.naive_rewards import NaiveForms, Node
+
+SIMULATIONS = 400 if JIT else 100
+PLAIN_SIMULATIONS = 100
+
+
+def nodes_of(tree: Tree, node: int = ROOT) -> Node:
+    hidden = len(tree.available) > 1
+    return Node(
+        visits=int(tree.visits[node]),
+        total_value=float(tree.total_value[node]),
+        unobserved=int(tree.unobserved[node]),
+        available=int(tree.available[node]) if hidden else 0,
+        children={int(tree.move[child]): nodes_of(tree, child) for child in children_of(tree, node)},
+    )
+
+
+PROBLEMS = [(form, False) for form in COMPILED] + [(form, True) for form in FORMS]
+
+
+@pytest.mark.parametrize(("exploration", "urgency"), [(0.2, math.inf), (0.05, 0.1)])
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_the_tree_is_the_naive_one(form: str, plain: bool, exploration: float, urgency: float) -> None:
+    for seed in (2,) if plain else (3, 4, 5):
+        game = games.load(problem(form, seed, plain))
+        engine = engine_of(game, Features(hidden=game.hidden_information))
+        simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
+        params = KNOBS._replace(exploration=exploration, first_play_urgency=urgency)
+        tree, work = engine.new_tree(4 * simulations), engine.new_workspace()
+        reset_outlook(work)
+        engine.simulate(tree, params, game.initial_state(), simulations, new_stream(seed), work)
+        naive = NaiveForms(game, game.initial_state())
+        naive.simulate(params, simulations, new_stream(seed))
+        assert nodes_of(tree) == naive.root
+        if game.has_lines:
+            value, moves = naive.best
+            assert work.best[VALUE] == value
+            assert work.best_line[1 : 1 + work.best_line[0]].tolist() == moves
+        if game.num_players > 2:
+            assert work.totals.tolist() == naive.totals
+
+
+@pytest.mark.parametrize(
+    "options", [{"lanes": 12, "batch": 1}, {"lanes": 5, "batch": 2, "playouts_per_leaf": 3}]
+)
+@pytest.mark.parametrize(("form", "plain"), PROBLEMS)
+def test_so_it_is_with_leaves_in_flight(form: str, plain: bool, options: dict[str, Any]) -> None:
+    """In plain Python without the rules, from what workers say of positions."""
+    compare_by_leaves(form, plain, options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_so_it_is_with_playouts_that_are_cut(form: str) -> None:
+    """Without rewards nobody has a score before the end."""
+    cut = {"lanes": 2, "playout_plies": 2, "exploration": 0.2, "exploration_scale": "fixed"}
+    compare_by_leaves(form, True, cut)
+
+
+def compare_by_leaves(form: str, plain: bool, options: dict[str, Any]) -> None:
+    simulations = PLAIN_SIMULATIONS if plain else SIMULATIONS
+    request = SearchRequest(
+        problem(form, 8, plain), strategy="leaf", simulations=simulations, seed=5, **options
+    )
+    result, session = run_search(request)
+    search = session.search
+    naive = NaiveForms(search.game, search.context.root_state)
+    naive.search_by_leaves(params_of(search.context), search.plan, request.seed)
+    assert nodes_of(search.strategy.tree) == naive.root
+    outlook = search.strategy.outlook
+    if search.game.has_lines:
+        assert (outlook.value, [*outlook.line]) == naive.best
+        assert result.best_line is not None
+        assert result.best_line.value == naive.best[0]
+    if search.game.num_players > 2:
+        assert result.values == tuple(total / simulations for total in naive.totals)
