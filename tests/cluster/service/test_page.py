@@ -330,7 +330,7 @@ def test_what_is_wrong_is_said(visitor: Visitor) -> None:
     visitor.page.select_option("#game", "")
     visitor.page.fill("#spec", "chess")
     visitor.page.click("text=New game")
-    expect(visitor.page.locator("#status")).to_contain_text("one of battleship")
+    expect(visitor.page.locator("#status")).to_contain_text("expected one of 2048, battleship")
     # The browser itself tells of every answer that is an error.
     assert visitor.complaints.pop().startswith(
         "Failed to load resource: the server responded with a status of 422"
