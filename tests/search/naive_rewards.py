@@ -1,7 +1,7 @@
 """Search of problems of every form from the definitions: dictionaries, and whole simulations written down.
 
-A simulation is the list of its moves from the root to the end, who made each, and everybody's score before and
-after each. What it adds to the node after one of its moves is the sum, from that move to the end, of the
+A simulation is the list of its moves from the root to the end, who made each, and everybody's score before
+and after each. What it adds to the node after one of its moves is the sum, from that move to the end, of the
 rewards of the player whose view the node has, each discounted by the number of choices that lie between. The
 view is that of who chose the move with three players or more, else the first player's.
 
@@ -46,8 +46,8 @@ class Node:
 
 @dataclass
 class Line:
-    """Moves from the root, who made each, everybody's scores at the root and after each, the last position, and
-    the nodes on the way as far as there are."""
+    """Moves from the root, who made each, everybody's scores at the root and after each, the last position,
+    and the nodes on the way as far as there are."""
 
     state: State
     scores: list[tuple[float, ...]]
@@ -97,9 +97,7 @@ class NaiveForms:
             left -= visits
         return leaves
 
-    def _absorb(
-        self, params: SearchParams, job: int, leaves: list[tuple[Line, int]], seed: int
-    ) -> None:
+    def _absorb(self, params: SearchParams, job: int, leaves: list[tuple[Line, int]], seed: int) -> None:
         stream = new_stream(seed, PLAYOUT_STREAM, job)
         for line, visits in leaves:
             ends = [self.play_out(params, line, stream) for _ in range(visits)]

@@ -17,9 +17,9 @@ from games.rng import Stream, below, mix, next_uint64
 from games.spec import Spec, options_of
 
 KEY, PLY, SEED, MOVERS, CHANCES, PLIES, ZERO_SUM, SCORES = range(8)
-"""Places in a state: the hash, the moves played, the seed of what moves draw (0: what really happens), how many
-players ever move, how chance moves (0: never; 1: with one to four outcomes, 2: with one), the most plies,
-whether the second player's score is the first's negative and all others' are 0, and the scores."""
+"""Places in a state: the hash, the moves played, the seed of what moves draw (0: what really happens), how
+many players ever move, how chance moves (0: never; 1: with one to four outcomes, 2: with one), the most
+plies, whether the second player's score is the first's negative and all others' are 0, and the scores."""
 UNIT = 256
 MOVER, COUNT, MOVES, END, NOISE, REWARD = range(6)
 """What is drawn from a hash."""
@@ -34,7 +34,7 @@ def options(
     rewards: int = 1,
     percent: int = 100,
     chance: int = 0,
-    open: int = 0,
+    open_loop: int = 0,
     zero: int = 0,
     plies: int = 9,
     plain: int = 0,
@@ -57,9 +57,9 @@ def _form(chosen: dict[str, Any]) -> dict[str, Any]:
         "num_players": chosen["players"],
         "rewards": bool(chosen["rewards"]),
         "discount": chosen["percent"] / 100,
-        "open_loop": bool(chosen["open"]),
+        "open_loop": bool(chosen["open_loop"]),
         "chance_moves": bool(chosen["chance"]),
-        "seeded": bool(chosen["open"]),
+        "seeded": bool(chosen["open_loop"]),
         "player_names": tuple("abcdef"[: chosen["players"]]),
         "max_moves": 4,
         "max_plies": chosen["plies"],

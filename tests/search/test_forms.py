@@ -14,7 +14,6 @@ from search.features import Features
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of
 from search.kernel.rewards import VALUE, reset_outlook
-from search.prepare import open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, Tree, children_of
 from tests.games.common import JIT

@@ -1,5 +1,5 @@
-"""Problems beyond two players and a return at the end: equal answers however they are written, placed or kept,
-and those of exact solutions."""
+"""Problems beyond two players and a return at the end: equal answers however they are written, placed or
+kept, and those of exact solutions."""
 
 from __future__ import annotations
 
