@@ -138,6 +138,7 @@ def open_view(
     text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
     ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
     """
+    check_form(request, game)
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
     if request.evaluator is not None and request.evaluator != EXTERNAL:

@@ -140,8 +140,8 @@ def start_of(context: MatchContext, game: Game, pair: int) -> tuple[State, tuple
             raise InvalidInput("openings", " ".join(moves), "moves after which the game is not over")
         return state, moves, text
     draw = random.Random(seed_of(context.seed, OPENINGS, pair))
-    state, drawn = _random_opening(game, start, context.opening_plies, draw)
-    return state, tuple(drawn), text
+    state, chosen = _random_opening(game, start, context.opening_plies, draw)
+    return state, tuple(chosen), text
 
 
 def play_game(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,20 +32,20 @@ class BestLine(BaseModel):
     moves: list[str]
 
 
-class Beyond(BaseModel):
-    """Fields that only answers about problems beyond two players have."""
-
-    best_line: BestLine | None = Field(
-        default=None, exclude_if=absent, description="With one player and no chance; else left out."
-    )
-    values: list[float] | None = Field(
-        default=None,
+Values = Annotated[
+    list[float] | None,
+    Field(
         exclude_if=absent,
         description="From three players on: the mean score at the end of each; else left out.",
-    )
+    ),
+]
+FoundLine = Annotated[
+    BestLine | None,
+    Field(exclude_if=absent, description="With one player and no chance; else left out."),
+]
 
 
-class Result(Beyond):
+class Result(BaseModel):
     """The result of a search that has ended."""
 
     game: str = Field(description="The game with all its options.")
@@ -67,6 +67,8 @@ class Result(Beyond):
         "than 25 visits and where two moves have equally many."
     )
     children: list[Child] = Field(description="The root's children, most visited first.")
+    values: Values = None
+    best_line: FoundLine = None
     simulations: int
     playouts: int
     tree_nodes: int
@@ -90,7 +92,7 @@ class WorkerView(BaseModel):
     restarts: int
 
 
-class Progress(Beyond):
+class Progress(BaseModel):
     """The current state of a running search; fields have the names of a result."""
 
     partial: Literal[True] = Field(description="Always true; false in a final event.")
@@ -99,6 +101,8 @@ class Progress(Beyond):
     value: float
     pv: list[str]
     children: list[Child]
+    values: Values = None
+    best_line: FoundLine = None
     simulations: int
     playouts: int
     tree_nodes: int

@@ -61,6 +61,7 @@ _SCORED_OUTER = (
     rewards.absorb_leaves_scored,
     replay.reach_leaves,
     rewards.sample_scored,
+    rewards.play_flat_scored,
     loop.play_out,
 )
 """`_OUTER` of problems beyond two players and a return at the end."""

@@ -235,7 +235,7 @@ def play_flat_scored(
                 after = returns(work.state) if REWARDS else 0.0
                 future = leaf_playout(params, work, stream)
             if PLAYERS > 2:
-                values[m, i] = score(work.state, player) - before
+                values[m, i] = score_at_end(work.state, player) - before
             else:
                 values[m, i] = (after - before) + DISCOUNT * future
 

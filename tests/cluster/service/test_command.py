@@ -49,6 +49,14 @@ def test_it_prints_what_a_search_here_prints(place: tuple[str, ...]) -> None:
     assert {k: one[k] for k in one if k not in DIFFERENT} == {k: other[k] for k in one if k not in DIFFERENT}
 
 
+@pytest.mark.parametrize("game", ["samegame:columns=4,rows=4,colours=2", "chinese_checkers:turns=12"])
+def test_other_problems_than_games_of_two(place: tuple[str, ...], game: str) -> None:
+    asked = ("search", game, "--simulations", "60", "--lanes", "2")
+    here, there = banyan(*asked, "--executor", "inline"), banyan(*asked, *place)
+    assert there[0] == here[0] == 0
+    assert facts(there[1]) == facts(here[1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.service.positions import read
-from cluster.service.request_models import PositionBody
+from cluster.service.positions import move, read
+from cluster.service.request_models import MoveBody, PositionBody
 from games.errors import InvalidInput
 
 SMALL = "battleship:size=5,fleet=3-2"
@@ -85,3 +85,28 @@ def test_lines_of_a_mill_board() -> None:
     assert len(board["lines"]) == 12
     assert all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in board["lines"])
     assert len(cells(board)) == 9
+
+
+def test_where_chance_moves_the_outcomes_are_told() -> None:
+    rolling = read("pig", PositionBody(moves=["roll"]))
+    assert (rolling["player"], rolling["to_move"]) == (-1, "chance")
+    assert rolling["outcomes"] == {str(face): pytest.approx(1 / 6) for face in range(1, 7)}
+    assert read("pig", PositionBody(moves=["roll", "3"]))["to_move"] == "first"
+
+
+def test_the_service_draws_what_chance_brings() -> None:
+    found = {move("pig", MoveBody(moves=["roll"], seed=seed))["move"] for seed in range(60)}
+    assert found == {"1", "2", "3", "4", "5", "6"}
+    drawn = move("pig", MoveBody(moves=["roll"], seed=4))
+    assert (drawn["player"], drawn["value"], drawn["simulations"]) == ("chance", None, 0)
+    assert drawn["move"] == move("pig", MoveBody(moves=["roll"], seed=4))["move"]
+
+
+def test_one_player_has_a_score() -> None:
+    shown = read("2048", PositionBody())
+    assert (shown["player"], shown["scores"]) == (0, (0.0,))
+
+
+def test_three_players_have_a_return_each() -> None:
+    over = read("chinese_checkers:turns=1", PositionBody(moves=["k3i5"]))
+    assert (over["over"], len(over["returns"])) == (True, 3)
