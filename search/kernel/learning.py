@@ -35,7 +35,7 @@ from search.kernel.workspace import Workspace
 CELLS = 1 << 16
 """Values that can be learnt, each of a position and a move; those of equal hash are one."""
 RANDOM_SHARE, TRIES = 0.2, 2000.0
-"""A move is random with probability RANDOM_SHARE * TRIES / (TRIES + n), where the best one was learnt n times."""
+"""A move is random with probability RANDOM_SHARE * TRIES / (TRIES + n) if the best one was learnt n times."""
 SLOWING = 20.0
 """A value moves by SLOWING / (SLOWING + n) of the way at its n-th lesson, from 0: half after so many."""
 LENGTH = 1

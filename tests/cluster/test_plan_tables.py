@@ -17,7 +17,8 @@ from tests.games.tabular import optimum
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
-LEARNT = ("--playout-policy", "learnt", "--executor", "inline", "--json")
+HERE = ("--executor", "inline", "--json")
+LEARNT = ("--playout-policy", "learnt", "--final-move", "max", "--exploration-scale", "fixed", *HERE)
 LAKE = "gym:FrozenLake-v1(is_slippery=True)"
 
 
@@ -35,20 +36,19 @@ def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
 def test_frozen_lake(capsys: pytest.CaptureFixture[str]) -> None:
     most = best("FrozenLake-v1", 100, is_slippery=True)
     assert most == pytest.approx(0.7442, abs=1e-4)
-    found = planned(capsys, LAKE, "--episodes", "80", "--simulations", "4000", *LEARNT)
+    found = planned(capsys, LAKE, "--episodes", "50", "--simulations", "3000", *LEARNT)
     low, high = found["interval"]
     assert low <= most <= high, "neither below the optimum nor, by foresight, above it"
     assert found["clairvoyant"] is False
-    random = planned(capsys, LAKE, "--episodes", "60", "--simulations", "4000", *LEARNT[2:])
+    random = planned(capsys, LAKE, "--episodes", "30", "--simulations", "3000", *HERE)
     assert random["interval"][1] < low, "random playouts hardly ever come to the goal"
 
 
 def test_cliff_walking(capsys: pytest.CaptureFixture[str]) -> None:
     most = best("CliffWalking-v1", 200)
     assert most == -13.0
-    found = planned(
-        capsys, "gym:CliffWalking-v1:steps=200", "--episodes", "1", "--simulations", "20000", *LEARNT
-    )
+    options = ("--episodes", "1", "--simulations", "20000", "--playout-policy", "learnt", *HERE)
+    found = planned(capsys, "gym:CliffWalking-v1:steps=200", *options)
     (episode,) = found["episodes"]
     assert most - 2.0 <= episode["return"] <= most
 
@@ -56,7 +56,8 @@ def test_cliff_walking(capsys: pytest.CaptureFixture[str]) -> None:
 def test_taxi(capsys: pytest.CaptureFixture[str]) -> None:
     most = best("Taxi-v4", 200)
     assert most == pytest.approx(7.93, abs=0.01)
-    found = planned(capsys, "gym:Taxi-v4", "--episodes", "6", "--simulations", "20000", *LEARNT)
+    options = ("--episodes", "4", "--simulations", "20000", "--playout-policy", "learnt", *HERE)
+    found = planned(capsys, "gym:Taxi-v4", *options)
     low, high = found["interval"]
     assert low <= most
     assert high >= most - 2.0
