@@ -346,8 +346,7 @@ class PythonGame(Game):
         own = self._own(state, position)
         played, total = self.discounted_roll_out(own, partial(below, stream))
         line[: len(played)] = played
-        self._ended(state, own, played)
-        return total, len(played)
+        return total, self._ended(state, own, played)
 
     def _own(self, state: State, position: Any) -> Any:
         """A position that may be changed: a copy; in an open loop itself, since nobody comes back to it."""

@@ -243,8 +243,8 @@ def check_form(request: SearchRequest, game: Game) -> None:
     two."""
     learns = game.num_players == 1 and not game.hidden_information and game.rules.pack is not None
     if "learnt" in request.policies and not learns:
-        accepted = "another one: only problems of one player whose rules have pack are learnt"
-        raise InvalidInput("playout_policy", request.playout_policy, accepted)
+        others = "another one: only problems of one player whose rules have pack are learnt"
+        raise InvalidInput("playout_policy", request.playout_policy, others)
     if game.is_two_player and not game.has_chance:
         return
     what = f"{game.name}, {game.form}"

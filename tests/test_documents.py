@@ -22,7 +22,7 @@ from cluster.cli import app
 
 ROOT = Path(__file__).parents[1]
 HAND_WRITTEN = {
-    "README.md": 1300,
+    "README.md": 1350,
     "SCALING.md": 1150,
     "search/README.md": 1500,
     "search/LANES.md": 1300,
@@ -30,7 +30,7 @@ HAND_WRITTEN = {
     "games/README.md": 1500,
     "games/GAMES.md": 1700,
     "games/OWN_GAME.md": 1200,
-    "games/PROBLEMS.md": 700,
+    "games/PROBLEMS.md": 900,
     "cluster/README.md": 1500,
     "cluster/service/README.md": 1500,
     "cluster/lab/sources/README.md": 700,
@@ -39,7 +39,7 @@ HAND_WRITTEN = {
     "deploy/games/README.md": 50,
 }
 """The most words that each page may have."""
-MOST_WORDS = 15_600
+MOST_WORDS = 15_700
 """Of all hand-written pages together."""
 SCALING_LINES = 150
 WIDTH = 110

@@ -13,6 +13,8 @@ from cluster.report.plot_frame import COLOURS, game_name, save
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+POINTS = 200
+"""The most episodes after which an interval is computed."""
 RETURNS, MEAN = COLOURS["root"], COLOURS["tree"]
 
 
@@ -32,7 +34,7 @@ def plot(result: PlanResult, path: Path) -> None:
         color=MEAN,
         label="mean so far",
     )
-    several = list(numbers)[1:]
+    several = list(numbers)[1 :: max(1, len(values) // POINTS)]
     ends = [interval_of(values[:number]) or (0.0, 0.0) for number in several]
     right.fill_between(
         [number - 1 for number in several],

@@ -19,7 +19,7 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import Board, Game, State
 from games.gym.environment import Actions
-from games.jit import Int, inner_njit, njit
+from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
 from games.rng import Stream, below, uniform
 from games.rules import CHANCE, MAX_MOVE_CODE, Moves, Rules
@@ -203,7 +203,7 @@ class TableGame(Game):
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probabilities of the table."""
-        place = int(row_of(state, int(state[ACTION])))
+        place = _place_of(state)
         return {move: float(state[place + FIELDS * move + PROBABILITY]) for move in self.legal_moves(state)}
 
     def format_move(self, state: State, move: int) -> str:
@@ -211,7 +211,7 @@ class TableGame(Game):
         lead there."""
         if state[ACTION] < 0.0:
             return self._actions.names[move]
-        place = int(row_of(state, int(state[ACTION])))
+        place = _place_of(state)
         ends = [int(state[place + FIELDS * each + NEXT]) for each in self.legal_moves(state)]
         after = int(state[place + FIELDS * move + NEXT])
         return f"s{after}" if ends.count(after) == 1 else f"s{after}#{move}"
@@ -251,6 +251,11 @@ class TableGame(Game):
         if state[ACTION] >= 0.0:
             said += f", after action {self._actions.names[int(state[ACTION])]}"
         return board_of(said)
+
+
+def _place_of(state: State) -> int:
+    """Where the outcomes of the action that is due begin."""
+    return int(source_of(row_of)(state, int(state[ACTION])))
 
 
 def table_of(

@@ -294,9 +294,8 @@ def _select_move(game: HasForm, features: Features) -> _Function:
     if game.is_two_player and not features.evaluated:
         # As it stands, the best child is that of a return at the end.
         return _bind(game, *functions[1:], select, **bound)
-    if not game.is_two_player:
-        bound["unvisited_mean"] = rewards.mean_of_children
-    return _bind(game, *functions, select, EVALUATED=features.evaluated, **bound)
+    bound |= {"EVALUATED": features.evaluated, "SCORED": not game.is_two_player}
+    return _bind(game, *functions, select, **bound)
 
 
 def _add_untried(game: HasRules, features: Features) -> _Function:

@@ -28,8 +28,8 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import Moves, State
 from search.kernel.params import SearchParams
-from search.kernel.stubs import LEAF, add_untried, may_expand
-from search.kernel.uct import child_mean, inverse_sqrt, sqrt_log, unvisited_mean
+from search.kernel.stubs import LEAF, SCORED, add_untried, may_expand
+from search.kernel.uct import child_mean, inverse_sqrt, mean_of_children, parent_mean, sqrt_log
 from search.kernel.workspace import Workspace
 from search.tree.arena import ROOT, Tree, num_children
 
@@ -130,7 +130,7 @@ def best_available(
     first = np.int64(tree.children[node])
     count = num_children(tree, node)
     visits_here = np.int64(tree.visits[node])
-    unvisited = unvisited_mean(tree, node, sign)
+    unvisited = mean_of_children(tree, node, sign) if SCORED else parent_mean(tree, node, sign)
     in_flight_here = np.int64(tree.unobserved[node])
     for slot in range(count):
         slots[tree.move[first + slot]] = slot + 1

@@ -34,8 +34,8 @@ from search.kernel.workspace import Workspace
 
 CELLS = 1 << 16
 """Values that can be learnt, each of a position and a move; those of equal hash are one."""
-RANDOM_SHARE = 0.1
-"""How many moves of a playout are random."""
+RANDOM_SHARE, TRIES = 0.2, 2000.0
+"""A move is random with probability RANDOM_SHARE * TRIES / (TRIES + n) if the best one was learnt n times."""
 SLOWING = 20.0
 """A value moves by SLOWING / (SLOWING + n) of the way at its n-th lesson, from 0: half after so many."""
 LENGTH = 1
@@ -83,7 +83,8 @@ def learning_rollout(params: SearchParams, work: Workspace, stream: Stream) -> f
             # What the position promises, if the best move is made there.
             work.promised[plies] = best
             chosen = move
-            if uniform(stream) < RANDOM_SHARE:
+            known = work.lessons[cell_of(key, move)]
+            if uniform(stream) * (TRIES + known) < RANDOM_SHARE * TRIES:
                 move = np.int64(work.moves[below(stream, count)])
             work.greedy[plies] = move == chosen
             work.cells[plies] = cell_of(key, move)
@@ -114,7 +115,7 @@ def learning_rollout(params: SearchParams, work: Workspace, stream: Stream) -> f
             work.learnt[cell] += rate * (lesson - work.learnt[cell])
         if not work.greedy[ply]:
             # What a random move came to says nothing of the moves before it.
-            lesson = max(lesson, work.promised[ply])
+            lesson = work.promised[ply]
     work.best[LENGTH] = plies
     work.tally[PLAYOUTS] += 1
     work.tally[PLIES] += plies

@@ -339,21 +339,6 @@ def absorb_leaves_scored(
 # Selection.
 
 
-@inner_njit
-def mean_of_children(tree: Tree, node: Int, sign: float) -> float:
-    """`search.kernel.uct.unvisited_mean`: the mean of all visits of the node's children; 0 without any.
-
-    The node's own values have the reward of the move that leads to it, or are another player's.
-    """
-    first = np.int64(tree.children[node])
-    visits = np.int64(0)
-    total = 0.0
-    for child in range(first, first + num_children(tree, node)):
-        visits += np.int64(tree.visits[child])
-        total += tree.total_value[child]
-    return sign * total / visits if visits > 0 else 0.0
-
-
 def select_or_draw(
     tree: Tree,
     params: SearchParams,

@@ -21,6 +21,9 @@ LEAF = -1
 
 EVALUATED = False
 """Whether nodes have heuristics, which selection takes into account (search/kernel/heuristics.py)."""
+SCORED = False
+"""Whether the values of a node have the reward of the move that leads to it, or are another player's than its
+children's (search/kernel/rewards.py)."""
 THINKS = False
 """Whether a player in playouts moves by minimax."""
 

@@ -22,7 +22,7 @@ from games.compile.rule_stubs import legal_moves
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from search.kernel.params import SearchParams
-from search.kernel.stubs import EVALUATED, LEAF, add_untried, may_expand
+from search.kernel.stubs import EVALUATED, LEAF, SCORED, add_untried, may_expand
 from search.kernel.workspace import Workspace
 from search.tree.arena import (
     COMPLETE,
@@ -32,6 +32,7 @@ from search.tree.arena import (
     PROOF_SHIFT,
     SECOND_WINS,
     Tree,
+    num_children,
 )
 
 _LN_2 = 0.6931471805599453
@@ -114,8 +115,16 @@ def parent_mean(tree: Tree, node: Int, sign: float) -> float:
     return sign * tree.total_value[node] / visits if visits > 0 else 0.0
 
 
-unvisited_mean = parent_mean
-"""What a child whose first result is in flight is believed to be worth; with rewards, bound to another."""
+@inner_njit
+def mean_of_children(tree: Tree, node: Int, sign: float) -> float:
+    """`parent_mean` where nodes are SCORED: the mean of all visits of the node's children; 0 without any."""
+    first = np.int64(tree.children[node])
+    visits = np.int64(0)
+    total = 0.0
+    for child in range(first, first + num_children(tree, node)):
+        visits += np.int64(tree.visits[child])
+        total += tree.total_value[child]
+    return sign * total / visits if visits > 0 else 0.0
 
 
 @inner_njit
@@ -171,7 +180,11 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
                 mean = (value - in_flight) / (visits + in_flight)
             elif visits == 0 and visits_here > 0:
                 # A child whose first visit is still in flight is believed to be as good as its parent.
-                mean = unvisited_mean(tree, here, sign)
+                mean = (
+                    mean_of_children(tree, here, sign)
+                    if SCORED
+                    else sign * tree.total_value[here] / visits_here
+                )
             if EVALUATED:
                 # A constant: asked of the params, in this loop, it would cost `tree` a quarter of its speed.
                 mean += params.implicit * (sign * np.float64(tree.heuristic[child]) - mean)

@@ -31,8 +31,8 @@ def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
 
 
 def unpack_leaves(batches: Sequence[Leaves], arrays: Arrays, tree: Tree, players: int) -> None:
-    """Fill these batches, whose visits are set, with the leaves of a game of so many players that were
-    packed.
+    """Fill these batches, whose visits are set, with the leaves that were packed, of a game of so many
+    players.
 
     Raises CorruptState unless each path leads from node to node of the tree, and the tree has the visits of
     all leaves in flight.

@@ -23,6 +23,7 @@ from tests.games.tabular import blackjack_optimum, optimum
 gymnasium = pytest.importorskip("gymnasium")
 
 FILE = str(Path(__file__).with_name("gym_environments.py"))
+LAKE = "gym:FrozenLake-v1:model=environment"
 PLAYS = 300 if JIT else 40
 
 
@@ -87,7 +88,7 @@ def test_the_truth_about_blackjack() -> None:
 )
 def test_environments_of_gymnasium(name: str, chance: bool, steps: int) -> None:
     """Each plays as in gymnasium, and its positions are kept in the fastest way."""
-    game: Any = games.load(f"gym:{name}")
+    game: Any = games.load(f"gym:{name}{',' if ':' in name else ':'}model=environment")
     assert (game.open_loop, game.steps, game.state_handling) == (chance, steps, "copy")
     assert game.has_lines is not chance
     assert games.load(game.spec).spec == game.spec
@@ -112,7 +113,7 @@ def test_environments_of_gymnasium(name: str, chance: bool, steps: int) -> None:
 
 
 def test_the_limit_of_steps_truncates() -> None:
-    game: Any = games.load("gym:Taxi-v4:steps=20")
+    game: Any = games.load("gym:Taxi-v4:steps=20,model=environment")
     state = game.episode_state(3)
     assert len(rolled_out(game, state, 1)[1]) == 20
     for _ in range(20):
@@ -183,7 +184,7 @@ def test_what_changes_later_than_in_the_trial_is_noticed() -> None:
 
 def test_simulations_draw_as_the_table_says() -> None:
     """And none of them with the random numbers of the episode."""
-    game: Any = games.load("gym:FrozenLake-v1")
+    game: Any = games.load(LAKE)
     table = gymnasium.make("FrozenLake-v1").unwrapped.P
     state, stream = game.episode_state(5), new_stream(2)
     for _ in range(3):
@@ -232,7 +233,7 @@ def test_simulations_repeat_in_another_process() -> None:
     code = (
         "import sys, games; from tests.games.test_gym import digest; print(digest(games.load(sys.argv[1])))"
     )
-    for spec in ("gym:FrozenLake-v1", "gym:CartPole-v1", own("OwnGenerator")):
+    for spec in (LAKE, "gym:CartPole-v1", own("OwnGenerator")):
         done = subprocess.run(
             [sys.executable, "-c", code, spec],
             capture_output=True,
@@ -269,7 +270,7 @@ def test_masks() -> None:
     assert game.legal_moves(state) == [0]
     assert games.load(own("Masks", ":mask=none")).legal_moves(state) == [0, 1]
     assert games.load(own("Masks", ":mask=none_at_all")).legal_moves(state) == [0, 1]
-    taxi = games.load("gym:Taxi-v4")
+    taxi = games.load("gym:Taxi-v4:model=environment")
     start, mask = taxi.episode_state(1), gymnasium.make("Taxi-v4").reset(seed=1)[1]["action_mask"]
     assert taxi.legal_moves(start) == np.flatnonzero(mask).tolist()
 
@@ -310,7 +311,7 @@ def test_a_class_takes_arguments_and_travels_as_text(tmp_path: Path) -> None:
 
 
 def test_positions_are_drawn() -> None:
-    game: Any = games.load("gym:FrozenLake-v1(is_slippery=False)")
+    game: Any = games.load("gym:FrozenLake-v1(is_slippery=False):model=environment")
     state = game.initial_state()
     game.play_text(state, ["2", "1"])
     rows = game.board(state).rows
@@ -330,7 +331,7 @@ def test_positions_are_drawn() -> None:
 
 
 def test_positions_of_simulations_read_back() -> None:
-    game: Any = games.load("gym:FrozenLake-v1")
+    game: Any = games.load(LAKE)
     state, stream = game.episode_state(4), new_stream(1)
     assert game.format_position(state) == "4:start"
     for plies in range(3):
@@ -435,7 +436,7 @@ def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_share_a_game() -> None:
     """As several searches in one process do."""
-    game = games.load("gym:FrozenLake-v1")
+    game = games.load(LAKE)
     expected = [rolled_out(game, game.episode_state(seed % 4), seed) for seed in range(PLAYS)]
     wrong: list[bool] = []
 

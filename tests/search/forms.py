@@ -11,7 +11,7 @@ COMPILED = {
     "rewards of two": "players=2",
     "chance": "players=2,rewards=0,chance=1",
     "three with chance": "players=3,chance=1",
-    "open loop": "players=1,percent=75,open=1",
+    "open loop": "players=1,percent=75,open_loop=1",
 }
 """Forms whose kernels tests compile; together they have all that differs between forms."""
 FORMS = COMPILED | {
@@ -21,8 +21,8 @@ FORMS = COMPILED | {
     "rewards of two with chance": "players=2,chance=1",
     "three": "players=3",
     "five at the end": "players=5,rewards=0",
-    "open loop of two": "players=2,rewards=0,open=1",
-    "open loop of three with chance": "players=3,chance=1,open=1",
+    "open loop of two": "players=2,rewards=0,open_loop=1",
+    "open loop of three with chance": "players=3,chance=1,open_loop=1",
 }
 
 
