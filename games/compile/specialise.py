@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from games.compile.default_rules import DEFAULTS
+from games.compile.default_rules import DEFAULTS, PLAIN_DEFAULTS
 from games.jit import INNER_OPTIONS, JIT_OPTIONS, callable_from_python, source_of
 from games.rules import HasRules, Rules
 
@@ -79,7 +79,8 @@ def _specialise(
     compiled = is_compiled(game.rules)
     bound: dict[str, Any] = _form(game)
     bound |= {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
-    for name, default in DEFAULTS.items():
+    defaults = DEFAULTS if compiled else DEFAULTS | PLAIN_DEFAULTS
+    for name, default in defaults.items():
         if name not in bound:
             bound[name] = _bind(default, game.name, bound, compiled)
     answer: _Specialised = {}
