@@ -91,11 +91,11 @@ class Planner:
         self._cancelled = cancelled
         self._worker = Worker()
         self._worker.goes_on = request.lanes == 1 and request.strategy == "tree"
-        self._prepared = False
+        self._prepared = self._begun = False
 
     def play(self, seed: int) -> Episode:
         """The episode with this number, from its start to its end. Raises Cancelled."""
-        began = time.thread_time()
+        began, self._begun = time.thread_time(), False
         game, calls = self._game, self._game.calls
         state = game.episode_state(seed)
         texts: list[str] = []
@@ -159,8 +159,10 @@ class Planner:
         if not self._prepared:
             self._worker.prepare(context)
             self._prepared = True
-        if step == 0:
+        if not self._begun:
+            # Not before, because the first moves may need no search.
             self._worker.begin_episode(context)
+            self._begun = True
         rate = game.nominal_simulations_per_s
         ran = run_inline(context, plan, strategy, rate, time.perf_counter, self._worker)
         return strategy, ran.simulations

@@ -63,6 +63,13 @@ def test_taxi(capsys: pytest.CaptureFixture[str]) -> None:
     assert high >= most - 2.0
 
 
+def test_what_was_learnt_ends_with_its_episode(capsys: pytest.CaptureFixture[str]) -> None:
+    budget = ("--simulations", "300", *LEARNT)
+    whole = planned(capsys, LAKE, "--episodes", "6", *budget)
+    later = planned(capsys, LAKE, "--episodes", "3", "--seed", "3", *budget)
+    assert whole["episodes"][3:] == later["episodes"]
+
+
 def test_the_table_and_the_environment_are_one_problem() -> None:
     table, stepped = load(LAKE), load(f"{LAKE}:model=environment")
     assert isinstance(table, TableGame)
