@@ -168,8 +168,11 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
         return _one_line(_invalid(error)), WRONG
     from cluster.matches.game import PlayerFailed
     from cluster.matches.match import MatchFailed
+    from cluster.planning.episodes import PlanFailed
     from cluster.runtime.coordinator import SearchFailed
 
+    if isinstance(error, PlanFailed):
+        return _one_line(str(error)), FAILED
     if isinstance(error, MatchFailed):
         return _one_line(f"the match failed: {error}"), FAILED
     if isinstance(error, PlayerFailed):

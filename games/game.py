@@ -93,7 +93,8 @@ class Game(ABC):
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
     state_handling: str = "clone"
-    """How positions are copied: ``clone``, ``deepcopy`` or ``replay`` (of the moves from the start)."""
+    """How positions are copied: ``clone``, ``copy`` (of what changes), ``deepcopy`` or ``replay`` (of the
+    moves from the start)."""
     clairvoyant: bool = False
     """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""
     closed_loop: bool = False

@@ -390,7 +390,7 @@ class _Noted:
     def __init__(self, position: Any, score: float, game: PythonGame) -> None:
         self._position, self._score = position, score
         self._discount, self._rewards = game.discount, game.rewards
-        self._total, self._weight = 0.0, 1.0
+        self._total, self._weight, self._last, self._plies = 0.0, 1.0, 1.0, 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._position, name)
@@ -400,12 +400,13 @@ class _Noted:
         self._position.play(move)
         if self._rewards:
             self._note(float(self._position.returns()))
+        self._plies, self._last = self._plies + 1, self._weight
         if chosen:
             self._weight *= self._discount
 
     def finish(self, score: float, plies: int) -> float:
         """The sum of the discounted rewards; what was not noted counts as a reward of the last move."""
-        self._weight = self._discount ** max(0, plies - 1)
+        self._weight = self._last if self._plies == plies else self._discount ** max(0, plies - 1)
         self._note(score)
         return self._total
 

@@ -106,7 +106,10 @@ class Planner:
         node: int | None = None
         line: list[int] = []
         worth = -np.inf
-        while not calls.is_terminal(state) and steps != self._steps:
+        # What the last move brings counts too.
+        while not calls.is_terminal(state) and (
+            steps != self._steps or calls.current_player(state) == CHANCE
+        ):
             if self._cancelled():
                 raise Cancelled
             if calls.current_player(state) == CHANCE:

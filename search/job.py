@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from games.game import Game
 from search.features import Features
 from search.request import SearchRequest, features_of
 from search.tree.snapshot import Statistics
@@ -196,6 +197,11 @@ def _positions(movers: bytes, scores: bytes, counts: bytes, moves: bytes) -> Pos
 
 
 Job = GrowJob | RoundJob | LeafJob
+
+
+def tells_lines(game: Game, request: SearchRequest) -> bool:
+    """Whether jobs tell the best line to the end: not where playouts are cut before it."""
+    return game.has_lines and request.playout_plies is None
 
 
 @dataclass(frozen=True, eq=False)

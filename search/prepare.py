@@ -273,7 +273,9 @@ def _spread(engine: Engine, context: Context) -> float:
     samples = SPREAD_SAMPLES
     if not engine.game.is_two_player:
         # A share of the search, where a simulator may be slow.
-        budget = context.request.simulations or SPREAD_SAMPLES * LEAST_SAMPLES
+        rate, seconds = engine.game.nominal_simulations_per_s, context.request.seconds
+        budget = SPREAD_SAMPLES * LEAST_SAMPLES if seconds is None else int(rate * seconds)
+        budget = context.request.simulations or budget
         samples = max(LEAST_SAMPLES, min(samples, budget // LEAST_SAMPLES))
     values = np.zeros(samples)
     stream = new_stream(context.request.seed, SPREAD_STREAM)

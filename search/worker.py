@@ -29,6 +29,7 @@ from search.job import (
     RoundJob,
     Snapshot,
     leaf_result,
+    tells_lines,
 )
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
@@ -61,8 +62,8 @@ class _Lane:
 
 
 class Worker:
-    """Runs one job at a time, or begins several. All that is kept between jobs is a cache: losing it costs
-    only time."""
+    """Runs one job at a time, or begins several. All that is kept between jobs is a cache, whose loss costs
+    only time, unless `goes_on` is set."""
 
     def __init__(self) -> None:
         self.goes_on = False
@@ -181,7 +182,7 @@ class Worker:
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
-        result = _result(job, lane.tree, done, work, _outlook(engine.game, work), added, started)
+        result = _result(job, lane.tree, done, work, _outlook(engine.game, context, work), added, started)
         if not job.hand_in:
             return result
         return replace(result, tree=_packed(lane))
@@ -206,7 +207,7 @@ class Worker:
         done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
-        return _result(job, tree, done, work, _outlook(engine.game, work), added, started)
+        return _result(job, tree, done, work, _outlook(engine.game, context, work), added, started)
 
     def _base_of(self, snapshot: Snapshot) -> Base:
         """The snapshot for kernels, prepared once for all jobs that start from it."""
@@ -250,16 +251,16 @@ def _play_leaves(
     engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
     if engine.game.num_players > 2:
         work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
-    playouts, outlook = int(work.tally[PLAYOUTS]), _outlook(engine.game, work)
+    playouts, outlook = int(work.tally[PLAYOUTS]), _outlook(engine.game, context, work)
     seconds = time.perf_counter() - started
     return leaf_result(
         job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions, outlook=outlook
     )
 
 
-def _outlook(game: Game, work: Workspace) -> Outlook | None:
+def _outlook(game: Game, context: Context, work: Workspace) -> Outlook | None:
     """What the job that has just run found beside statistics; None in games of two players."""
-    if game.has_lines and work.best[VALUE] > -math.inf:
+    if tells_lines(game, context.request) and work.best[VALUE] > -math.inf:
         moves = work.best_line[1 : 1 + work.best_line[0]].tolist()
         return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
     return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None

@@ -32,7 +32,9 @@ class MatchFolder:
         text = self.games.read_text(encoding="utf-8") if self.games.exists() else ""
         self.played = read_records(text, "out")
         """The games that were stored when the folder was opened."""
-        if any(record.pair is None or record.leg is None for record in self.played):
+        seats = context.seats
+        torn = seats > 2 and any(len(record.scores or ()) != seats for record in self.played)
+        if torn or any(record.pair is None or record.leg is None for record in self.played):
             raise InvalidInput("out", str(path), "a folder that only matches have written to")
         # Removes a game that a killed process has written only in part.
         write_file(self.games, self.played)

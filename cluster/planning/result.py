@@ -12,6 +12,13 @@ from typing import Any
 from cluster.matches.statistics import Z95, wilson
 from search.episode import Episode
 
+STUDENT_95 = (
+    *((1000, Z95), (120, 1.980), (60, 2.000), (40, 2.021), (30, 2.042), (25, 2.060), (20, 2.086)),
+    *((18, 2.101), (16, 2.120), (14, 2.145), (12, 2.179), (11, 2.201), (10, 2.228), (9, 2.262), (8, 2.306)),
+    *((7, 2.365), (6, 2.447), (5, 2.571), (4, 2.776), (3, 3.182), (2, 4.303), (1, 12.706)),
+)
+"""(degrees of freedom, 97.5 % quantile from there on), descending."""
+
 
 @dataclass(frozen=True)
 class PlanResult:
@@ -24,7 +31,7 @@ class PlanResult:
     budget: str
     """That of each move, such as ``500 simulations``."""
     state_handling: str
-    """How positions are copied: clone, deepcopy or replay."""
+    """How positions are copied: clone, copy (of what changes), deepcopy or replay."""
     clairvoyant: bool
     """Whether simulations saw what chance would bring."""
     workers: int
@@ -38,9 +45,9 @@ class PlanResult:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean return: normal, or Wilson's if each return is 0 or 1.
+        """The 95 % interval of the mean return: Student's, or Wilson's if each return is 0 or 1.
 
-        None with fewer than two episodes.
+        None with fewer than two episodes, and where all have the same return.
         """
         return interval_of([episode.value for episode in self.episodes])
 
@@ -57,7 +64,7 @@ class PlanResult:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all episodes but their times: equal digests mean equal episodes."""
+        """SHA-256 of seeds, returns, actions and simulations: equal digests mean equal episodes."""
         rows = [(each.seed, each.value.hex(), each.actions, each.simulations) for each in self.episodes]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
@@ -109,5 +116,12 @@ def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
         low, high = wilson(int(sum(values)), len(values))
         return (low, high)
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    half = Z95 * math.sqrt(variance / len(values))
+    if variance == 0.0:
+        return None
+    half = student_95(len(values) - 1) * math.sqrt(variance / len(values))
     return (mean - half, mean + half)
+
+
+def student_95(freedom: int) -> float:
+    """The 97.5 % quantile of Student's distribution, at most 3 % too large; Z95 from 1,000 degrees on."""
+    return next((quantile for least, quantile in STUDENT_95 if freedom >= least), math.inf)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +33,10 @@ class EpisodeStore:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / IDENTITY
         if not file.exists():
-            file.write_text(json.dumps(identity, indent=1) + "\n", encoding="utf-8")
+            # Whole or not at all, should the process be killed here.
+            part = folder / f"{IDENTITY}.{os.getpid()}"
+            part.write_text(json.dumps(identity, indent=1) + "\n", encoding="utf-8")
+            os.replace(part, file)
         self._lock = lock_in(folder, IDENTITY, "a folder that no other plan is writing to")
         try:
             self._check(file, identity)
@@ -67,16 +72,34 @@ class EpisodeStore:
                 )
 
     def _read(self, path: Path) -> None:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        except UnicodeDecodeError:
+            raise InvalidInput("out", str(path), "a file of text in UTF-8") from None
         # A process that was killed may leave an incomplete last line.
         whole = [line for line in lines if line.endswith("\n")]
         if len(whole) < len(lines):
             path.write_text("".join(whole), encoding="utf-8")
         for number, line in enumerate(whole):
             try:
-                entry = json.loads(line)
-                episode = Episode(**{**entry, "actions": tuple(entry["actions"])})
-                self.played[int(episode.seed)] = episode
+                episode = _episode_of(json.loads(line))
+                self.played[episode.seed] = episode
             except (ValueError, TypeError, KeyError):
                 accepted = f"a file that only this plan has written to (not so line {number + 1})"
                 raise InvalidInput("out", str(path), accepted) from None
+
+
+def _episode_of(entry: dict[str, Any]) -> Episode:
+    """The episode of a line; raises ValueError, TypeError or KeyError for anything else."""
+    if not isinstance(entry["actions"], list) or not math.isfinite(entry["value"]):
+        raise ValueError(entry)
+    return Episode(
+        seed=int(entry["seed"]),
+        value=float(entry["value"]),
+        actions=tuple(str(action) for action in entry["actions"]),
+        terminated=bool(entry["terminated"]),
+        truncated=bool(entry["truncated"]),
+        steps=int(entry["steps"]),
+        simulations=int(entry["simulations"]),
+        seconds=float(entry["seconds"]),
+    )

@@ -16,7 +16,7 @@ from games.gym.environment import ANSI, Actions, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
-from games.gym.trial import Found, Trial, number_of
+from games.gym.trial import Found, Trial, comparable, number_of
 from games.python_game import PythonGame
 from games.rules import CHANCE, MAX_MOVE_CODE
 from games.spec import Options, Spec
@@ -249,7 +249,7 @@ class GymPosition:
             stage.holder = position
             position._note_legal()
             if stage.guarded:
-                position._baseline = stage.states.drawn()
+                position._baseline = comparable(stage.states.drawn())
         return position
 
     def copy(self) -> GymPosition:
@@ -381,9 +381,9 @@ class GymPosition:
         stage = self._stage
         self.terminated = bool(terminated)
         self.truncated = bool(truncated) or (not terminated and self.steps >= stage.steps)
-        if self._baseline is not None and stage.states.drawn() != self._baseline:
+        if self._baseline is not None and comparable(stage.states.drawn()) != self._baseline:
             accepted = f"chance=yes (moves draw random numbers; at first after {self.steps} moves)"
-            raise InvalidInput("game option chance", "auto", accepted)
+            raise InvalidInput("game option chance", "no", accepted)
 
     def _note_legal(self) -> None:
         """Ask a method for the mask while the environment is here; one that came with the step can wait."""

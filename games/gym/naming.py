@@ -74,6 +74,9 @@ def has_plain_arguments(spec: Spec) -> bool:
     Others may name files.
     """
     named = parse(spec)
+    if named.arguments.get("render_mode", "ansi") != "ansi":
+        # Simulations step the environment: it would draw each of their steps.
+        return False
     return named.path is None and all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values())
 
 

@@ -152,7 +152,8 @@ CERTAIN_RULES = RULES._replace(chance=None)
 
 
 class TableGame(Game):
-    """An environment of gymnasium that has a table of its transitions."""
+    """An environment of gymnasium that has a table of its transitions. All actions are legal: a table has no
+    masks."""
 
     num_players = 1
     rewards = True

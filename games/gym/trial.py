@@ -154,10 +154,11 @@ class Trial:
     def _with_chance(self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool) -> Found:
         draws = any(step.drew for episode in episodes for step in episode.steps)
         table = _table_has_chance(self._reference.env)
-        happens, guarded = chance == "yes", False
+        happens = chance == "yes"
         if chance == "auto":
             happens = bool(table) or (draws and (table is None or self._differs(states)))
-            guarded = not happens and not draws and bool(states.drawn())
+        # Also where the option says that there is none: it may have been found by an experiment like this.
+        guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
         knows = self._hides(states) or (chance == "no" and draws and self._differs(states))
         if knows and not clairvoyant:
             accepted = (
@@ -228,14 +229,14 @@ class Trial:
 
     def _reset(self, states: States, number: int) -> _Step:
         observation, self._info = states.reset(number)
-        return _Step(_comparable(observation), False, False)
+        return _Step(comparable(observation), False, False)
 
     def _step(self, states: States, move: int) -> _Step:
         before = states.drawn()
         observation, reward, terminated, truncated, self._info = states.env.step(self._actions.actions[move])
         states.played([move])
         gained = number_of(reward, self._spec)
-        seen = _comparable(observation), gained, bool(terminated), bool(truncated)
+        seen = comparable(observation), gained, bool(terminated), bool(truncated)
         return _Step(seen, bool(terminated or truncated), not _same(before, states.drawn()))
 
 
@@ -251,15 +252,15 @@ def number_of(reward: Any, spec: str) -> float:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return bool(_comparable(one) == _comparable(other))
+    return bool(comparable(one) == comparable(other))
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """The value in a form that == compares and dicts take for a key."""
     if isinstance(value, dict):
-        return tuple((key, _comparable(each)) for key, each in value.items())
+        return tuple((key, comparable(each)) for key, each in value.items())
     if isinstance(value, list | tuple):
-        return tuple(_comparable(each) for each in value)
+        return tuple(comparable(each) for each in value)
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.str, value.shape, value.tobytes()
     return repr(value)

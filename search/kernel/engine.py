@@ -171,7 +171,7 @@ class Engine:
             totals=np.zeros(players),
             line=np.zeros(scored, dtype=np.uint16),
             best=np.array([-np.inf, 0.0]),
-            best_line=np.zeros(1 + scored, dtype=np.uint16),
+            best_line=np.zeros(1 + scored, dtype=np.int32),
             learnt=np.zeros(learning.CELLS if self.features.learnt else 1),
             lessons=np.zeros(learning.CELLS if self.features.learnt else 1, dtype=np.int64),
             cells=np.zeros(learning_plies, dtype=np.int32),

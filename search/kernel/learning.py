@@ -6,7 +6,8 @@ backwards from the end. What a playout comes to is worth what it is worth: only 
 rewards, which random moves hardly ever meet, lead the way once they have been found.
 
 Positions are told apart by `Rules.pack`. What was learnt belongs to a job and is forgotten after it, so the
-result of a job depends on the job alone.
+result of a job depends on the job alone. In a plan with one lane it belongs to an episode
+(`search.worker.Worker.goes_on`).
 """
 
 from __future__ import annotations

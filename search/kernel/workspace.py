@@ -49,7 +49,7 @@ class Workspace(NamedTuple):
     """[max_plies] moves of the playout."""
     best: npt.NDArray[np.float64]
     """[2] the most that a simulation of the job came to, with one player; the number of moves in ``line``."""
-    best_line: npt.NDArray[np.uint16]
+    best_line: npt.NDArray[np.int32]
     """[1 + max_plies] the line of that simulation: its number of moves, and they."""
     learnt: npt.NDArray[np.float64]
     """[2**16] by cell what a move was found to be worth in playouts of the job; [1] in playouts that do not

@@ -32,7 +32,7 @@ def unpack_outlooks(arrays: Arrays, count: int, players: int) -> list[Outlook]:
     values = take(arrays, "values", np.float64, count).tolist()
     totals = take(arrays, "totals", np.float64, count * players)
     require(np.isfinite(totals).all(), "totals are no numbers")
-    require(not any(math.isnan(value) for value in values), "values are no numbers")
+    require(all(value < math.inf for value in values), "values are no numbers")
     outlooks, start = [], 0
     for k, length in enumerate(lengths.tolist()):
         line = tuple(lines[start : start + length].tolist())

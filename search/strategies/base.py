@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from search.final_move import Child
-from search.job import Context, Job, JobResult, Outlook
+from search.job import Context, Job, JobResult, Outlook, tells_lines
 from search.kernel.engine import Engine
 from search.kernel.params import SearchParams
 from search.kernel.solver import prove_root
@@ -67,8 +67,9 @@ class Strategy(ABC):
         self.lone_root = setup.engine.lone_root()
         """The snapshot of a tree that nobody has visited, whose columns have the types of this search."""
         game = setup.engine.game
+        self._game = game
         self._players = game.num_players
-        self._has_outlook = game.has_lines or game.num_players > 2
+        self._has_outlook = tells_lines(game, setup.context.request) or game.num_players > 2
         self.outlook = Outlook(totals=(0.0,) * (self._players if self._players > 2 else 0))
         """The best line that any job found, or the scores of all players."""
         self._mover = setup.mover
@@ -150,6 +151,7 @@ class Strategy(ABC):
         if self._has_outlook:
             players = self._players if self._players > 2 else 0
             self.outlook = unpack_outlooks(without_prefix("outlook.", arrays), 1, players)[0]
+            self._check_line()
         unpack_tree(self.tree, without_prefix("tree.", arrays))
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
         jobs = self._restore(arrays, sizes.tolist())
@@ -169,6 +171,16 @@ class Strategy(ABC):
     @abstractmethod
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         """Restore `_state`; returns the jobs in flight, which have these sizes. Raises CorruptState."""
+
+    def _check_line(self) -> None:
+        """Raise CorruptState unless the best line leads by legal moves from the root to the end."""
+        if not self.outlook.line:
+            return
+        state = self.context.root_state.copy()
+        for move in self.outlook.line:
+            require(move in self._game.legal_moves(state), "the best line is not legal")
+            self._game.calls.play(state, move)
+        require(bool(self._game.calls.is_terminal(state)), "the best line does not lead to the end")
 
     def _look_out(self, found: Outlook) -> None:
         """Keep the better line, of equal ones that of the earlier job, and add scores up."""
