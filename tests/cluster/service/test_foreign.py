@@ -28,8 +28,8 @@ openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
 )
 BUILT_IN = [
-    *("2048", "battleship", "breakthrough", "connect_four", "explicit", "gomoku", "grundy", "hex"),
-    *("morris", "othello", "pig", "samegame", "thud", "tictactoe"),
+    *("2048", "battleship", "breakthrough", "chinese_checkers", "connect_four", "explicit", "gomoku"),
+    *("grundy", "hex", "jobshop", "morris", "othello", "pig", "samegame", "thud", "tictactoe"),
 ]
 LONG: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 10**9, "lanes": 2}
 
