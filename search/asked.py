@@ -41,7 +41,7 @@ def request_of(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequ
     """
     asked = {name: value for name, value in current(values, kind).items() if value is not None}
     if not asked.keys() & {"simulations", "seconds"}:
-        asked |= {"stop_when_full": True} if "memory_mb" in asked else kind.default_budget
+        asked |= {"stop_when_full": True} if "memory_mb" in asked else kind.default_budget()
     return kind(**asked)
 
 

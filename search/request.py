@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from search.features import Features
 from search.options import (
@@ -74,9 +72,6 @@ class SearchRequest:
     checks of values and the reference are made from these descriptions: a new option is one field here, and
     the code that uses it.
     """
-
-    default_budget: ClassVar[Mapping[str, float]] = {"seconds": DEFAULT_SECONDS}
-    """The budget of a request that was made without one (search/asked.py)."""
 
     game: str
     """A game spec, such as ``gomoku:size=15``."""
@@ -335,6 +330,11 @@ class SearchRequest:
         bounds=(0.01, 100.0),
         api=False,
     )
+
+    @classmethod
+    def default_budget(cls) -> dict[str, float]:
+        """The budget of a request that was made without one (search/asked.py)."""
+        return {"seconds": DEFAULT_SECONDS}
 
     def __post_init__(self) -> None:
         check(self)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 from search.options import BASIC, PARALLEL, option
 from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
@@ -19,8 +17,6 @@ MAX_SEED = 2**31 - 1
 @dataclass(frozen=True)
 class MoveSearch(SearchRequest):
     """The options of the search of a move: those of a search, with other defaults and without a position."""
-
-    default_budget: ClassVar[Mapping[str, float]] = {"simulations": DEFAULT_SIMULATIONS}
 
     moves: tuple[str, ...] = ()
     position: str | None = None
@@ -55,6 +51,11 @@ class MoveSearch(SearchRequest):
         bounds=(1, MAX_LANES),
         unit="lanes",
     )
+
+    @classmethod
+    def default_budget(cls) -> dict[str, float]:
+        """The budget of a move, if none is given."""
+        return {"simulations": DEFAULT_SIMULATIONS}
 
     @property
     def plain(self) -> SearchRequest:
