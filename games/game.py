@@ -261,9 +261,7 @@ class Game(ABC):
         Default: the winner, or ``a draw``; for one player the score.
         """
         if self.num_players > 2:
-            score = self.calls.score
-            assert score is not None
-            scores = [float(score(state, player)) for player in range(self.num_players)]
+            scores = self.scores(state)
             best = max(scores)
             return f"{self.player_names[scores.index(best)]} wins" if scores.count(best) == 1 else "a draw"
         outcome = self.calls.returns(state)

@@ -255,12 +255,12 @@ def _form_bindings(game: HasForm) -> dict[str, Any]:
         }
     many = game.num_players > 2
     note = rewards.note_score_of_mover if many else rewards.note_score_of_first
-    back_up = rewards.back_up_many if many else rewards.back_up_scored
+    back_up: tuple[_Function, ...] = (rewards.back_up_many if many else rewards.back_up_scored,)
     if game.has_lines:
-        back_up = rewards.back_up_line
+        back_up = (rewards.back_up_scored, rewards.back_up_line)
     return {
         "note_score": _bind(game, note),
-        "back_up": _bind(game, back_up),
+        "back_up": _bind(game, *back_up),
         "keep_path": rewards.keep_scores,
     }
 

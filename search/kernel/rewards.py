@@ -90,8 +90,18 @@ def value_of_leaf_scored(
     return value
 
 
-def back_up_scored(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
-    """Generic: `search.kernel.stubs.back_up` for one player or two."""
+@inner_njit
+def keep_line(work: Workspace, depth: Int, value: float) -> None:
+    """Note that the best line of the job, whose first moves are there, goes on with that of the playout."""
+    plies = np.int64(work.best[LENGTH])
+    work.best[VALUE] = value
+    for k in range(plies):
+        work.best_line[1 + depth + k] = work.line[k]
+    work.best_line[0] = depth + plies
+
+
+def back_up_scored(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> float:
+    """Generic: `search.kernel.stubs.back_up` for one player or two; returns what the root got."""
     for d in range(depth, 0, -1):
         node = np.uint64(work.nodes[d])
         factor = 1.0 if work.movers[d - 1] == CHANCE_CODE else DISCOUNT
@@ -100,25 +110,16 @@ def back_up_scored(tree: Tree, params: SearchParams, work: Workspace, depth: Int
         tree.total_value[node] += value
     tree.visits[ROOT] += 1
     tree.total_value[ROOT] += value
+    return value
 
 
 def back_up_line(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
     """Generic: `back_up_scored`, and the line is kept if none of this job was better."""
-    plies = np.int64(work.best[LENGTH])
-    for d in range(depth, 0, -1):
-        node = np.uint64(work.nodes[d])
-        value = (work.scores[d] - work.scores[d - 1]) + DISCOUNT * value
-        tree.visits[node] += 1
-        tree.total_value[node] += value
-    tree.visits[ROOT] += 1
-    tree.total_value[ROOT] += value
-    if value > work.best[VALUE]:
-        work.best[VALUE] = value
+    found = back_up_scored(tree, params, work, depth, value)
+    if found > work.best[VALUE]:
         for d in range(depth):
             work.best_line[1 + d] = tree.move[work.nodes[d + 1]]
-        for k in range(plies):
-            work.best_line[1 + depth + k] = work.line[k]
-        work.best_line[0] = depth + plies
+        keep_line(work, depth, found)
 
 
 def back_up_many(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
@@ -297,13 +298,9 @@ def evaluate_leaves_scored(
                 continue
             sums[b] += reward + factor * future
             if came + weight * future > work.best[VALUE]:
-                plies = np.int64(work.best[LENGTH])
-                work.best[VALUE] = came + weight * future
                 for d in range(depth):
                     work.best_line[1 + d] = moves[b, d]
-                for k in range(plies):
-                    work.best_line[1 + depth + k] = work.line[k]
-                work.best_line[0] = depth + plies
+                keep_line(work, depth, came + weight * future)
 
 
 def absorb_leaves_scored(
