@@ -6,25 +6,16 @@ the highest score share the win. If A and B are equally strong, A's share of win
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from cluster.matches.record import Effort, GameRecord
-from cluster.matches.standing import effort_json
+from cluster.matches.record import GameRecord
+from cluster.matches.standing import PlayedGames, effort_json
 from cluster.matches.statistics import Interval, mean, score_interval
 
 
-class Shares:
-    """Statistics of games by their index in the match; as many games as there are seats are a pair."""
-
-    def __init__(self, games: Mapping[int, GameRecord], seats: int) -> None:
-        self._games = dict(sorted(games.items()))
-        self.seats = seats
-
-    @property
-    def number(self) -> int:
-        return len(self._games)
+class Shares(PlayedGames):
+    """Statistics of games of three or more players; as many games as there are seats are a pair."""
 
     @cached_property
     def won(self) -> dict[int, float]:
@@ -71,25 +62,6 @@ class Shares:
             own += mine
             other += (sum(scores) - mine) / (self.seats - 1)
         return own / max(1, self.number), other / max(1, self.number)
-
-    @property
-    def efforts(self) -> tuple[Effort, Effort]:
-        """The costs of the moves of A and of B."""
-        a, b = Effort(), Effort()
-        for index, record in self._games.items():
-            for seat, effort in enumerate(record.efforts):
-                a, b = (a + effort, b) if seat == index % self.seats else (a, b + effort)
-        return a, b
-
-    @property
-    def mean_plies(self) -> float:
-        """The mean length of a game in plies, including the opening and the moves of chance."""
-        return sum(len(record.moves) for record in self._games.values()) / max(1, self.number)
-
-    @property
-    def different_games(self) -> int:
-        """The number of different games, compared move by move."""
-        return len({(record.start, record.moves) for record in self._games.values()})
 
     def to_json(self, points: int) -> dict[str, Any]:
         """The standing as JSON; scores are multiplied by ``points``."""

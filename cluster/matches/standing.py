@@ -62,17 +62,44 @@ class Tally:
         return f"{self.wins} won, {self.draws} drawn, {self.losses} lost"
 
 
-class Standing:
-    """Statistics of games by their index in the match; games 2 k and 2 k + 1 are a pair."""
+class PlayedGames:
+    """Games by their index in the match, in which A has the seat ``index % seats`` and B all others."""
 
-    def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
-        """``scoring``: one of SCORINGS."""
+    def __init__(self, games: Mapping[int, GameRecord], seats: int) -> None:
         self._games = dict(sorted(games.items()))
-        self._scoring = scoring
+        self.seats = seats
 
     @property
     def number(self) -> int:
         return len(self._games)
+
+    @property
+    def efforts(self) -> tuple[Effort, Effort]:
+        """The costs of the moves of A and of B."""
+        a, b = Effort(), Effort()
+        for index, record in self._games.items():
+            for seat, effort in enumerate(record.efforts):
+                a, b = (a + effort, b) if seat == index % self.seats else (a, b + effort)
+        return a, b
+
+    @property
+    def mean_plies(self) -> float:
+        """The mean length of a game in plies, including the opening and the moves of chance."""
+        return sum(len(record.moves) for record in self._games.values()) / max(1, self.number)
+
+    @property
+    def different_games(self) -> int:
+        """The number of different games, compared move by move."""
+        return len({(record.start, record.moves) for record in self._games.values()})
+
+
+class Standing(PlayedGames):
+    """Statistics of games of two players; games 2 k and 2 k + 1 are a pair."""
+
+    def __init__(self, games: Mapping[int, GameRecord], scoring: str = "wins") -> None:
+        """``scoring``: one of SCORINGS."""
+        super().__init__(games, 2)
+        self._scoring = scoring
 
     @cached_property
     def all(self) -> Tally:
@@ -143,25 +170,6 @@ class Standing:
     def mean_pair_return(self) -> tuple[float, float]:
         """(mean of A's sum of returns over pairs, its standard error)."""
         return (mean(self.pair_returns) if self.pairs else 0.0), standard_error(self.pair_returns)
-
-    @property
-    def efforts(self) -> tuple[Effort, Effort]:
-        """The costs of the moves of A and of B."""
-        a, b = Effort(), Effort()
-        for index, record in self._games.items():
-            first, second = record.efforts if index % 2 == 0 else record.efforts[::-1]
-            a, b = a + first, b + second
-        return a, b
-
-    @property
-    def mean_plies(self) -> float:
-        """The mean length of a game in plies, including the opening."""
-        return sum(len(record.moves) for record in self._games.values()) / max(1, self.number)
-
-    @property
-    def different_games(self) -> int:
-        """The number of different games, compared move by move."""
-        return len({(record.start, record.moves) for record in self._games.values()})
 
     def to_json(self, points: int) -> dict[str, Any]:
         """The standing as JSON; infinite numbers are null. ``points``: `Game.points`."""
