@@ -213,7 +213,9 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_pa
     environment = clean_environment(tmp_path / "home")
     walk = WALK.replace("self.steps == 6", "self.steps == 16").replace("2, 6, 1", "2, 16, 1")
     (tmp_path / "walk.py").write_text(walk)
-    waiting = walk.replace("        self.steps += 1\n", "        time.sleep(0.001)\n        self.steps += 1\n")
+    waiting = walk.replace(
+        "        self.steps += 1\n", "        time.sleep(0.001)\n        self.steps += 1\n"
+    )
     (tmp_path / "slow_walk.py").write_text(f"import time\n{waiting}")
     search = ("search", "./slow_walk.py", "--seed", "3", "--json", "--workers", "2")
     status, out, err = banyan(*search, "--simulations", "100", cwd=tmp_path, environment=environment)
@@ -228,7 +230,14 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_pa
     assert "starting 2 workers; this process searches meanwhile" in err
     assert "2 workers have taken over" in err
     status, out, err = banyan(
-        "search", "./walk.py", *search[2:-2], *budget, "--executor", "inline", cwd=tmp_path, environment=environment
+        "search",
+        "./walk.py",
+        *search[2:-2],
+        *budget,
+        "--executor",
+        "inline",
+        cwd=tmp_path,
+        environment=environment,
     )
     assert status == 0, err
     assert json.loads(out)["digest"] == long["digest"]

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import banyan
 import pytest
 
-import banyan
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import THREADS_PAY_S
 from cluster.executors.inline import InlineExecutor
@@ -37,6 +37,7 @@ compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="threads run compiled kernels"
 )
 GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
+
 
 @contextmanager
 def threads(number: int, make_worker: Callable[[], Any] = Worker) -> Iterator[ThreadsExecutor]:

@@ -117,8 +117,8 @@ def measure_speedup(
 ) -> list[Row]:
     """Measure each strategy on each number of workers ``repeats`` times, interleaved.
 
-    Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is called with lines of progress. Raises DigestsDifferError if statistics depend on the
-    workers.
+    Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is called with lines of
+    progress. Raises DigestsDifferError if statistics depend on the workers.
     """
     if request.simulations is None:
         raise ValueError("a speedup is measured on a budget in simulations")
