@@ -146,7 +146,7 @@ class GymGame(PythonGame):
     def format_move(self, state: State, move: int) -> str:
         """The action, as the environment numbers it; several numbers are divided by ``_``. What is seen, as a
         number."""
-        return str(move) if self._is_to_see(state) else self._actions.names[move]
+        return str(move) if self._positions.is_to_see(state) else self._actions.names[move]
 
     def outcome_text(self, state: State) -> str:
         """The return, and whether the episode was cut off by its limit of steps."""
@@ -168,7 +168,7 @@ class GymGame(PythonGame):
         return Board(rows, [""] * len(rows), [""] * width)
 
     def _current_player(self, state: State) -> int:
-        return CHANCE if self._is_to_see(state) else 0
+        return CHANCE if self._positions.is_to_see(state) else 0
 
 
 class _Stage:
