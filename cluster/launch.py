@@ -165,7 +165,7 @@ class Launch:
     @contextmanager
     def _waiting(self, place: Placement, *, enabled: bool | None = None) -> Iterator[Callable[[str], None]]:
         """Show a status line while workers start; yields a function that updates its text."""
-        if place.executor == "inline" or (place.executor == "auto" and place.address is None):
+        if place.executor in ("inline", "threads") or (place.executor == "auto" and place.address is None):
             yield lambda text: None
             return
         where = "a local Ray" if place.address is None else f"Ray at {place.address}"
