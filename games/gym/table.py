@@ -131,21 +131,19 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The environment's state and the action whose outcome is due."""
-    return np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
-
-
-@njit
-def unpack(key: np.uint64, state: State) -> None:
-    """Go to the environment's state of this number, at the start of an episode."""
-    actions = np.uint64(state[ACTIONS] + 1.0)
-    state[AT] = np.float64(key // actions)
-    state[ACTION] = np.float64(key % actions) - 1.0
-    state[STEPS] = state[SCORE] = state[ENDED] = 0.0
+    """The environment's state, the action whose outcome is due, and how many binary digits the number of
+    steps left has: what is best depends on it, and near the end of an episode more so."""
+    left = np.int64(state[LIMIT]) - np.int64(state[STEPS])
+    digits = np.uint64(0)
+    while left > 0:
+        left >>= 1
+        digits += np.uint64(1)
+    number = np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
+    return number * np.uint64(64) + digits
 
 
 RULES = Rules(
-    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack, chance=chance
+    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, chance=chance
 )
 CERTAIN_RULES = RULES._replace(chance=None)
 """Where no action has two outcomes."""
