@@ -34,9 +34,9 @@ from search.job import (
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
+from search.kernel.experience import forget
 from search.kernel.lazy_snapshot import Base, base_of, begin
 from search.kernel.learning import look_back
-from search.kernel.experience import forget
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook

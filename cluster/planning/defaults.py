@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from search.options import BASIC, PARALLEL, option
-from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+from search.options import BASIC, PARALLEL, PLAYOUTS, SEARCH, knob_of, option
+from search.request import FINAL_MOVES, MAX_LANES, MAX_SIMULATIONS, PLAYOUT_POLICIES, SearchRequest
+
+if TYPE_CHECKING:
+    from games.game import Game
 
 DEFAULT_SIMULATIONS = 1_000
 """The budget of a move, if none is given."""
 DEFAULT_EPISODES = 10
 MAX_SEED = 2**31 - 1
 """The largest seed of an episode."""
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,34 @@ class MoveSearch(SearchRequest):
         """The budget of a move, if none is given."""
         return {"simulations": DEFAULT_SIMULATIONS}
 
-    @property
-    def plain(self) -> SearchRequest:
-        """The request of a search."""
-        return SearchRequest(**{each.name: getattr(self, each.name) for each in fields(SearchRequest)})
+    playout_policy: str = option(
+        AUTO,
+        help="How the player moves in playouts, as in banyan search; auto: learnt with one lane of strategy "
+        "tree, if the rules of the problem have pack, else random.",
+        group=PLAYOUTS,
+        choices=(AUTO, *PLAYOUT_POLICIES),
+        metavar="POLICY",
+        key="policy",
+    )
+    final_move: str = option(
+        AUTO,
+        help="The rule for the move to make, as in banyan search; auto: max if playouts are learnt, else "
+        "robust.",
+        group=SEARCH,
+        choices=(AUTO, *FINAL_MOVES),
+        metavar="RULE",
+    )
+
+    def of_game(self, game: Game) -> SearchRequest:
+        """The request of a search of this game."""
+        from search.prepare import can_learn
+
+        values = {each.name: getattr(self, each.name) for each in fields(SearchRequest)}
+        if self.playout_policy == AUTO:
+            alone = self.lanes == 1 and self.strategy == "tree" and self.playout_plies is None
+            learns = alone and self.evaluator is None and can_learn(game)
+            values["playout_policy"] = "learnt" if learns else "random"
+        if self.final_move == AUTO:
+            learnt = "learnt" in values["playout_policy"]
+            values["final_move"] = "max" if learnt else knob_of(SearchRequest, "final_move").default
+        return SearchRequest(**values)

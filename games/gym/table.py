@@ -131,20 +131,18 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The environment's state, the action whose outcome is due, and how many binary digits the number of
-    steps left has: what is best depends on it, and near the end of an episode more so."""
+    """The environment's state, the action whose outcome is due, and the number of steps left, rounded to
+    three binary digits: what is best depends on it, and the more the nearer the end of an episode is."""
     left = np.int64(state[LIMIT]) - np.int64(state[STEPS])
-    digits = np.uint64(0)
-    while left > 0:
+    halved = 0
+    while left > 7:
         left >>= 1
-        digits += np.uint64(1)
+        halved += 1
     number = np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
-    return number * np.uint64(64) + digits
+    return number * np.uint64(256) + np.uint64(8 * halved + left)
 
 
-RULES = Rules(
-    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, chance=chance
-)
+RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, chance=chance)
 CERTAIN_RULES = RULES._replace(chance=None)
 """Where no action has two outcomes."""
 

@@ -10,10 +10,7 @@ Positions are told apart by `Rules.pack`. When there is no room for more of them
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from games.compile.rule_stubs import CHANCES, DISCOUNT, current_player, legal_moves, pack
 from games.jit import Int, inner_njit
@@ -114,9 +111,10 @@ def settle(met: Experience, cell: Int) -> None:
     first = np.int64(met.first[cell])
     size = np.int64(met.size[cell])
     factor = 1.0 if size == 0 else DISCOUNT
+    entries = 1 if size == 0 else size
     worth = 0.0
     found = False
-    for entry in range(first, first + max(size, 1)):
+    for entry in range(first, first + entries):
         if met.tried[entry] == 0:
             continue
         total = 0.0

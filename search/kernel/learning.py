@@ -157,9 +157,7 @@ def back_up_learnt(tree: Tree, params: SearchParams, work: Workspace, depth: Int
 
 
 @cached_njit
-def look_back(
-    tree: Tree, before: Statistics, first_children: npt.NDArray[np.int32], work: Workspace
-) -> None:
+def look_back(tree: Tree, before: Statistics, first_children: npt.NDArray[np.int32], work: Workspace) -> None:
     """Let the visits of the root's children since ``before`` count as what is now known of their moves.
 
     ``before``: the statistics from which the job went on, whose rows have their children at
