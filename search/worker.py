@@ -36,7 +36,6 @@ from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
 from search.kernel.experience import forget
 from search.kernel.lazy_snapshot import Base, base_of, begin
-from search.kernel.learning import look_back
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
@@ -184,7 +183,7 @@ class Worker:
             lane.pieces += 1
         if engine.features.learnt:
             rows = first_children_of(lane.reported.num_children)
-            look_back(lane.tree, lane.reported, rows, work)
+            engine.look_back(lane.tree, lane.reported, rows, work)
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         result = _result(job, lane.tree, done, work, _outlook(engine.game, context, work), added, started)
         if not job.hand_in:
@@ -210,7 +209,7 @@ class Worker:
         self._begin_job(work)
         done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         if engine.features.learnt:
-            look_back(tree, base.statistics, base.first_children, work)
+            engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
         return _result(job, tree, done, work, _outlook(engine.game, context, work), added, started)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.game import Board, Game, State
@@ -197,6 +198,10 @@ class TableGame(Game):
     def is_truncated(self, state: State) -> bool:
         """Whether it was the limit of steps that ended the episode."""
         return bool(state[ENDED] == 0.0)
+
+    def outcomes(self) -> npt.NDArray[np.float64]:
+        """float64[states, actions, width, FIELDS]: what may come of each action."""
+        return self._blank[HEADER:].reshape(-1, int(self._blank[ACTIONS]), self.width, FIELDS).copy()
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probabilities of the table."""

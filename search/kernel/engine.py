@@ -69,7 +69,14 @@ _SCORED_OUTER = (
 
 _Function = Callable[..., Any]
 
-_LEARNING = (experience.place_of, experience.settle, experience.learn, experience.settle_all, learning.note)
+_LEARNING = (
+    experience.place_of,
+    experience.settle,
+    experience.learn,
+    experience.settle_now_and_then,
+    experience.settle_all,
+    learning.note,
+)
 """What the kernels of playouts that learn call."""
 
 
@@ -85,6 +92,8 @@ class Engine:
         self.features, self.hidden, self.layout = features, features.hidden, features.layout
         bound = _bindings(game, features)
         inner, outer = (_INNER, _OUTER) if game.is_two_player else (_SCORED_INNER, _SCORED_OUTER)
+        if features.learnt:
+            outer += (learning.look_back,)
         bound |= {
             function.__name__.removesuffix("_scored"): compiled
             for function, compiled in zip(
@@ -111,6 +120,11 @@ class Engine:
     @cached_property
     def absorb_leaves(self) -> Callable[..., None]:
         return self._functions["absorb_leaves"]
+
+    @cached_property
+    def look_back(self) -> Callable[..., None]:
+        """Only with ``features.learnt``."""
+        return self._functions["look_back"]
 
     @cached_property
     def reach_leaves(self) -> Callable[..., None]:
@@ -249,6 +263,7 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
     if features.learnt:
         bound["note_score"] = _bind(game, *_LEARNING, learning.note_score_and_place)
         bound["back_up"] = _bind(game, *_LEARNING, learning.back_up_learnt)
+        bound["settle_all"] = _bind(game, experience.settle, experience.settle_all)
         if game.has_lines:
             bound["back_up"] = _bind(game, rewards.back_up_line, back_up_scored=bound["back_up"])
     return bound

@@ -32,6 +32,9 @@ POSITIONS, MOVES, OUTCOMES, LESSONS = range(4)
 """Places in `Experience.counts`."""
 LESSONS_OF_A_ROUND = 4
 """All positions are settled after so many lessons for each of them."""
+MOST_ROUNDS, SETTLED = 200, 1e-5
+"""At the end of a job all positions are settled so often, or until none changes by more than this share of
+the greatest worth."""
 
 
 def new_experience(learns: bool) -> Experience:
@@ -106,8 +109,9 @@ def entry_of_move(met: Experience, cell: Int, move: Int) -> int:
     return first  # type: ignore[return-value]
 
 
-def settle(met: Experience, cell: Int) -> None:
-    """Generic: work out again what the moves of a position, and it, are worth; modified in place."""
+def settle(met: Experience, cell: Int) -> float:
+    """Generic: work out again what the moves of a position, and it, are worth, modified in place; returns by
+    how much the position's worth has changed."""
     first = np.int64(met.first[cell])
     size = np.int64(met.size[cell])
     factor = 1.0 if size == 0 else DISCOUNT
@@ -128,7 +132,9 @@ def settle(met: Experience, cell: Int) -> None:
         met.value[entry] = total / met.tried[entry]
         if not found or met.value[entry] > worth:
             worth, found = met.value[entry], True
+    change = abs(worth - met.worth[cell])
     met.worth[cell] = worth
+    return change
 
 
 def learn(met: Experience, cell: Int, entry: Int, gain: float, after: Int) -> None:
@@ -151,11 +157,20 @@ def learn(met: Experience, cell: Int, entry: Int, gain: float, after: Int) -> No
     met.counts[LESSONS] += 1
 
 
-def settle_all(met: Experience) -> None:
+def settle_now_and_then(met: Experience) -> None:
     """Generic: if there have been enough lessons since, settle all positions, the latest first; in place."""
-    positions = np.int64(met.counts[POSITIONS])
-    if met.counts[LESSONS] < LESSONS_OF_A_ROUND * positions:
-        return
-    met.counts[LESSONS] = 0
-    for k in range(positions - 1, -1, -1):
-        settle(met, met.order[k])
+    if met.counts[LESSONS] >= LESSONS_OF_A_ROUND * met.counts[POSITIONS]:
+        met.counts[LESSONS] = 0
+        for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
+            settle(met, met.order[k])
+
+
+def settle_all(met: Experience) -> None:
+    """Generic: settle all positions until they hardly change any more; modified in place."""
+    for _ in range(MOST_ROUNDS):
+        change = most = 0.0
+        for k in range(np.int64(met.counts[POSITIONS]) - 1, -1, -1):
+            change = max(change, settle(met, met.order[k]))
+            most = max(most, abs(met.worth[met.order[k]]))
+        if change <= SETTLED * most:
+            return

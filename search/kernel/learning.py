@@ -29,11 +29,18 @@ from games.compile.rule_stubs import (
     play,
     returns,
 )
-from games.compile.specialise import cached_njit
 from games.jit import Int, inner_njit
 from games.rng import Stream, below, uniform
 from games.rules import CHANCE, State
-from search.kernel.experience import END, UNKNOWN, entry_of_move, learn, place_of, settle_all
+from search.kernel.experience import (
+    END,
+    UNKNOWN,
+    entry_of_move,
+    learn,
+    place_of,
+    settle_all,
+    settle_now_and_then,
+)
 from search.kernel.params import SearchParams
 from search.kernel.playouts import PLAYOUTS, PLIES
 from search.kernel.rewards import CHANCE_CODE, LENGTH
@@ -106,7 +113,7 @@ def learning_rollout(params: SearchParams, work: Workspace, stream: Stream) -> f
             note(met, cell, work.entries[ply], work.gains[ply], future, follows)
         total = work.gains[ply] + future
         follows = cell
-    settle_all(met)
+    settle_now_and_then(met)
     work.best[LENGTH] = plies
     work.tally[PLAYOUTS] += 1
     work.tally[PLIES] += plies
@@ -156,13 +163,13 @@ def back_up_learnt(tree: Tree, params: SearchParams, work: Workspace, depth: Int
     return value
 
 
-@cached_njit
 def look_back(tree: Tree, before: Statistics, first_children: npt.NDArray[np.int32], work: Workspace) -> None:
-    """Let the visits of the root's children since ``before`` count as what is now known of their moves.
+    """Generic: settle all values, and let the visits of the root's children since ``before`` count as these.
 
     ``before``: the statistics from which the job went on, whose rows have their children at
-    ``first_children``. The tree is modified in place.
+    ``first_children``. Tree and workspace are modified in place.
     """
+    settle_all(work.experience)
     cell = np.int64(work.places[0])
     if cell == UNKNOWN:
         return

@@ -12,7 +12,7 @@ from search.minimax.alphabeta import Frames
 
 
 class Experience(NamedTuple):
-    """A table of positions in cells, of their moves, and of what came of these (search/kernel/experience.py)."""
+    """Positions in cells, their moves, and what came of these (search/kernel/experience.py)."""
 
     taken: npt.NDArray[np.bool_]
     """[cells] whether a position has the cell."""
@@ -43,7 +43,7 @@ class Experience(NamedTuple):
     link: npt.NDArray[np.int32]
     """[outcomes] the next outcome of the same move, or NONE."""
     counts: npt.NDArray[np.int64]
-    """[4] how many positions, entries and outcomes there are, and lessons since all positions were settled."""
+    """[4] how many positions, entries and outcomes there are; lessons since all positions were settled."""
 
 
 class Workspace(NamedTuple):
