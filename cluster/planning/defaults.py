@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from search.options import BASIC, PARALLEL, PLAYOUTS, SEARCH, knob_of, option
-from search.request import FINAL_MOVES, MAX_LANES, MAX_SIMULATIONS, PLAYOUT_POLICIES, SearchRequest
+from search.options import knob_of, option_of
+from search.request import FINAL_MOVES, PLAYOUT_POLICIES, SearchRequest
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 DEFAULT_SIMULATIONS = 1_000
 """The budget of a move, if none is given."""
 DEFAULT_EPISODES = 10
+DEFAULT_EPISODE_TIMEOUT_S = 3600.0
+"""The time after which the worker of an episode counts as hung, if the user gives none."""
 MAX_SEED = 2**31 - 1
 """The largest seed of an episode."""
 AUTO = "auto"
@@ -25,60 +27,57 @@ class MoveSearch(SearchRequest):
 
     moves: tuple[str, ...] = ()
     position: str | None = None
-    simulations: int | None = option(
+    simulations: int | None = option_of(
+        SearchRequest,
+        "simulations",
         None,
         help="Budget of each move: exactly N simulations.",
-        group=BASIC,
-        bounds=(1, MAX_SIMULATIONS),
-        unit="simulations",
         unset=f"{DEFAULT_SIMULATIONS}, if no other budget is given",
     )
-    seconds: float | None = option(
+    seconds: float | None = option_of(
+        SearchRequest,
+        "seconds",
         None,
         help="Budget of each move: the time of its search in seconds.",
-        group=BASIC,
-        bounds=(0.001, 1e6),
-        unit="seconds",
-        metavar="S",
+        unset="",
     )
-    seed: int = option(
+    seed: int = option_of(
+        SearchRequest,
+        "seed",
         0,
         help="Seed of the first episode; the others have the numbers that follow.",
-        group=BASIC,
         bounds=(0, MAX_SEED),
-        key=None,
     )
-    lanes: int = option(
+    lanes: int = option_of(
+        SearchRequest,
+        "lanes",
         1,
         help="Logical streams into which the search of a move is divided. Episodes are played side by side, "
         "so more than one lane makes nothing faster.",
-        group=PARALLEL,
-        bounds=(1, MAX_LANES),
-        unit="lanes",
+    )
+
+    playout_policy: str = option_of(
+        SearchRequest,
+        "playout_policy",
+        AUTO,
+        help="How the player moves in playouts, as in banyan search; auto: learnt with one lane of strategy "
+        "tree, if the rules of the problem have pack, else random.",
+        choices=(AUTO, *PLAYOUT_POLICIES),
+        accepted=f"{AUTO}, or as in banyan search",
+    )
+    final_move: str = option_of(
+        SearchRequest,
+        "final_move",
+        AUTO,
+        help="The rule for the move to make, as in banyan search; auto: max if playouts are learnt, else "
+        "robust.",
+        choices=(AUTO, *FINAL_MOVES),
     )
 
     @classmethod
     def default_budget(cls) -> dict[str, float]:
         """The budget of a move, if none is given."""
         return {"simulations": DEFAULT_SIMULATIONS}
-
-    playout_policy: str = option(
-        AUTO,
-        help="How the player moves in playouts, as in banyan search; auto: learnt with one lane of strategy "
-        "tree, if the rules of the problem have pack, else random.",
-        group=PLAYOUTS,
-        choices=(AUTO, *PLAYOUT_POLICIES),
-        metavar="POLICY",
-        key="policy",
-    )
-    final_move: str = option(
-        AUTO,
-        help="The rule for the move to make, as in banyan search; auto: max if playouts are learnt, else "
-        "robust.",
-        group=SEARCH,
-        choices=(AUTO, *FINAL_MOVES),
-        metavar="RULE",
-    )
 
     def of_game(self, game: Game) -> SearchRequest:
         """The request of a search of this game."""

@@ -46,7 +46,8 @@ def optimum(env: Any, steps: int) -> float:
 
 
 def exact_values(game: TableGame) -> Values:
-    """float64[steps + 1, states, actions]: by steps left, state and action what can be expected."""
+    """float64[steps + 1, states, actions]: by steps left, state and action what can be expected; of actions
+    that are masked minus infinity."""
     rows = game.outcomes()
     after, ends = rows[..., NEXT].astype(np.int64), rows[..., END]
     best = np.zeros(len(rows))
@@ -54,6 +55,7 @@ def exact_values(game: TableGame) -> Values:
     for left in range(1, game.steps + 1):
         worth = rows[..., REWARD] + (1.0 - ends) * best[after]
         found[left] = (rows[..., PROBABILITY] * worth).sum(axis=2)
+        found[left][rows[..., PROBABILITY].sum(axis=2) == 0.0] = -np.inf
         best = found[left].max(axis=1)
     return found
 
