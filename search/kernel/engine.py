@@ -92,8 +92,7 @@ class Engine:
         self.features, self.hidden, self.layout = features, features.hidden, features.layout
         bound = _bindings(game, features)
         inner, outer = (_INNER, _OUTER) if game.is_two_player else (_SCORED_INNER, _SCORED_OUTER)
-        if features.learnt:
-            outer += (learning.look_back,)
+        further = (learning.look_back,) if features.learnt else ()
         bound |= {
             function.__name__.removesuffix("_scored"): compiled
             for function, compiled in zip(
@@ -102,7 +101,7 @@ class Engine:
         }
         self._functions = {
             name.removesuffix("_scored"): function
-            for name, function in specialise(outer, game, bound).items()
+            for name, function in specialise((*outer, *further), game, bound).items()
         }
 
     @cached_property

@@ -134,7 +134,7 @@ def settle(met: Experience, cell: Int) -> float:
             worth, found = met.value[entry], True
     change = abs(worth - met.worth[cell])
     met.worth[cell] = worth
-    return change
+    return float(change)
 
 
 def learn(met: Experience, cell: Int, entry: Int, gain: float, after: Int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-
 Probabilities = npt.NDArray[np.float64]
 
 
