@@ -47,8 +47,8 @@ KERNELS = ("tests/games", "tests/search")
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
-COMPUTING = ("-o", "timeout=600")
-"""Tests that compute in the background take long where others leave little time; they wait for nothing."""
+PATIENCE = ("-o", "timeout=600")
+"""A test that outlasts this ends its whole run: more than alone, for six runs share the cores."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 TESTS_FAILED = 1
@@ -70,7 +70,8 @@ class Run:
     ) -> None:
         """``cache`` is an empty folder, ``later`` keeps what it prints until it has been waited for."""
         self.later = later
-        self._command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
+        self._command = [sys.executable, "-m", "pytest", *PATIENCE, "-o", f"cache_dir={cache}"]
+        self._command += arguments
         self._environment = {**os.environ, **environment}
         self._failed = cache / "v" / "cache" / "lastfailed"
         self.process = subprocess.Popen(
@@ -141,8 +142,8 @@ def main(quick: bool) -> int:
             start(*RAY, **RANK)
             if not quick:
                 for folder in KERNELS:
-                    start(folder, *COMPUTING, niceness=BACKGROUND)
-            start(*KERNELS, *COMPUTING, niceness=BACKGROUND, **UNCOMPILED)
+                    start(folder, niceness=BACKGROUND)
+            start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
             failed = [run for run in runs if not run.passed()]
             still = [run for run in failed if not run.passes_again()]
         finally:
