@@ -19,6 +19,7 @@ from games.notation import format_cell
 from games.rng import below, new_stream
 from games.spec import Options, Spec
 from games.twenty48 import rules
+from games.twenty48.worth import evaluate, greedy_move, priority
 
 SIDE = 4
 CELLS = SIDE * SIDE
@@ -35,6 +36,9 @@ RULES = Rules(
     rules.returns,
     rules.playout,
     rules.random_move,
+    evaluate=evaluate,
+    priority=priority,
+    greedy_move=greedy_move,
     chance=rules.chance,
 )
 
