@@ -64,7 +64,7 @@ def name_of(game: Game) -> str | None:
 
 
 def rules_of(game: Game) -> str | None:
-    """The name of the OpenSpiel game with rules equal to the game's, whatever its move codes; None without."""
+    """The name of the OpenSpiel game with equal rules, whatever its move codes; None if there is none."""
     if game.name == "pig":
         return f"pig(players=2,winscore={game.options['goal']},horizon={game.options['moves']})"
     if game.name == "2048":
