@@ -1,8 +1,8 @@
 """What a board of 2048 is worth, and which move looks best, with tables of all rows.
 
 The worth of a row or a column is set by hand from four marks: its empty cells, equal tiles that can merge,
-the sizes of its tiles, and how far they are from rising or falling from one end to the other. The largest part
-of it is the same for every board: not to be stuck.
+the sizes of its tiles, and how far they are from rising or falling from one end to the other. The largest
+part of it is the same for every board: not to be stuck.
 """
 
 from __future__ import annotations
@@ -53,8 +53,10 @@ def _worths() -> npt.NDArray[np.int32]:
 
 
 def _slid() -> npt.NDArray[np.uint32]:
-    """By the bits of each row: the row after it slides towards its lowest bits, in the lower half; in the upper
-    one a quarter of the tiles that are made."""
+    """By the bits of each row: the row after it slides towards its lowest bits, in the lower half.
+
+    In the upper half is a quarter of the tiles that are made.
+    """
     tiles = _exponents()
     for _ in range(3):
         for cell in range(3):
