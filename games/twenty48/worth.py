@@ -49,7 +49,8 @@ def _worths() -> npt.NDArray[np.int32]:
         alike = np.where(tile == 0, alike, np.where(equal, alike + 1, 1))
         last = np.where(tile == 0, last, tile)
     worth -= DISORDER * np.minimum(rising, falling)
-    return np.rint(worth).astype(np.int32)
+    rounded: npt.NDArray[np.int32] = np.rint(worth).astype(np.int32)
+    return rounded
 
 
 def _slid() -> npt.NDArray[np.uint32]:
@@ -129,7 +130,7 @@ def greedy_move(state: rules.State, moves: Moves, stream: Stream) -> int:
     if state[rules.PHASE] == np.uint64(rules.TILE):
         number = rules.legal_moves(state, moves)
     else:
-        best = np.int64(0)
+        best: Int = np.int64(0)
         for direction in range(4):
             worth = worth_after(rules.turned_to(state[rules.BOARD], direction))
             if worth > best:

@@ -1,8 +1,7 @@
 """Single-player MCTS for SameGame, written from its paper: a peer to compare `banyan plan samegame` with.
 
 Schadd, Winands, van den Herik, Chaslot, Uiterwijk, "Single-player Monte-Carlo tree search", CG 2008: UCT with
-a third term for the variance, in simulations TabuColorRandom, and restarts with other random numbers, of which
-the best line counts.
+a third term for the variance, TabuColorRandom in simulations, and restarts, of which the best line counts.
 
     python -m tests.search.sp_mcts 0 20 60000 6      # boards 0 to 19, simulations, restarts of each
 """
