@@ -69,9 +69,10 @@ class Rules(NamedTuple):
     lists what is legal in that complete position, so legal moves and the rules' answers may differ
     between two draws."""
     pack: Callable[[State], np.uint64] | None = None
-    """Optional, for games small enough to be solved (games/analysis/solving.py): (state) -> the position as
-    one number. Two positions have equal numbers if and only if they differ at most in their history, such
-    as counts of turns or lists of earlier positions."""
+    """Optional, for games small enough to be solved (games/analysis/solving.py), and for playouts that learn:
+    (state) -> the position as one number. Two positions have equal numbers if and only if they differ at
+    most in their history, such as counts of turns or lists of earlier positions. For playouts that learn, a
+    number of steps left may be rounded."""
     unpack: Callable[[np.uint64, State], None] | None = None
     """Optional, with ``pack``: (number, state). Write the position with this number and an empty history
     into ``state``, which must hold any valid position of the game."""

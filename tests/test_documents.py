@@ -52,6 +52,7 @@ MEASURED = (
     "cluster/lab/records/games.md",
     "cluster/lab/records/lanes.md",
     "cluster/lab/records/one_core.md",
+    "cluster/lab/records/planning.md",
     "cluster/lab/records/settings.md",
     "cluster/lab/records/throughput.md",
     "cluster/lab/records/waiting.md",
