@@ -52,8 +52,9 @@ class Rules(NamedTuple):
     random legal move. ``stream`` is modified in place, ``moves`` is scratch, and the state is unchanged
     afterwards. Default: a random element of legal_moves."""
     evaluate: Callable[[State], float] | None = None
-    """Optional: (state) -> estimated value of an unfinished position for the first player, in [-1, 1]. Used
-    for playouts that reach their limit of plies. Default: 0."""
+    """Optional: (state) -> estimated value of an unfinished position for the first player, in [-1, 1]; with
+    `Game.rewards` the rewards that are still to come, in any range. Used for playouts that reach their limit
+    of plies. Default: 0."""
     priority: Callable[[State, int], float] | None = None
     """Optional: (state, move) -> heuristic score of a legal move for the player who makes it; higher is
     better, and only comparisons within one position matter. The state is unchanged afterwards. Used for
@@ -94,7 +95,7 @@ class Evaluator(NamedTuple):
     """A static evaluation of positions; see `Game.evaluators`."""
 
     rule: Callable[[State], float]
-    """(state) -> value of a position for the first player, in [-1, 1]."""
+    """(state) -> value of a position for the first player, as `Rules.evaluate`."""
     finished: bool = False
     """Whether finished games are evaluated by ``rule`` too, instead of by their return."""
 

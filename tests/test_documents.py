@@ -49,6 +49,7 @@ MEASURED = (
     "cluster/lab/sources/RESULTS.md",
     "cluster/observe/METRICS.md",
     "cluster/lab/records/exact.md",
+    "cluster/lab/records/games.md",
     "cluster/lab/records/lanes.md",
     "cluster/lab/records/one_core.md",
     "cluster/lab/records/planning.md",

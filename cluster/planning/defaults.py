@@ -60,8 +60,9 @@ class MoveSearch(SearchRequest):
         SearchRequest,
         "playout_policy",
         AUTO,
-        help="How the player moves in playouts, as in banyan search; auto: learnt with one lane of strategy "
-        "tree, if the rules of the problem have pack, else random.",
+        help="How the player moves in playouts, as in banyan search; auto: as in --preset best of banyan "
+        "search, with its --playout-plies, in 2048 and SameGame; learnt with one lane of strategy tree, if the "
+        "rules of the problem have pack; else random.",
         choices=(AUTO, *PLAYOUT_POLICIES),
         accepted=f"{AUTO}, or as in banyan search",
     )
@@ -81,6 +82,7 @@ class MoveSearch(SearchRequest):
 
     def of_game(self, game: Game) -> SearchRequest:
         """The request of a search of this game."""
+        from search.players.presets import STRONGEST, settings_of
         from search.prepare import can_learn
 
         values = {each.name: getattr(self, each.name) for each in fields(SearchRequest)}
@@ -88,6 +90,8 @@ class MoveSearch(SearchRequest):
             alone = self.lanes == 1 and self.strategy == "tree" and self.playout_plies is None
             learns = alone and self.evaluator is None and can_learn(game)
             values["playout_policy"] = "learnt" if learns else "random"
+            if self.playout_plies is None and self.evaluator is None:
+                values |= settings_of(STRONGEST, game)
         if self.final_move == AUTO:
             learnt = "learnt" in values["playout_policy"]
             values["final_move"] = "max" if learnt else knob_of(SearchRequest, "final_move").default
