@@ -143,6 +143,13 @@ class GymGame(PythonGame):
         found: tuple[list[int], float] = position.roll_out(draw, self.discount)
         return found
 
+    def cut_roll_out(
+        self, position: Any, draw: Callable[[int], int], most: int
+    ) -> tuple[Sequence[int], float]:
+        """At most that many uniformly random legal moves, and the sum of their discounted rewards."""
+        found: tuple[list[int], float] = position.roll_out(draw, self.discount, most)
+        return found
+
     def format_move(self, state: State, move: int) -> str:
         """The action, as the environment numbers it; several numbers are divided by ``_``. What is seen, as a
         number."""
@@ -316,16 +323,22 @@ class GymPosition:
             self.steps += 1
             self._end(terminated, truncated)
 
-    def roll_out(self, draw: Callable[[int], int], discount: float) -> tuple[list[int], float]:
-        """Play uniformly random legal moves to the end; returns them, and their discounted rewards."""
+    def roll_out(
+        self, draw: Callable[[int], int], discount: float, most: int = MOST_STEPS
+    ) -> tuple[list[int], float]:
+        """Play uniformly random legal moves, at most that many; returns them, and their discounted rewards.
+
+        Nobody can go on from here afterwards.
+        """
         stage, played, gains = self._stage, [], []
-        info, legal, left = self._info, self.legal_moves(), self._stage.steps - self.steps
+        info, legal, left = self._info, self.legal_moves(), min(stage.steps - self.steps, most)
         count, masked, legal_after = len(legal), stage.actions.masked, stage.actions.legal
         with stage.lock:
             stage.give_to(self)
             self.saved = None
             env, actions = stage.states.env, stage.actions.actions
             step = env.step
+            observation = self.observation
             terminated = truncated = False
             try:
                 while not (terminated or truncated) and left > 0:
