@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -12,7 +14,8 @@ import numpy as np
 
 from games.errors import BrokenGame, InvalidInput
 from games.game import Board, Cell, State
-from games.gym.environment import ANSI, Actions, maker
+from games.gym.ale import SIMULATIONS_PER_S, emulator_of, screen_of
+from games.gym.environment import ANSI, Actions, close, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
@@ -50,7 +53,9 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     model = options.choice("model", "auto", ("auto", "table", "environment"))
     options.close()
     make, limit = maker(named, source)
-    actions = Actions(*_opened(make, named), mask, named.environment)
+    env, info = _opened(make, named)
+    actions = Actions(env, info, mask, named.environment)
+    close(env)
     most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
     plain = (state, chance, clairvoyant, loop) == ("auto", "auto", "no", "auto")
     table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
@@ -128,6 +133,17 @@ class GymGame(PythonGame):
         """How positions are kept: ``clone``, ``copy``, ``deepcopy`` or ``replay`` (games/gym/states.py)."""
         self._actions = actions
         self._stage = _Stage(found, actions, steps, source)
+        if emulator_of(found.states.env) is not None:
+            self.nominal_simulations_per_s = SIMULATIONS_PER_S
+        weakref.finalize(self, found.states.close).atexit = False
+        _OPEN.add(self)
+
+    def close(self) -> None:
+        """Close the environment, at the end of the process; the game cannot be played any more."""
+        self._positions.clear()
+        self._last.clear()
+        self._stage.holder = None
+        self._stage.states.close()
 
     def new_position(self, episode: int = 0) -> GymPosition:
         """The start of an episode."""
@@ -176,6 +192,17 @@ class GymGame(PythonGame):
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._is_to_see(state) else 0
+
+
+_OPEN: weakref.WeakSet[GymGame] = weakref.WeakSet()
+"""The games of this process."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Some environments must not outlive the interpreter."""
+    for game in list(_OPEN):
+        game.close()
 
 
 class _Stage:
@@ -380,9 +407,14 @@ class GymPosition:
         """What the environment draws as text, with codes of colours; empty if it does not."""
         stage = self._stage
         with stage.lock:
-            if not stage.drawn or self.saved is _OVER:
+            if self.saved is _OVER:
                 return ""
             stage.give_to(self)
+            emulator = emulator_of(stage.states.env)
+            if emulator is not None:
+                return screen_of(emulator)
+            if not stage.drawn:
+                return ""
             text = stage.states.env.render()
             return str(text.getvalue() if hasattr(text, "getvalue") else text)
 

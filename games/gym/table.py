@@ -18,7 +18,7 @@ import numpy as np
 
 from games.errors import InvalidInput
 from games.game import Board, Game, State
-from games.gym.environment import Actions
+from games.gym.environment import Actions, close
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
 from games.rng import Stream, below, uniform
@@ -265,10 +265,10 @@ def table_of(
     """By state and action the outcomes (probability, next state, reward, end); None without a table that the
     environment keeps to."""
     env = make()
-    table = getattr(env.unwrapped, "P", None)
-    if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
-        return None
     try:
+        table = getattr(env.unwrapped, "P", None)
+        if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
+            return None
         count = len(actions.actions)
         found = [[_merged(table[at][action]) for action in range(count)] for at in range(len(table))]
         entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
@@ -277,6 +277,8 @@ def table_of(
         return found if _keeps_to(env, found) else None
     except (KeyError, IndexError, TypeError, ValueError):
         return None
+    finally:
+        close(env)
 
 
 def _merged(outcomes: Any) -> list[tuple[float, int, float, bool]]:
