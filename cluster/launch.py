@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
 from cluster.executors.choose import make_executor
 from cluster.executors.handover import HandoverExecutor
+from cluster.executors.units import worker_of_units
 from cluster.observe import answer_report as report
 from cluster.observe.progress import Progress
 from cluster.ray_backend.executor import RayExecutor
@@ -32,7 +33,6 @@ from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.user_games import Files, files_read, know_files
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -136,13 +136,10 @@ class Launch:
     ) -> Executor:
         """Start an executor and wait until it can take the units of a jobset; signals then cancel the jobset.
 
-        ``make_worker`` takes an argument ``cancelled``: a function that tells a worker in this process to
-        give up the unit it runs. ``timeout_s``: time limit of a unit, unless the user sets one.
+        ``make_worker`` as in `worker_of_units`. ``timeout_s``: time limit of a unit, unless the user sets
+        one.
         """
-        if place.executor == "inline":
-            make_worker = partial(make_worker, cancelled=lambda: jobset.cancelled)
-        else:
-            make_worker = partial(_with_files, files_read(), make_worker)
+        make_worker = worker_of_units(place.executor, make_worker, lambda: jobset.cancelled)
         with self._waiting(place, enabled=True):
             executor = self._start(place, timeout_s, make_worker=make_worker, in_flight=1)
             if not jobset.finished:
@@ -168,7 +165,7 @@ class Launch:
     @contextmanager
     def _waiting(self, place: Placement, *, enabled: bool | None = None) -> Iterator[Callable[[str], None]]:
         """Show a status line while workers start; yields a function that updates its text."""
-        if place.executor == "inline" or (place.executor == "auto" and place.address is None):
+        if place.executor in ("inline", "threads") or (place.executor == "auto" and place.address is None):
             yield lambda text: None
             return
         where = "a local Ray" if place.address is None else f"Ray at {place.address}"
@@ -188,12 +185,6 @@ class Launch:
                 )
 
             yield tell
-
-
-def _with_files(files: Files, make_worker: Callable[[], TaskWorker]) -> TaskWorker:
-    """Create a worker in a process that was sent the users' files, because its machine may not have them."""
-    know_files(files)
-    return make_worker()
 
 
 @contextmanager

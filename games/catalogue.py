@@ -113,9 +113,8 @@ def _refuse_files(text: str, spec: Spec) -> None:
     if spec.name == OPENSPIEL and not openspiel.has_plain_parameters(spec):
         accepted = "a game of OpenSpiel whose parameters are numbers, True or False: others may name files"
         raise InvalidInput("game", text, accepted)
-    if spec.name == GYM and not gym.has_plain_arguments(spec):
-        accepted = "an environment of gymnasium whose arguments are numbers and words: others may name files"
-        raise InvalidInput("game", text, accepted)
+    if spec.name == GYM:
+        gym.refuse_reaching_out(spec)
 
 
 def _names_data(spec: Spec) -> bool:

@@ -56,6 +56,29 @@ class Board:
     """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
     have a text, the first player's edges are above and below, the second's left and right."""
 
+    @staticmethod
+    def of_owners(
+        owners: Sequence[Sequence[int | None]],
+        texts: Mapping[int | None, str],
+        last: tuple[int, int] | None,
+        *,
+        first_row_on_top: bool = False,
+        slanted: bool = False,
+    ) -> Board:
+        """A board of pieces.
+
+        ``owners``: the owner of each cell's piece (None: empty), rows from the top. ``texts``: what a cell
+        shows, by owner. ``last``: the (row, column) of the cell to mark. ``first_row_on_top``: whether rows
+        are counted from the top.
+        """
+        rows = [
+            [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
+            for r, row in enumerate(owners)
+        ]
+        names = [row_name(row) for row in range(len(rows))]
+        columns = [column_name(column) for column in range(len(rows[0]))]
+        return Board(rows, names if first_row_on_top else names[::-1], columns, slanted=slanted)
+
 
 class Game(ABC):
     """A game with given options: rules for kernels, text for people.

@@ -184,7 +184,7 @@ class OpenSpielGame(PythonGame):
         if len(view) > 1:
             drawn = self.position(state).resampled(int(view[0]), stream)
             self._write(state, drawn.history())
-            self._keep(state, drawn)
+            self._positions.keep(state, drawn)
 
     @staticmethod
     def _write(state: State, moves: Sequence[int] | State) -> None:

@@ -2,17 +2,12 @@
 
 For simulators that are slow in themselves: an emulator, a library, a game server. The author writes
 a class of positions, and `PythonGame` adapts it to the game contract. The state array holds the moves
-played so far, so it can be sent and hashed. The position objects stay in a cache of recently used
-positions; a position that is not in the cache is built again from the nearest predecessor that is.
+played so far, so it can be sent and hashed; `games.python_positions` has the position objects.
 """
 
 from __future__ import annotations
 
-import copy
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from math import inf
 from typing import Any, Protocol
@@ -21,14 +16,8 @@ import numpy as np
 
 from games.errors import InvalidInput
 from games.game import CHANCE, GAME_OVER, Board, Cell, Game, Moves, Rules, State
+from games.python_positions import EPISODE, REAL, SEED, SIMULATED, Positions, seed_of, set_seed
 from games.rng import Stream, below
-
-CACHED_POSITIONS = 4096
-"""Size of the cache of position objects of a game."""
-_REAL, _SEED, _EPISODE, _SEEDED_HEAD = 1, 2, 4, 5
-"""Places in the state of a seeded game, and where its moves begin."""
-_SIMULATED = "~"
-"""Stands in a text before the seed of a simulation."""
 
 
 class Position(Protocol):
@@ -82,9 +71,10 @@ class PythonGame(Game):
     really happens in it, depend."""
 
     def __init__(self) -> None:
-        self._positions: OrderedDict[bytes, Any] = OrderedDict()
-        self._last = _Last()
-        self.head = _SEEDED_HEAD if self.seeded else 1
+        self._positions = Positions(
+            self.new_position, seeded=self.seeded, open_loop=self.open_loop, closed_loop=self.closed_loop
+        )
+        self.head = self._positions.head
         self.rules = Rules(
             self._current_player,
             self._legal_moves,
@@ -150,111 +140,34 @@ class PythonGame(Game):
         one."""
         state = self.initial_state()
         if self.seeded:
-            state[_EPISODE] = episode
+            state[EPISODE] = episode
         return state
 
     def moves_of(self, state: State) -> State:
         """int32[moves played]: the moves of a state; a view."""
-        return state[self.head : self.head + state[0]]
-
-    def _actions_of(self, state: State) -> State:
-        """The moves that are played in the position object."""
-        return self.moves_of(state)[:: 2 if self.closed_loop else 1]
-
-    def _is_to_see(self, state: State) -> bool:
-        """Whether the last move was played and what came of it is not seen yet."""
-        return self.closed_loop and state[0] % 2 == 1
+        return self._positions.moves_of(state)
 
     def observation(self, state: State, observer: int) -> State:
         """The position itself; of an open loop, its moves count as really played."""
         view = state.copy()
         if self.open_loop:
-            view[_REAL], view[_SEED : _SEED + 2] = view[0], 0
+            view[REAL], view[SEED : SEED + 2] = view[0], 0
         return view
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probability of each outcome, by ``chance_outcomes``; of what is seen, 1."""
-        if self._is_to_see(state):
+        if self._positions.is_to_see(state):
             return {int(self.position(state).seen()): 1.0}
         return {int(move): float(weight) for move, weight in self.position(state).chance_outcomes()}
 
     def position(self, state: State) -> Any:
         """The position object of a state, from the cache if possible; it must not be changed."""
-        key = state[1 : self.head + state[0]].tobytes()
-        last = self._last
-        if key == last.key:
-            return last.position
-        if self.open_loop and (state[_SEED] or state[_SEED + 1]):
-            return self._open_position(state, key)
-        position = self._closed_position(state)
-        last.key, last.position = key, position
-        return position
-
-    def _closed_position(self, state: State) -> Any:
-        """The position of a state from the cache, or from its nearest predecessor there."""
-        key = self._key(state)
-        found = self._positions.get(key)
-        if found is not None:
-            # Several searches may run in one process, and one drop what another has just found.
-            with suppress(KeyError):
-                self._positions.move_to_end(key)
-            return found
-        known, nearest = 0, None
-        walk = state.copy()
-        for length in range(int(state[0]) - 1, -1, -1):
-            walk[0] = length
-            nearest = self._positions.get(self._key(walk))
-            if nearest is not None:
-                known = len(self._actions_of(walk))
-                break
-        made = self._start(state) if nearest is None else copy_of(nearest)
-        for move in self._actions_of(state)[known:]:
-            made.play(int(move))
-        self._keep(state, made)
-        return made
-
-    def _keep(self, state: State, position: Any) -> None:
-        """Take the position object for that of the state from now on."""
-        self._positions[self._key(state)] = position
-        if len(self._positions) > CACHED_POSITIONS:
-            self._positions.popitem(last=False)
-
-    def _start(self, state: State) -> Any:
-        make: Any = self.new_position
-        return make(int(state[_EPISODE])) if self.seeded else make()
-
-    def _key(self, state: State) -> bytes:
-        """Tells positions apart: the episode and the moves."""
-        moves = self._actions_of(state).tobytes()
-        return state[_EPISODE : _EPISODE + 1].tobytes() + moves if self.seeded else moves
-
-    def _open_position(self, state: State, key: bytes) -> Any:
-        """The position of a simulation: the real one, reseeded, and the moves since.
-
-        The last one is played on: simulations hardly ever come back to an earlier position.
-        """
-        last, moves, played = self._last, self.moves_of(state), int(state[_REAL])
-        held, position = last.key, last.position
-        reached = (len(held) - (self.head - 1) * state.itemsize) // state.itemsize
-        # Not valid until all moves are played: one of them may raise.
-        last.clear()
-        if key.startswith(held) and reached >= played:
-            played = reached
-        else:
-            before = state.copy()
-            before[0], before[_SEED : _SEED + 2] = played, 0
-            position = copy_of(self._closed_position(before))
-            position.reseed(_seed_of(state))
-        for place in range(played, len(moves)):
-            if not self.closed_loop or place % 2 == 0:
-                position.play(int(moves[place]))
-        last.key, last.position = key, position
-        return position
+        return self._positions.of(state)
 
     def format_move(self, state: State, move: int) -> str:
         """What is seen as a number; a move as the text of the position's ``format_move``, with ``_`` for
         spaces and ``|`` for ``/``; without one, the number."""
-        if self._is_to_see(state):
+        if self._positions.is_to_see(state):
             return str(move)
         position = self.position(state)
         named = getattr(position, "format_move", None)
@@ -263,20 +176,20 @@ class PythonGame(Game):
     def format_position(self, state: State) -> str:
         """The moves played so far, divided by ``/``; ``start`` if there are none. A seeded game has the
         number of its episode and ``:`` before them. Where a simulation begins stands ``~`` and its seed."""
-        walk, seed = state.copy(), _seed_of(state) if self.open_loop else 0
+        walk, seed = state.copy(), seed_of(state) if self.open_loop else 0
         walk[0], walk[self.head :] = 0, 0
         texts = []
         if seed:
-            walk[_REAL], walk[_SEED : _SEED + 2] = 0, 0
+            walk[REAL], walk[SEED : SEED + 2] = 0, 0
         for move in self.moves_of(state):
-            if seed and walk[0] == state[_REAL]:
-                texts.append(f"{_SIMULATED}{seed}")
-                walk[_SEED : _SEED + 2] = state[_SEED : _SEED + 2]
+            if seed and walk[0] == state[REAL]:
+                texts.append(f"{SIMULATED}{seed}")
+                walk[SEED : SEED + 2] = state[SEED : SEED + 2]
             texts.append(self.format_move(walk, int(move)))
             self._play(walk, int(move))
-        if seed and walk[0] == state[_REAL]:
-            texts.append(f"{_SIMULATED}{seed}")
-        episode = f"{state[_EPISODE]}:" if self.seeded else ""
+        if seed and walk[0] == state[REAL]:
+            texts.append(f"{SIMULATED}{seed}")
+        episode = f"{state[EPISODE]}:" if self.seeded else ""
         return episode + ("/".join(texts) or "start")
 
     def parse_position(self, text: str) -> State:
@@ -289,8 +202,8 @@ class PythonGame(Game):
             state = self.episode_state(int(episode))
         for move in [] if texts == "start" else texts.split("/"):
             try:
-                if self.open_loop and move.startswith(_SIMULATED) and not _seed_of(state):
-                    _set_seed(state, move)
+                if self.open_loop and move.startswith(SIMULATED) and not seed_of(state):
+                    set_seed(state, move)
                     continue
                 if self.calls.is_terminal(state):
                     raise InvalidInput("moves", move, GAME_OVER)
@@ -308,10 +221,10 @@ class PythonGame(Game):
         return board_of(str(position) if own else self.format_position(state))
 
     def _current_player(self, state: State) -> int:
-        return CHANCE if self._is_to_see(state) else int(self.position(state).current_player())
+        return CHANCE if self._positions.is_to_see(state) else int(self.position(state).current_player())
 
     def _legal_moves(self, state: State, moves: Moves) -> int:
-        if self._is_to_see(state):
+        if self._positions.is_to_see(state):
             moves[0] = self.position(state).seen()
             return 1
         legal = self.position(state).legal_moves()
@@ -321,8 +234,8 @@ class PythonGame(Game):
     def _play(self, state: State, move: int) -> None:
         state[self.head + state[0]] = move
         state[0] += 1
-        if self.open_loop and not (state[_SEED] or state[_SEED + 1]):
-            state[_REAL] = state[0]
+        if self.open_loop and not self._positions.is_simulated(state):
+            state[REAL] = state[0]
 
     def _is_terminal(self, state: State) -> bool:
         return bool(self.position(state).is_terminal())
@@ -334,23 +247,23 @@ class PythonGame(Game):
         return float(self.position(state).returns()[player])
 
     def _chance(self, state: State, moves: Moves, stream: Stream) -> int:
-        if self._is_to_see(state):
+        if self._positions.is_to_see(state):
             return int(self.position(state).seen())
         return drawn_outcome(self.position(state).chance_outcomes(), partial(below, stream))
 
     def _determinize(self, view: State, state: State, stream: Stream) -> None:
         """`Rules.determinize`: a simulation with a seed of its own."""
         state[:] = view
-        state[_REAL] = state[0]
+        state[REAL] = state[0]
         # Never 0, which stands for no seed.
-        state[_SEED], state[_SEED + 1] = below(stream, 2**31), 1 + below(stream, 2**31 - 1)
+        state[SEED], state[SEED + 1] = below(stream, 2**31), 1 + below(stream, 2**31 - 1)
 
     def _playout(self, state: State, moves: Moves, stream: Stream) -> int:
         """`Rules.playout`: calls `roll_out` with a position of its own."""
         position = self.position(state)
         if position.is_terminal():
             return 0
-        own = self._own(state, position)
+        own = self._positions.own(state, position)
         return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
     def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
@@ -358,7 +271,7 @@ class PythonGame(Game):
         position = self.position(state)
         if position.is_terminal():
             return 0.0, 0
-        own = self._own(state, position)
+        own = self._positions.own(state, position)
         played, total = self.discounted_roll_out(own, partial(below, stream))
         line[: len(played)] = played
         return total, self._ended(state, own, played)
@@ -370,49 +283,27 @@ class PythonGame(Game):
         position = self.position(state)
         if plies == 0 or position.is_terminal():
             return 0.0, 0
-        most = (plies + (not self._is_to_see(state))) // 2 if self.closed_loop else plies
-        own = self._own(state, position)
+        most = (plies + (not self._positions.is_to_see(state))) // 2 if self.closed_loop else plies
+        own = self._positions.own(state, position)
         played, total = self.cut_roll_out(own, partial(below, stream), most)
         line[: len(played)] = played
         made = self._ended(state, own, played)
         # Nobody goes on from a position that was cut.
-        self._last.clear()
+        self._positions.forget_last()
         return total, made
-
-    def _own(self, state: State, position: Any) -> Any:
-        """A position that may be changed: a copy; in an open loop itself, since nobody comes back to it."""
-        if self.open_loop and (state[_SEED] or state[_SEED + 1]):
-            self._last.clear()
-            return position
-        return copy_of(position)
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""
         if self.closed_loop:
             # What was seen on the way does not matter any more.
-            played = [*([0] if self._is_to_see(state) else []), *_with_gaps(played)]
+            played = [*([0] if self._positions.is_to_see(state) else []), *_with_gaps(played)]
         begun, plies = self.head + int(state[0]), len(played)
         state[begun : begun + plies] = played
         state[0] += plies
-        if self.open_loop and not (state[_SEED] or state[_SEED + 1]):
-            state[_REAL] = state[0]
-        self._last.key, self._last.position = state[1 : begun + plies].tobytes(), position
+        if self.open_loop and not self._positions.is_simulated(state):
+            state[REAL] = state[0]
+        self._positions.keep_as_last(state, position)
         return plies
-
-
-class _Last(threading.local):
-    """The position that was asked for last in this thread: several searches may run in one process.
-
-    Kernels ask several rules for the same position, and for the result of a playout.
-    """
-
-    key = b"none"
-    """The state without its first number and without the places of moves to come."""
-    position: Any = None
-
-    def clear(self) -> None:
-        """Forget it. No key of a state begins with such a text."""
-        self.key, self.position = b"none", None
 
 
 class _Noted:
@@ -462,20 +353,6 @@ def board_of(text: str) -> Board:
     )
 
 
-def _seed_of(state: State) -> int:
-    """The seed of a simulation; 0 in a position of the episode itself."""
-    return int(state[_SEED]) << 31 | int(state[_SEED + 1])
-
-
-def _set_seed(state: State, text: str) -> None:
-    """Begin a simulation with the seed that the text gives; raises InvalidInput."""
-    digits = text.removeprefix(_SIMULATED)
-    seed = int(digits) if digits.isascii() and digits.isdecimal() else 0
-    if not seed % 2**31 or seed >= 2**62:
-        raise InvalidInput("moves", text, f"{_SIMULATED} and the seed of a simulation")
-    state[_SEED], state[_SEED + 1] = divmod(seed, 2**31)
-
-
 def first_of(returns: float | Sequence[float]) -> float:
     """The first player's part of ``Position.returns()``."""
     return float(returns[0]) if isinstance(returns, Sequence | np.ndarray) else float(returns)
@@ -490,9 +367,3 @@ def drawn_outcome(outcomes: Sequence[tuple[int, float]], draw: Callable[[int], i
         if left < 0.0:
             return int(move)
     return int(outcomes[-1][0])
-
-
-def copy_of(position: Any) -> Any:
-    """A copy of a position object, by its method ``copy()`` if it has one, else by copy.deepcopy."""
-    own = getattr(position, "copy", None)
-    return own() if own else copy.deepcopy(position)

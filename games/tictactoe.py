@@ -13,9 +13,9 @@ import re
 import numpy as np
 
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Cell, Game, Moves, Rules, State
+from games.game import FIRST, SECOND, Board, Game, Moves, Rules, State
 from games.jit import njit, source_of
-from games.notation import column_name, format_cell, parse_cell, row_name
+from games.notation import format_cell, parse_cell
 from games.rng import Stream, next_uint64
 from games.spec import Options, Spec
 
@@ -202,13 +202,7 @@ class TicTacToe(Game):
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as 3x3 cells."""
         last = None if last_move is None else self.cells_of(last_move)
-        rows = [
-            [Cell(_TEXTS[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(_owners(state))
-        ]
-        return Board(
-            rows, [row_name(r) for r in reversed(range(SIZE))], [column_name(c) for c in range(SIZE)]
-        )
+        return Board.of_owners(_owners(state), _TEXTS, last)
 
     def cells_of(self, move: int) -> tuple[int, int]:
         """The (row, column) of the drawn board, row 0 on top."""

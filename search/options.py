@@ -10,7 +10,7 @@ import dataclasses
 import math
 import sys
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 BASIC, SEARCH, PLAYOUTS, PARALLEL = "Options", "Search", "Playouts", "Parallel search"
@@ -118,6 +118,13 @@ class Knob:
 def option(default: Any = dataclasses.MISSING, /, **described: Any) -> Any:
     """A field of a dataclass with this default, described by the fields of `Option`."""
     return dataclasses.field(default=default, metadata={_KEY: Option(**described)})
+
+
+def option_of(kind: type, name: str, default: Any, /, **changes: Any) -> Any:
+    """A field with this default, described as the field ``name`` of another dataclass, apart from
+    ``changes``."""
+    described = replace(knob_of(kind, name).option, **changes)
+    return dataclasses.field(default=default, metadata={_KEY: described})
 
 
 def knobs_of(kind: type) -> tuple[Knob, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import games
+from games.compile.specialise import is_compiled
 from games.game import Game
 from games.rng import new_stream
 from search.awaiting import Places, start
@@ -59,6 +60,14 @@ class _Lane:
     tree: Tree
     pieces: int
     reported: Statistics
+
+
+def why_one_at_a_time(context: Context) -> str | None:
+    """Why jobs of a search do not run side by side in threads of one process; None if they do."""
+    if context.request.evaluator is not None:
+        return "the evaluator is plain Python"
+    game = games.load(context.game, context.game_source)
+    return None if is_compiled(game.rules) else f"the rules of {game.name} are not compiled"
 
 
 class Worker:

@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("games.errors", "games.jit", "games.notation", "games.rules"),
     ("games.bits", "games.grid", "games.judge", "games.rng", "games.spec"),
     ("games.compile",),
-    ("games.game",),
+    ("games.game", "games.python_positions"),
     (
         "games.explicit_tree",
         "games.grundy",

@@ -44,8 +44,8 @@ WorkersOption = Annotated[
     str,
     typer.Option(
         metavar="N|N..M|auto",
-        help="Worker processes: N; or N..M, as many as there are CPUs while machines of a cluster come and "
-        "go; auto is 1..auto, every CPU.",
+        help="Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
+        "come and go; auto is 1..auto, every CPU.",
     ),
 ]
 ExecutorOption = Annotated[
@@ -60,9 +60,10 @@ SearchExecutorOption = Annotated[
     str,
     typer.Option(
         "--executor",
-        metavar="auto|ray|inline",
-        help="Run in this process alone (inline), on workers of Ray (ray), or begin in this process and move "
-        "to workers if more than about 8 s of work are left (auto; with --address it means ray).",
+        metavar="auto|ray|threads|inline",
+        help="Run in one thread of this process (inline), in several (threads), or on workers of Ray (ray). "
+        "auto, the default: threads; rules or evaluators in plain Python begin in one thread and move to "
+        "workers of Ray if more than about 8 s of work are left; with --address it means ray.",
         rich_help_panel=PLACE,
     ),
 ]

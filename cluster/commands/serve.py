@@ -69,7 +69,7 @@ class ServerOptions:
             metavar="NAME",
             envvar="BANYAN_ALLOW_GAMES",
             help="A further game that clients may use: a game of an installed package, "
-            "openspiel:connect_four, or 'openspiel:*'; may be repeated.",
+            "openspiel:connect_four, 'openspiel:*', or gym:FrozenLake-v1; may be repeated.",
             rich_help_panel=ACCESS,
         ),
     ] = None

@@ -11,6 +11,7 @@ import typer
 from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     OUTPUT,
+    PLACE,
     AddressOption,
     GameArgument,
     JsonOption,
@@ -66,6 +67,14 @@ class Measurement:
             "game; plain (the default), UCT with random playouts; or the constants of a source document.",
         ),
     ] = None
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="ray|threads",
+            help="Workers are processes of Ray, or threads of this process.",
+            rich_help_panel=PLACE,
+        ),
+    ] = "ray"
     address: AddressOption = None
 
 
@@ -90,7 +99,7 @@ def speedup(
     counts = read_counts(asked.workers, "workers")
     names = read_strategies(asked.strategies)
     request = _request(game, asked, names[0], max(counts))
-    rows = measure_speedup(request, names, counts, asked.repeats, asked.address, report)
+    rows = measure_speedup(request, names, counts, asked.repeats, asked.address, report, asked.executor)
     if out is not None:
         from cluster.lab.throughput.speedup_report import write_rows
 
@@ -109,6 +118,8 @@ def _request(game: str, asked: Measurement, strategy: str, workers: int) -> Sear
     from search.prepare import open_search
 
     loaded = games.load(game)
+    if asked.executor not in ("ray", "threads"):
+        raise InvalidInput("executor", asked.executor, "ray or threads")
     if asked.repeats < 1:
         raise InvalidInput("repeats", asked.repeats, "a whole number of at least 1")
     simulations = asked.simulations

@@ -144,6 +144,15 @@ class Judged:
             rich_help_panel=EXACT,
         ),
     ] = None
+    tries: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Moves that every search chooses in each position, with different seeds (default: 1): "
+            "narrower intervals without more positions, which take long to find.",
+            rich_help_panel=EXACT,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +218,8 @@ def strength(
 
         positions = DEFAULT_POSITIONS if judged.positions is None else judged.positions
         requests = tuple(replace(request, simulations=budget) for budget in budgets)
-        exact = ExactRequest(requests, positions, judged.hard)
+        tries = 1 if judged.tries is None else judged.tries
+        exact = ExactRequest(requests, positions, judged.hard, tries)
         status = run_exact(exact, place.placement(), output.output(), files.out)
     elif len(budgets) > 1:
         raise InvalidInput("simulations", searches.simulations, "one number without --judge exact")
@@ -227,8 +237,8 @@ def _check_judge(judged: Judged, matches: Matches, files: Files) -> None:
     if judged.judge not in ("games", "exact"):
         raise InvalidInput("judge", judged.judge, "games or exact")
     if judged.judge == "games":
-        for name, value in (("positions", judged.positions), ("hard", judged.hard)):
-            if value is not None:
+        for name, value in vars(judged).items():
+            if name != "judge" and value is not None:
                 raise InvalidInput(name, value, "nothing without --judge exact")
         return
     given = {**vars(matches), "costs": files.costs}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
+from cluster.executors.threads import ThreadsExecutor
 from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.pace import Pace
 from cluster.runtime.queue import Queue
@@ -19,7 +20,7 @@ from cluster.system.processes import num_cores
 from games.errors import InvalidInput
 from search.worker import Worker
 
-NAMES = ("auto", "ray", "inline")
+NAMES = ("auto", "ray", "threads", "inline")
 
 
 def make_executor(
@@ -39,8 +40,9 @@ def make_executor(
 ) -> Executor:
     """Create and start an executor. ``workers`` None: one per CPU; ``address`` None: an embedded local Ray.
 
-    ``name`` is ``ray``, ``inline`` (this process alone), or ``auto``: without an address, a search begins in
-    this process and continues on workers if it takes long (`HandoverExecutor`); everything else uses ``ray``.
+    ``name`` is ``ray``, ``threads`` (of this process; only for searches), ``inline`` (one of them), or
+    ``auto``: without an address, a search runs in threads, or, if it is not compiled, begins in this process
+    and continues on workers if it takes long (`HandoverExecutor`); everything else uses ``ray``.
 
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` creates, in each process, the object that runs jobs. ``in_flight``: bundles per worker; 1
@@ -59,14 +61,18 @@ def make_executor(
     wanted = AUTO if workers is None else exactly(workers) if isinstance(workers, int) else workers
     if not 0 < job_timeout_s < float("inf"):
         raise InvalidInput("job_timeout", job_timeout_s, "seconds, more than 0")
-    if name == "inline":
-        if wanted.least > 1:
-            raise InvalidInput("workers", wanted.said, "1: the inline executor is one process")
+    if name in ("inline", "threads"):
+        if name == "inline" and wanted.least > 1:
+            raise InvalidInput("workers", wanted.said, "1: the inline executor is one thread")
         if address is not None:
-            raise InvalidInput("address", address, "no address: the inline executor needs no Ray")
+            raise InvalidInput("address", address, f"no address: the executor {name} needs no Ray")
         if resources.gpus or resources.others:
-            raise InvalidInput("executor", "inline", "ray: only it reserves GPUs and other resources")
-        return InlineExecutor(make_worker, queue)
+            raise InvalidInput("executor", name, "ray: only it reserves GPUs and other resources")
+        if name == "inline":
+            return InlineExecutor(make_worker, queue)
+        if make_worker is not Worker or standing:
+            raise InvalidInput("executor", name, "ray or inline: threads are for one search")
+        return ThreadsExecutor(_on_this_machine(wanted))
     notify = notify or _say
     if name == "auto" and address is None and resources == ONE_CPU and make_worker is Worker:
         return _handover(wanted, job_timeout_s, notify, explain or (lambda line: None))
@@ -79,15 +85,19 @@ def _handover(
     wanted: Workers, job_timeout_s: float, notify: Callable[[str], None], explain: Callable[[str], None]
 ) -> HandoverExecutor:
     """An executor that begins in this process and first starts as many workers as there are cores."""
-    cores = num_cores()
 
     def start() -> Executor:
         executor = RayExecutor(wanted, None, job_timeout_s, notify=notify, cancelled=made.closing)
-        executor.pace = Pace(cores, lambda: math.inf if made.left_s is None else made.left_s())
+        executor.pace = Pace(num_cores(), lambda: math.inf if made.left_s is None else made.left_s())
         return executor
 
-    made = HandoverExecutor(start, max(wanted.least, wanted.within(cores)), explain)
+    made = HandoverExecutor(start, _on_this_machine(wanted), explain)
     return made
+
+
+def _on_this_machine(wanted: Workers) -> int:
+    """As many workers as there are cores, within the range."""
+    return max(wanted.least, wanted.within(num_cores()))
 
 
 def _say(line: str) -> None:

@@ -1,6 +1,8 @@
-"""The default executor of a search on one machine: starts in this process, may hand over to workers.
+"""The default executor of a search on one machine.
 
-Workers take over as soon as they are ready; they are started only if enough work is left to repay that.
+A search whose kernels are compiled runs in threads of this process, unless it is over sooner than they help.
+Others start in this process and may hand over to workers, which take over as soon as they are ready; they are
+started only if enough work is left to repay that.
 
 A search is a fold over jobs, so its answer is the same wherever they run. Jobs that have not run yet are
 handed over. With strategy `root` the trees of the lanes are not: workers grow them again in parallel, for the
@@ -9,14 +11,19 @@ total work that this process has spent on them.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import games
 from cluster.executors.inline import InlineExecutor
+from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
+from search.job import Context
+from search.worker import why_one_at_a_time
 
 STARTS_S = 5.0
 """Expected start time of a local Ray and its workers on an idle machine, in seconds."""
@@ -25,6 +32,8 @@ PAYS_S = 8.0
 time from the search."""
 CLOSE_S = 1.0
 """Longest wait, in seconds, for the end of workers that are still starting."""
+THREADS_PAY_S = 0.2
+"""Shortest expected work of a search, in seconds of one core, that is divided over threads."""
 LOOK_S = 0.3
 """Seconds that a search runs before its remaining time is estimated."""
 
@@ -83,6 +92,9 @@ class HandoverExecutor:
 
     def open(self, context: Any) -> None:
         self._context = context
+        if self._executor is self._inline and self._wanted > 1 and _pays_threads(context):
+            self._executor = ThreadsExecutor(self._wanted)
+            self._notify(f"searching in this process, in {self._wanted} threads")
         self._executor.open(context)
         self._opened_s = self._clock()
 
@@ -122,6 +134,8 @@ class HandoverExecutor:
             self.closing.set()
             started = self._started
         self._inline.close()
+        if isinstance(self._executor, ThreadsExecutor):
+            self._executor.close()
         if self._starting is not None:
             self._starting.join(CLOSE_S)
         if started is not None:
@@ -173,3 +187,15 @@ class HandoverExecutor:
         self._executor.submit(self._out[key] for key in sorted(self._out))
         self._out.clear()
         self._notify(f"{self._executor.num_workers} workers have taken over")
+
+
+def _pays_threads(context: Context) -> bool:
+    """Whether a search lasts long enough for threads, and can use them."""
+    request = context.request
+    if request.lanes == 1 or why_one_at_a_time(context) is not None:
+        return False
+    game = games.load(context.game, context.game_source)
+    least = math.inf if request.seconds is None else request.seconds
+    if request.simulations is not None:
+        least = min(least, request.simulations / game.nominal_simulations_per_s)
+    return least >= THREADS_PAY_S

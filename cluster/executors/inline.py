@@ -93,7 +93,7 @@ class InlineExecutor:
             event = JobDone(self._workers.run(task.context, task.job), task.context)
             status.jobs_done += 1
         except Exception as error:
-            event = _failed(task.context, task.index, error)
+            event = failed(task.context, task.index, error)
         status.busy_s += time.perf_counter() - started
         status.become(WorkerState.IDLE)
         return event
@@ -103,7 +103,7 @@ class InlineExecutor:
         status, events = self._status, list[Event]()
         for ended in self._in_flight.take(timeout_s):
             if ended.error is not None:
-                events.append(_failed(ended.context, ended.index, ended.error))
+                events.append(failed(ended.context, ended.index, ended.error))
                 continue
             events.append(JobDone(ended.outcome, ended.context))
             status.jobs_done += 1
@@ -115,5 +115,6 @@ class InlineExecutor:
         return events
 
 
-def _failed(context: int, index: int, error: Exception) -> JobFailed:
+def failed(context: int, index: int, error: Exception) -> JobFailed:
+    """The event of a task that raised in this process."""
     return JobFailed(index, f"{type(error).__name__}: {error}", context, error)

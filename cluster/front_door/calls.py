@@ -42,8 +42,9 @@ def search(
     >>> [child.move for child in result.children][:1]
     ['a3']
 
-    A search begins in this process, and continues on workers of a local Ray if it takes long enough to repay
-    their start. With ``simulations`` the statistics do not depend on where it runs, bit for bit;
+    A search runs in this process, in ``workers`` threads. With rules or an evaluator in plain Python it
+    begins in one thread, and continues on workers of a local Ray if it takes long enough to repay their
+    start. With ``simulations`` the statistics do not depend on where it runs, bit for bit;
     ``result.digest`` identifies them. Ctrl-C ends the search and its workers and raises KeyboardInterrupt; to
     keep partial results, use `start`.
 
@@ -58,7 +59,8 @@ def search(
         workers: Number of workers: a number, ``"auto"`` (one per CPU), or a range such as ``"2..8"``; None is
             ``"auto"``.
         address: The address of a Ray cluster; None is this machine.
-        executor: ``"auto"``, ``"inline"`` (this process alone), or ``"ray"`` (workers from the beginning).
+        executor: ``"auto"``, ``"inline"`` (one thread of this process), ``"threads"`` (of this process), or
+            ``"ray"`` (worker processes).
         **options: Any other field of `search.SearchRequest`, such as ``strategy``, ``lanes``, ``seed``,
             ``memory_mb``, ``solver`` or ``evaluator``; and worker options:
             ``job_timeout``, ``gpus_per_worker``, ``cpus_per_worker`` and ``worker_resources``.

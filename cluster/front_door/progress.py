@@ -32,7 +32,8 @@ class SearchProgress(AnswerView):
     tree_nodes: int
     workers: int
     executor: str
-    """Where jobs run now: ``inline`` is this process, ``ray`` are workers."""
+    """Where jobs run now: ``inline`` is one thread of this process, ``threads`` are several, ``ray`` are
+    workers."""
 
     def __repr__(self) -> str:
         return f"<SearchProgress {self}>"

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from cluster.executors.choose import make_executor
+from cluster.executors.units import worker_of_units
 from cluster.front_door.options import LOG, placement_of, request_of, split
-from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS
-from cluster.planning.episodes import Episodes, PlanWorker
-from cluster.planning.launch import DEFAULT_EPISODE_TIMEOUT_S, executor_for
-from cluster.planning.plan import PlanRequest, make_plan
+from cluster.planning.defaults import DEFAULT_EPISODE_TIMEOUT_S, DEFAULT_EPISODES, DEFAULT_SIMULATIONS
+from cluster.planning.episodes import PlanWorker
+from cluster.planning.plan import PlanRequest, executor_for, make_plan
 from cluster.planning.result import PlanResult
-from cluster.planning.store import EpisodeStore
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
 from games.game import Game
 
 
@@ -63,21 +61,20 @@ def plan(
     made = make_plan(request)
     of_workers = {"job_timeout": DEFAULT_EPISODE_TIMEOUT_S} | of_workers
     place = placement_of(workers, executor_for(executor, address, episodes), address, of_workers)
-    with closing(EpisodeStore(None if out is None else Path(out), made.identity)) as store:
-        units = Episodes(made.context, episodes, store)
-        jobset = Jobset(units)
-        ran = make_executor(
+    with made.opened(None if out is None else Path(out)) as jobset:
+        executed = make_executor(
             place.executor,
             place.workers,
             place.address,
             place.job_timeout_s,
-            make_worker=PlanWorker,
+            make_worker=worker_of_units(place.executor, PlanWorker, lambda: jobset.cancelled),
             in_flight=1,
             resources=place.resources,
             notify=LOG.warning,
             explain=LOG.info,
         )
-        with closing(ran):
-            ran.open(None)
-            drive(jobset, ran, ())
-            return made.result(units, ran.num_workers, ran.name, jobset.elapsed_s)
+        with closing(executed):
+            if not jobset.finished:
+                executed.open(None)
+            drive(jobset, executed)
+            return made.result(jobset, executed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from search.options import BASIC, PARALLEL, option
-from search.request import MAX_LANES, MAX_SIMULATIONS, SearchRequest
+from search.options import option_of
+from search.request import SearchRequest
 
 DEFAULT_SIMULATIONS = 1_000
 """The budget of a move, if none is given."""
 DEFAULT_EPISODES = 10
+DEFAULT_EPISODE_TIMEOUT_S = 3600.0
+"""The time after which the worker of an episode counts as hung, if the user gives none."""
 MAX_SEED = 2**31 - 1
 """The largest seed of an episode."""
 
@@ -20,36 +22,33 @@ class MoveSearch(SearchRequest):
 
     moves: tuple[str, ...] = ()
     position: str | None = None
-    simulations: int | None = option(
+    simulations: int | None = option_of(
+        SearchRequest,
+        "simulations",
         None,
         help="Budget of each move: exactly N simulations.",
-        group=BASIC,
-        bounds=(1, MAX_SIMULATIONS),
-        unit="simulations",
         unset=f"{DEFAULT_SIMULATIONS}, if no other budget is given",
     )
-    seconds: float | None = option(
+    seconds: float | None = option_of(
+        SearchRequest,
+        "seconds",
         None,
         help="Budget of each move: the time of its search in seconds.",
-        group=BASIC,
-        bounds=(0.001, 1e6),
-        unit="seconds",
-        metavar="S",
+        unset="",
     )
-    seed: int = option(
+    seed: int = option_of(
+        SearchRequest,
+        "seed",
         0,
         help="Seed of the first episode; the others have the numbers that follow.",
-        group=BASIC,
         bounds=(0, MAX_SEED),
-        key=None,
     )
-    lanes: int = option(
+    lanes: int = option_of(
+        SearchRequest,
+        "lanes",
         1,
         help="Logical streams into which the search of a move is divided. Episodes are played side by side, "
         "so more than one lane makes nothing faster.",
-        group=PARALLEL,
-        bounds=(1, MAX_LANES),
-        unit="lanes",
     )
 
     @classmethod

@@ -1,18 +1,17 @@
-"""The command `banyan plan`: from its options to the returns on the screen; and the call `plan`."""
+"""The command `banyan plan`: from its options to the returns on the screen."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.launch import Output, Placement, launch
 from cluster.planning import report
+from cluster.planning.defaults import DEFAULT_EPISODE_TIMEOUT_S
 from cluster.planning.episodes import Episodes, PlanWorker
-from cluster.planning.plan import PlanRequest, make_plan
+from cluster.planning.plan import PlanRequest, executor_for, make_plan
 from cluster.planning.result import PlanResult
-from cluster.planning.store import EpisodeStore
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 BEFORE_ANY = "banyan: interrupted before any episode was played"
-DEFAULT_EPISODE_TIMEOUT_S = 3600.0
 LINE_S = 2.0
 """Where there is no terminal: least seconds between two lines of progress."""
 
@@ -35,26 +33,19 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
     """
     with launch(output, BEFORE_ANY) as started:
         plan = make_plan(request)
-        store = started.stack.enter_context(closing(EpisodeStore(out, plan.identity)))
-        episodes = Episodes(plan.context, request.episodes, store)
-        jobset = Jobset(episodes)
+        jobset = started.stack.enter_context(plan.opened(out))
         place = replace(place, executor=executor_for(place.executor, place.address, request.episodes))
         executor = started.start_units(place, jobset, PlanWorker, DEFAULT_EPISODE_TIMEOUT_S)
         with PlanProgress(started.errors, enabled=output.progress) as progress:
             drive(jobset, executor, (progress,))
         if jobset.cancelled:
             started.status = INTERRUPTED
-        result = plan.result(episodes, executor.num_workers, executor.name, jobset.elapsed_s)
+        result = plan.result(jobset, executor)
         _print(result, output)
         if out is not None and result.episodes:
             for path in report.write(result, out):
                 started.say(f"wrote {path}")
     return started.status
-
-
-def executor_for(name: str, address: str | None, episodes: int) -> str:
-    """The executor for ``auto``: this process for a single episode, else workers of Ray."""
-    return "inline" if name == "auto" and address is None and episodes == 1 else name
 
 
 class PlanProgress(StatusLine):

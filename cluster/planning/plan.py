@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import games
 from cluster.planning.defaults import DEFAULT_EPISODES, MAX_SEED
 from cluster.planning.episodes import Episodes, PlanContext
 from cluster.planning.result import PlanResult
+from cluster.planning.store import EpisodeStore
+from cluster.runtime.jobset import Jobset
+from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
 from games.game import Game
 from search.episode import check_plannable
@@ -59,18 +65,32 @@ class Plan:
         search = self.request.search
         return f"{search.simulations} simulations" if search.simulations else f"{search.seconds:g} s"
 
-    def result(self, episodes: Episodes, workers: int, executor: str, elapsed_s: float) -> PlanResult:
-        """The result of the episodes played so far."""
+    @contextmanager
+    def opened(self, out: Path | None) -> Iterator[Jobset[Episodes]]:
+        """The episodes to be played, each of which is kept in the folder ``out``.
+
+        Raises OSError, InvalidInput (field ``out``).
+        """
+        with closing(EpisodeStore(out, self.identity)) as store:
+            yield Jobset(Episodes(self.context, self.request.episodes, store))
+
+    def result(self, jobset: Jobset[Episodes], executor: Executor) -> PlanResult:
+        """The result of the episodes played so far, on this executor."""
         return PlanResult(
             problem=self.game.spec,
-            episodes=tuple(episodes.done),
+            episodes=tuple(jobset.units.done),
             budget=self.budget,
             state_handling=self.game.state_handling,
             clairvoyant=self.game.clairvoyant,
-            workers=workers,
-            executor=executor,
-            elapsed_s=elapsed_s,
+            workers=executor.num_workers,
+            executor=executor.name,
+            elapsed_s=jobset.elapsed_s,
         )
+
+
+def executor_for(name: str, address: str | None, episodes: int) -> str:
+    """The executor for ``auto``: this process for a single episode, else workers of Ray."""
+    return "inline" if name == "auto" and address is None and episodes == 1 else name
 
 
 def _plain(value: Any) -> Any:

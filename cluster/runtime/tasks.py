@@ -148,7 +148,7 @@ class Executor(Protocol):
 
     @property
     def name(self) -> str:
-        """Where jobs run: ``inline``, ``ray`` or ``simulated``."""
+        """Where jobs run: ``inline``, ``threads``, ``ray`` or ``simulated``."""
 
     @property
     def num_workers(self) -> int: ...

@@ -1,6 +1,7 @@
 """The games that clients of a service may use: the built-in ones, and those that its operator allows.
 
-Games of installed packages and of OpenSpiel are third-party code, which may crash the process that runs it.
+Games of installed packages and of OpenSpiel, and environments of gymnasium, are third-party code, which may
+crash the process that runs it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from fnmatch import fnmatchcase
 from games import catalogue
 from games import user_games as own
 from games.errors import InvalidInput
-from games.spec import OPENSPIEL, Spec, is_path, parse_game_spec
+from games.spec import GYM, OPENSPIEL, TEXT_OF, Spec, file_of, parse_game_spec
 
 OPTION = "--allow-games"
-FORM = "the name of a game without options, such as my_game, openspiel:connect_four or 'openspiel:*'"
-_PATTERN = re.compile(rf"(?:{OPENSPIEL}:[\w*]+|[\w.*-]+)", re.ASCII)
+FORM = (
+    "the name of a game without options, such as my_game, openspiel:connect_four, 'openspiel:*' or "
+    "gym:FrozenLake-v1"
+)
+_PATTERN = re.compile(rf"(?:{OPENSPIEL}:[\w*]+|{GYM}:(?!.*\.py$)[\w.*/-]+|[\w.*-]+)", re.ASCII)
+_MODULES = {OPENSPIEL: ("pyspiel", "OpenSpiel", "openspiel"), GYM: ("gymnasium", "gymnasium", "gymnasium")}
+"""By the name before a colon: the module that must be installed, its name, and the extra that installs it."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +53,10 @@ class AllowedGames:
         spec = parse_game_spec(text)
         if spec.name in catalogue.built_in():
             return False
-        if is_path(spec.name):
+        if file_of(spec) is not None:
             raise InvalidInput("game", text, f"a name, not a file: {self._accepted}")
-        there = spec.name == OPENSPIEL or spec.name in own.installed()
-        if there and any(fnmatchcase(_plain_name(spec), pattern) for pattern in self.patterns):
+        there = spec.name in _MODULES or spec.name in own.installed()
+        if there and any(_matches(_plain_name(spec), pattern) for pattern in self.patterns):
             return True
         raise InvalidInput("game", text, self._accepted)
 
@@ -68,9 +74,11 @@ def allow_games(patterns: Sequence[str]) -> AllowedGames:
     for pattern in patterns:
         if not _PATTERN.fullmatch(pattern):
             raise InvalidInput("allow_games", pattern, FORM)
-        if pattern.startswith(f"{OPENSPIEL}:"):
-            if importlib.util.find_spec("pyspiel") is None:
-                accepted = "OpenSpiel to be installed: pip install 'banyan-mcts[openspiel]'"
+        family, colon, _ = pattern.partition(":")
+        if colon:
+            module, name, extra = _MODULES[family]
+            if importlib.util.find_spec(module) is None:
+                accepted = f"{name} to be installed: pip install 'banyan-mcts[{extra}]'"
                 raise InvalidInput("allow_games", pattern, accepted)
         elif "*" not in pattern and pattern not in catalogue.names():
             installed = ", ".join(catalogue.names())
@@ -78,8 +86,15 @@ def allow_games(patterns: Sequence[str]) -> AllowedGames:
     return AllowedGames(tuple(patterns))
 
 
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a pattern allows a name; environments only one of their own, such as ``gym:*``."""
+    own = not name.startswith(f"{GYM}:") or pattern.startswith(f"{GYM}:")
+    return own and fnmatchcase(name, pattern)
+
+
 def _plain_name(spec: Spec) -> str:
     """The name of a game without options, in the form of the patterns."""
-    if spec.name != OPENSPIEL:
+    if spec.name not in _MODULES:
         return spec.name
-    return f"{OPENSPIEL}:{spec.options.get('game', '').partition('(')[0]}"
+    name = re.split(r"[(:]", spec.options.get(TEXT_OF[spec.name], ""), maxsplit=1)[0]
+    return f"{spec.name}:{name}"

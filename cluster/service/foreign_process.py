@@ -79,6 +79,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     with suppress(ImportError):
         import pyspiel  # noqa: F401
+    with suppress(ImportError):
+        import gymnasium  # noqa: F401
     # The first use of a compiled function loads libraries for half a second: here, not in every fork.
     below(new_stream(0), 2)
     gc.collect()

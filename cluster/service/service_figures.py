@@ -11,7 +11,7 @@ from functools import cache
 
 from cluster.runtime.coordinator import Durations
 from games import names
-from games.spec import OPENSPIEL
+from games.spec import GYM, OPENSPIEL
 
 OTHER = "other"
 METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"})
@@ -30,7 +30,7 @@ REASONS = (
 @cache
 def known_games() -> frozenset[str]:
     """The values of the label ``game``, without OTHER."""
-    return frozenset({*names(), OPENSPIEL})
+    return frozenset({*names(), OPENSPIEL, GYM})
 
 
 def game_label(spec: str) -> str:

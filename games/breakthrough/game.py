@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from games.breakthrough import rules
 from games.errors import InvalidInput
-from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, GAME_OVER, SECOND, Board, Game, Rules, State
 from games.grid import format_grid, parse_grid
-from games.notation import column_name, format_cell, row_name
+from games.notation import format_cell
 from games.spec import Options, Spec
 
 MIN_SIDE = 4
@@ -125,12 +125,7 @@ class Breakthrough(Game):
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as rows x columns cells; the last move is marked at its end."""
         last = None if last_move is None else self.cells_of(last_move)
-        rows = [
-            [Cell(_TEXTS[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(self._owners(state))
-        ]
-        row_names = [row_name(row) for row in reversed(range(self.rows))]
-        return Board(rows, row_names, [column_name(column) for column in range(self.columns)])
+        return Board.of_owners(self._owners(state), _TEXTS, last)
 
     def cells_of(self, move: int) -> tuple[int, int]:
         """The (row, column) of the drawn board, row 0 on top, where the move ends."""

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from games.connect_four import rules
 from games.connect_four.solver import Solver
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, SECOND, Board, Game, Rules, State
 from games.jit import source_of
-from games.notation import column_name, row_name
+from games.notation import column_name
 from games.spec import Options, Spec
 
 MIN_SIDE = 4
@@ -126,12 +126,10 @@ class ConnectFour(Game):
 
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as rows x columns cells; the last stone is the uppermost one of its column."""
-        rows = [[Cell(_TEXTS[owner], owner) for owner in row] for row in self._owners(state)]
+        owners, last = self._owners(state), None
         if last_move is not None:
-            row = next(row for row in rows if row[last_move].owner is not None)
-            row[last_move] = Cell(row[last_move].text, row[last_move].owner, last=True)
-        row_names = [row_name(row) for row in reversed(range(self.rows))]
-        return Board(rows, row_names, [column_name(column) for column in range(self.columns)])
+            last = next(row for row in range(self.rows) if owners[row][last_move] is not None), last_move
+        return Board.of_owners(owners, _TEXTS, last)
 
     def cells_of(self, move: int) -> tuple[int, int]:
         """The uppermost cell of the column: the stone falls from there, so it is empty before the move."""

@@ -17,7 +17,8 @@ from games.contract.trial import PLIES, try_out
 from games.drawing import draw
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.python_game import CACHED_POSITIONS, PythonGame, copy_of
+from games.python_game import PythonGame
+from games.python_positions import CACHED_POSITIONS, copy_of
 from games.rng import new_stream
 
 PROBE_S = 1.0

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, SECOND, Board, Game, Rules, State
 from games.gomoku import patterns, rules
 from games.jit import source_of
-from games.notation import column_name, format_cell, parse_cell, row_name
+from games.notation import format_cell, parse_cell
 from games.rules import Evaluator
 from games.spec import Options, Spec
 
@@ -136,12 +136,7 @@ class Gomoku(Game):
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as size x size cells."""
         last = None if last_move is None else self.cells_of(last_move)
-        rows = [
-            [Cell(_TEXTS[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(self._owners(state))
-        ]
-        row_names = [row_name(row) for row in reversed(range(self.size))]
-        return Board(rows, row_names, [column_name(column) for column in range(self.size)])
+        return Board.of_owners(self._owners(state), _TEXTS, last)
 
     def cells_of(self, move: int) -> tuple[int, int]:
         """The (row, column) of the drawn board, row 0 on top."""

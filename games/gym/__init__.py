@@ -6,6 +6,6 @@ experiments that decide which way is right for an environment, and whether chanc
 """
 
 from games.gym.game import GymGame, game_from_spec
-from games.gym.naming import has_plain_arguments
+from games.gym.naming import refuse_reaching_out
 
-__all__ = ["GymGame", "game_from_spec", "has_plain_arguments"]
+__all__ = ["GymGame", "game_from_spec", "refuse_reaching_out"]

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from games.errors import BrokenGame, InvalidInput
-from games.game import Board, Cell, State
+from games.game import Board, State
 from games.gym.ale import SIMULATIONS_PER_S, emulator_of, screen_of
+from games.gym.drawing import board_of_lines, text_of
 from games.gym.environment import ANSI, Actions, close, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
@@ -32,8 +33,6 @@ _OVER = object()
 """Stands for what would be saved of the end of a roll-out."""
 _MOST_NUMBERS = 24
 """Numbers of an observation that are drawn."""
-_COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
-"""A code of colours, or a character."""
 
 
 def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame:
@@ -62,6 +61,8 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     if table is not None:
         known = TableGame(make(), table, actions, named.environment, discount or 1.0, most)
         known.options = {"discount": str(known.discount), "steps": most, "model": "table"}
+        if mask == "none":
+            known.options["mask"] = mask
         known.source_text = source
         return known
     if model == "table":
@@ -140,8 +141,7 @@ class GymGame(PythonGame):
 
     def close(self) -> None:
         """Close the environment, at the end of the process; the game cannot be played any more."""
-        self._positions.clear()
-        self._last.clear()
+        self._positions.forget()
         self._stage.holder = None
         self._stage.states.close()
 
@@ -169,7 +169,7 @@ class GymGame(PythonGame):
     def format_move(self, state: State, move: int) -> str:
         """The action, as the environment numbers it; several numbers are divided by ``_``. What is seen, as a
         number."""
-        return str(move) if self._is_to_see(state) else self._actions.names[move]
+        return str(move) if self._positions.is_to_see(state) else self._actions.names[move]
 
     def outcome_text(self, state: State) -> str:
         """The return, and whether the episode was cut off by its limit of steps."""
@@ -185,13 +185,10 @@ class GymGame(PythonGame):
         position = self.position(state)
         drawn = position.drawing()
         lines = drawn.strip("\n").splitlines() if drawn else _numbers(position.observation)
-        rows = [_cells(line) for line in lines]
-        width = max(len(row) for row in rows)
-        rows = [row + [Cell("")] * (width - len(row)) for row in rows]
-        return Board(rows, [""] * len(rows), [""] * width)
+        return board_of_lines(lines)
 
     def _current_player(self, state: State) -> int:
-        return CHANCE if self._is_to_see(state) else 0
+        return CHANCE if self._positions.is_to_see(state) else 0
 
 
 _OPEN: weakref.WeakSet[GymGame] = weakref.WeakSet()
@@ -413,10 +410,7 @@ class GymPosition:
             emulator = emulator_of(stage.states.env)
             if emulator is not None:
                 return screen_of(emulator)
-            if not stage.drawn:
-                return ""
-            text = stage.states.env.render()
-            return str(text.getvalue() if hasattr(text, "getvalue") else text)
+            return text_of(stage.states.env) if stage.drawn else ""
 
     def __str__(self) -> str:
         end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""
@@ -452,17 +446,6 @@ def bytes_of(observation: Any) -> bytes:
     if isinstance(observation, dict):
         return b"".join(bytes_of(observation[name]) for name in sorted(observation))
     return np.asarray(observation).tobytes()
-
-
-def _cells(line: str) -> list[Cell]:
-    """The characters of a line; those with a background of their own are marked."""
-    cells, marked = [], False
-    for code, character in _COLOUR.findall(line):
-        if character:
-            cells.append(Cell(character, last=marked))
-        else:
-            marked = any(len(each) == 2 and each[0] == "4" for each in code.split(";"))
-    return cells
 
 
 def _numbers(observation: Any) -> list[str]:

@@ -68,16 +68,21 @@ def parse(spec: Spec) -> Named:
     return Named((found["path"] or "")[:-1] or None, found["name"], arguments, options)
 
 
-def has_plain_arguments(spec: Spec) -> bool:
-    """Whether the environment is one of gymnasium's registry and all arguments are numbers or words.
-
-    Others may name files.
-    """
+def refuse_reaching_out(spec: Spec) -> None:
+    """Raise InvalidInput (field ``game``) for a spec with which clients of a service could reach files, draw
+    each step of a simulation, or call methods by name."""
     named = parse(spec)
-    if named.arguments.get("render_mode", "ansi") != "ansi":
-        # Simulations step the environment: it would draw each of their steps.
-        return False
-    return named.path is None and all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values())
+    refused = None
+    if named.path is not None:
+        refused = "an environment of gymnasium's registry, not a file"
+    elif named.arguments.get("render_mode", "ansi") != "ansi":
+        refused = "an environment without render_mode: simulations would draw each of their steps"
+    elif not all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values()):
+        refused = "an environment of gymnasium whose arguments are numbers and words: others may name files"
+    elif named.options.options.get("mask", "auto") not in ("auto", "none"):
+        refused = "mask=auto or mask=none: others name methods"
+    if refused is not None:
+        raise InvalidInput("game", f"{GYM}:{spec.options[TEXT_OF[GYM]]}", refused)
 
 
 def _value(text: str) -> Any:

@@ -11,13 +11,15 @@ outcomes of FIELDS numbers each; outcomes with equal next state, reward and end 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from games.errors import InvalidInput
 from games.game import Board, Game, State
+from games.gym.drawing import board_of_lines, draws_states, text_of_state
 from games.gym.environment import Actions, close
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
@@ -29,11 +31,14 @@ AT, STEPS, LIMIT, ACTION, SCORE, ENDED, ACTIONS, WIDTH, HEADER = range(9)
 outcome is due (-1: none), the sum of rewards, whether the episode has ended by itself, the number of actions,
 and of outcomes that a row has room for."""
 NEXT, REWARD, PROBABILITY, END, FIELDS = range(5)
-"""Places in an outcome. Outcomes that a row has not have the probability 0."""
+"""Places in an outcome. Outcomes that a row has not have the probability 0; masked actions have none."""
 CHECKED_STEPS = 200
 """Steps in which the environment is compared with its table."""
 MOST_ENTRIES = 100_000
 """The most numbers of a table, which each simulation copies."""
+
+Table = list[list[list[tuple[float, int, float, bool]]]]
+"""By state and action: outcomes as (probability, next state, reward, whether the episode ends)."""
 
 
 @inner_njit
@@ -63,9 +68,12 @@ def current_player(state: State) -> int:
 def legal_moves(state: State, moves: Moves) -> int:
     """Write the actions, or the numbers of the outcomes of the last one; returns how many."""
     if state[ACTION] < 0.0:
+        legal = 0
         for action in range(np.int64(state[ACTIONS])):
-            moves[action] = action
-        return int(state[ACTIONS])
+            if state[np.int64(row_of(state, action)) + PROBABILITY] > 0.0:
+                moves[legal] = action
+                legal += 1
+        return legal
     place = np.int64(row_of(state, np.int64(state[ACTION])))
     count = 0
     for k in range(np.int64(state[WIDTH])):
@@ -152,8 +160,7 @@ CERTAIN_RULES = RULES._replace(chance=None)
 
 
 class TableGame(Game):
-    """An environment of gymnasium that has a table of its transitions. All actions are legal: a table has no
-    masks."""
+    """An environment of gymnasium that has a table of its transitions."""
 
     num_players = 1
     rewards = True
@@ -163,14 +170,18 @@ class TableGame(Game):
     def __init__(
         self,
         env: Any,
-        table: Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]],
+        table: Table,
         actions: Actions,
         spec: str,
         discount: float,
         steps: int,
     ) -> None:
-        """``table``: as `table_of` gives it; ``steps``: the most of an episode."""
+        """``table``: as `table_of` gives it, where an action without outcomes is masked; ``steps``: the most
+        of an episode."""
         self._env, self._actions = env, actions
+        self._draws = draws_states(env)
+        self._lock = threading.Lock()
+        """Held while the environment is used: several searches may run in one process."""
         self.name, self.source = "gym", spec
         self.discount, self.steps = discount, steps
         self.width = max(len(outcomes) for row in table for outcomes in row)
@@ -183,6 +194,9 @@ class TableGame(Game):
         header[[LIMIT, ACTION, ACTIONS, WIDTH]] = steps, -1, len(table[0]), self.width
         self._blank = np.concatenate([header, rows.ravel()])
         self.rules = CERTAIN_RULES if self.width == 1 else RULES
+        if not all(outcomes for row in table for outcomes in row):
+            # The playout of these rules takes all actions for legal.
+            self.rules = self.rules._replace(playout=None)
         self.max_moves = max(len(table[0]), self.width)
         self.max_plies = steps * (1 if self.width == 1 else 2)
         self.nominal_simulations_per_s = 1e7 / (20 + min(steps, 200))
@@ -193,7 +207,8 @@ class TableGame(Game):
 
     def episode_state(self, episode: int) -> State:
         """The start that ``reset(seed=episode)`` gives."""
-        observation, _ = self._env.reset(seed=episode)
+        with self._lock:
+            observation, _ = self._env.reset(seed=episode)
         state = self._blank.copy()
         state[AT] = int(observation)
         return state
@@ -247,7 +262,11 @@ class TableGame(Game):
         return f"return {state[SCORE]:g}" + (" (truncated)" if self.is_truncated(state) else "")
 
     def board(self, state: State, last_move: int | None = None) -> Board:
-        """The environment's drawing of its state as text, if it has one, and the numbers."""
+        """What the environment draws as text in this state, its highlights in brackets; else the numbers."""
+        if self._draws:
+            with self._lock:
+                drawn = text_of_state(self._env, int(state[AT]))
+            return board_of_lines(drawn.strip("\n").splitlines())
         said = f"state {int(state[AT])}, step {int(state[STEPS])}, return {state[SCORE]:g}"
         if state[ACTION] >= 0.0:
             said += f", after action {self._actions.names[int(state[ACTION])]}"
@@ -259,11 +278,13 @@ def _place_of(state: State) -> int:
     return int(source_of(row_of)(state, int(state[ACTION])))
 
 
-def table_of(
-    make: Callable[[], Any], actions: Actions
-) -> list[list[list[tuple[float, int, float, bool]]]] | None:
-    """By state and action the outcomes (probability, next state, reward, end); None without a table that the
-    environment keeps to."""
+def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
+    """By state and action the outcomes (probability, next state, reward, end), none if it is masked; None
+    without a table that the environment keeps to.
+
+    Masks are honoured where they forbid the actions that change nothing, as those of Taxi do: the table says
+    which these are.
+    """
     env = make()
     try:
         table = getattr(env.unwrapped, "P", None)
@@ -274,7 +295,9 @@ def table_of(
         entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
         if entries > MOST_ENTRIES or max(len(each) for row in found for each in row) > MAX_MOVE_CODE:
             return None
-        return found if _keeps_to(env, found) else None
+        if not _keeps_to(env, found):
+            return None
+        return _masked(found) if actions.masked and _has_masks_of(env, actions, found) else found
     except (KeyError, IndexError, TypeError, ValueError):
         return None
     finally:
@@ -294,17 +317,42 @@ def _merged(outcomes: Any) -> list[tuple[float, int, float, bool]]:
     return [(weight / total, *key) for key, weight in weights.items()]
 
 
-def _keeps_to(env: Any, table: list[list[list[tuple[float, int, float, bool]]]]) -> bool:
+def _keeps_to(env: Any, table: Table) -> bool:
     """Whether random steps of the environment are outcomes of its table."""
+    return all(
+        any(step == outcome[1:] for outcome in table[at][action]) for at, _, action, step in _walk(env, table)
+    )
+
+
+def _has_masks_of(env: Any, actions: Actions, table: Table) -> bool:
+    """Whether the environment's masks forbid the actions that change nothing, and no others."""
+    return all(list(actions.legal(env, info)) == _legal(table, at) for at, info, _, _ in _walk(env, table))
+
+
+def _legal(table: Table, at: int) -> list[int]:
+    """The actions that may lead from a state to another one; all, if none does."""
+    moving = [
+        action
+        for action, outcomes in enumerate(table[at])
+        if any(after != at or end for _, after, _, end in outcomes)
+    ]
+    return moving or list(range(len(table[at])))
+
+
+def _masked(table: Table) -> Table:
+    """The table without the outcomes of actions that change nothing."""
+    return [
+        [outcomes if action in _legal(table, at) else [] for action, outcomes in enumerate(row)]
+        for at, row in enumerate(table)
+    ]
+
+
+def _walk(env: Any, table: Table) -> Iterator[tuple[int, dict[str, Any], int, tuple[int, float, bool]]]:
+    """Random steps of the environment: state, info, action, and (next state, reward, end)."""
     draw = np.random.default_rng(0)
-    at, _ = env.reset(seed=0)
+    at, info = env.reset(seed=0)
     for step in range(CHECKED_STEPS):
         action = int(draw.integers(len(table[0])))
-        after, reward, terminated, truncated, _ = env.step(action)
-        outcomes = table[int(at)][action]
-        if not any((int(after), float(reward), bool(terminated)) == outcome[1:] for outcome in outcomes):
-            return False
-        at = after
-        if terminated or truncated:
-            at, _ = env.reset(seed=step)
-    return True
+        after, reward, terminated, truncated, told = env.step(action)
+        yield int(at), info, action, (int(after), float(reward), bool(terminated))
+        at, info = env.reset(seed=step) if terminated or truncated else (after, told)

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from games.errors import InvalidInput
-from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, GAME_OVER, SECOND, Board, Game, Rules, State
 from games.grid import format_grid, parse_grid
 from games.hex import rules
 from games.jit import source_of
-from games.notation import column_name, format_cell, parse_cell, row_name
+from games.notation import format_cell, parse_cell
 from games.spec import Options, Spec
 
 MIN_SIZE = 2
@@ -125,13 +125,7 @@ class Hex(Game):
             last = next(cell for cell in np.ndindex(self.size, self.size) if self._owner(state, *cell))
         elif last_move is not None:
             last = self.cells_of(last_move)
-        rows = [
-            [Cell(_TEXTS[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(self._owners(state))
-        ]
-        names = range(self.size)
-        columns = [column_name(column) for column in names]
-        return Board(rows, [row_name(row) for row in names], columns, slanted=True)
+        return Board.of_owners(self._owners(state), _TEXTS, last, first_row_on_top=True, slanted=True)
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top; None for the swap."""

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from games.errors import InvalidInput
-from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Rules, State
+from games.game import FIRST, GAME_OVER, SECOND, Board, Game, Rules, State
 from games.grid import format_grid, parse_grid
 from games.jit import source_of
-from games.notation import column_name, format_cell, row_name
+from games.notation import format_cell
 from games.othello import rules
 from games.spec import Options, Spec
 
@@ -104,12 +104,7 @@ class Othello(Game):
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The position as size x size cells, row 1 on top; a pass marks no cell."""
         last = None if last_move is None else self.cells_of(last_move)
-        rows = [
-            [Cell(_TEXTS[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(self._owners(state))
-        ]
-        names = range(self.size)
-        return Board(rows, [row_name(row) for row in names], [column_name(column) for column in names])
+        return Board.of_owners(self._owners(state), _TEXTS, last, first_row_on_top=True)
 
     def cells_of(self, move: int) -> tuple[int, int] | None:
         """The (row, column) of the drawn board, row 0 on top; None for a pass."""

@@ -65,7 +65,7 @@ WRONG = [
     (("search", "tictactoe", "--workers", "0"), "--workers: '0'", "or auto"),
     (("search", "tictactoe", "--workers", "abc"), "--workers: 'abc'", "or auto"),
     (("search", "tictactoe", "--workers", "2", *INLINE), "--workers: 2", "expected 1"),
-    (("search", "tictactoe", "--executor", "cloud"), "--executor: 'cloud'", "ray or inline"),
+    (("search", "tictactoe", "--executor", "cloud"), "--executor: 'cloud'", "ray or threads or inline"),
     (("search", "tictactoe", "--address", "a:1", *INLINE), "--address: 'a:1'", "no address"),
     (("search", "tictactoe", "--job-timeout", "0", *INLINE), "--job-timeout: 0.0", "more than 0"),
     (("search", "tictactoe", "--strategy", "lief"), "--strategy: 'lief'", "root or tree or leaf"),

@@ -303,7 +303,7 @@ def test_workers_that_make_no_sense_are_refused(text: str) -> None:
 
 def test_one_process_is_within_a_range_that_begins_with_one() -> None:
     assert make_executor("inline", Workers(1, 64)).num_workers == 1
-    with pytest.raises(InvalidInput, match="the inline executor is one process"):
+    with pytest.raises(InvalidInput, match="the inline executor is one thread"):
         make_executor("inline", Workers(2, 64))
 
 

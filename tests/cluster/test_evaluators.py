@@ -195,7 +195,8 @@ def test_jobs_that_a_killed_worker_awaits_are_run_again(two_workers: RayExecutor
 
     result, _ = awaited(two_workers, awaiting(600, wait_ms=20), kill)
     assert killed
-    assert 5 < result.jobs_retried <= 64
+    # How many it awaited when it was killed depends on how busy the machine is.
+    assert 1 < result.jobs_retried <= 64
     assert result.digest == awaited_digest(600)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import games
+from cluster.lab.exact.moves import MAX_POSITIONS, numbers_of
 from cluster.lab.exact.positions import KEEPING, SharpPosition, sharp_positions
 from cluster.lab.exact.result import ExactResult, Row, budgets_of, falling_fit
-from cluster.lab.exact.store import MOVES, Move
+from cluster.lab.exact.store import MOVES, POSITIONS, Move
 from cluster.lab.strength.strength import Cell
 from cluster.matches.game import ask
 from games.analysis.judge import judge_of
@@ -169,6 +170,36 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     assert "--out" in error
 
 
+def test_more_tries_go_on_from_fewer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--out", str(tmp_path))
+    whole = measured(capsys, "--positions", "20", "--tries", "3")
+    assert whole["tries"] == 3
+    once = measured(capsys, "--positions", "20", *out)
+    again = measured(capsys, "--positions", "20", "--tries", "3", *out)
+    assert without_times(again) == without_times(whole)
+    players = [json.loads(line) for line in (tmp_path / MOVES).read_text().splitlines()]
+    made = [(each["player"], number) for each in players for number, *_ in each["moves"]]
+    assert len(made) == len(set(made)) == 60 * len(whole["rows"])
+    # The first try is that of a measurement without the option; the kept positions are those that were found.
+    assert without_times(measured(capsys, "--positions", "20", *out)) == without_times(once)
+    (tmp_path / POSITIONS).write_text("[]\n")
+    status, _, error = here(capsys, *SMALL, *INLINE, *out)
+    assert status == 2
+    assert POSITIONS in error
+
+
+def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
+    count, tries = 200, 8
+    positions = [SharpPosition(str(n), {"good": 1, "bad": 0}) for n in range(count)]
+    # Every try in a position ends alike: they tell no more than one.
+    lost = np.random.default_rng(2).random(count) < 0.4
+    moves = {n: Move("bad" if lost[n % MAX_POSITIONS] else "good", 0.001) for n in numbers_of(count, tries)}
+    cell = Cell(Spec("tree", {}), 4, 100, 400)
+    once, often = (ExactResult(positions, {400: moves}, [(cell, moves)], 1, n).rows[0] for n in (1, tries))
+    assert once.loss.value == pytest.approx(often.loss.value)
+    assert once.loss.interval == pytest.approx(often.loss.interval)
+
+
 def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     budgets = ("--lanes", "2,4", "--simulations", "32,8,8", "--positions", "40", "--out", str(tmp_path))
     found = measured(capsys, *budgets)
@@ -199,6 +230,8 @@ def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture
         (("--judge", "games", "--positions", "3"), "--positions"),
         (("--hard", "3"), "--hard"),
         (("--judge", "exact", "--hard", "0"), "--hard"),
+        (("--tries", "3"), "--tries"),
+        (("--judge", "exact", "--tries", "0"), "--tries"),
         (("--judge", "exact", "--lanes", "1", "--strategies", "root"), "--lanes"),
     ],
 )

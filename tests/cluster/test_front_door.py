@@ -139,7 +139,7 @@ def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
         ({"workers": 0}, "workers: 0 "),
         ({"workers": 2.5}, "workers: 2.5 "),
         ({"workers": 2, "executor": "inline"}, "workers: 2 is not accepted; expected 1: the inline executor"),
-        ({"executor": "dask"}, "executor: 'dask' is not accepted; expected auto or ray or inline"),
+        ({"executor": "dask"}, "executor: 'dask' is not accepted; expected auto or ray or threads or inline"),
         ({"simulations": 1.5}, "simulations: 1.5 "),
         ({"simulations": 5, "seconds": 1.0}, "budget: "),
         ({"moves": "b2 b2"}, "moves: 'b2' "),

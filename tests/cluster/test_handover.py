@@ -20,6 +20,7 @@ from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
 from search.prepare import open_search
 from search.request import SearchRequest
+from tests.cluster.problems import WALK
 from tests.cluster.strangers import banyan, clean_environment
 
 STRATEGIES = ("root", "tree", "leaf")
@@ -210,12 +211,18 @@ def test_more_workers_than_cores_are_started_by_and_by_as_long_as_they_pay() -> 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
 def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
-    search = ("search", "gomoku", "--seed", "3", "--json", "--workers", "2")
-    status, out, err = banyan(*search, "--simulations", "20000", cwd=tmp_path, environment=environment)
+    walk = WALK.replace("self.steps == 6", "self.steps == 16").replace("2, 6, 1", "2, 16, 1")
+    (tmp_path / "walk.py").write_text(walk)
+    waiting = walk.replace(
+        "        self.steps += 1\n", "        time.sleep(0.001)\n        self.steps += 1\n"
+    )
+    (tmp_path / "slow_walk.py").write_text(f"import time\n{waiting}")
+    search = ("search", "./slow_walk.py", "--seed", "3", "--json", "--workers", "2")
+    status, out, err = banyan(*search, "--simulations", "100", cwd=tmp_path, environment=environment)
     assert status == 0, err
     assert json.loads(out)["executor"] == "inline"
-    # Fourteen seconds of a core, or more on a slower one.
-    budget = ("--simulations", "14000000")
+    # Rules in plain Python, with which the search lasts half a minute in one thread.
+    budget = ("--simulations", "10000")
     status, out, err = banyan(*search, *budget, cwd=tmp_path, environment=environment)
     assert status == 0, err
     long = json.loads(out)
@@ -223,7 +230,14 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_pa
     assert "starting 2 workers; this process searches meanwhile" in err
     assert "2 workers have taken over" in err
     status, out, err = banyan(
-        *search[:-2], *budget, "--executor", "inline", cwd=tmp_path, environment=environment
+        "search",
+        "./walk.py",
+        *search[2:-2],
+        *budget,
+        "--executor",
+        "inline",
+        cwd=tmp_path,
+        environment=environment,
     )
     assert status == 0, err
     assert json.loads(out)["digest"] == long["digest"]

@@ -14,13 +14,13 @@ import banyan
 import pytest
 
 from cluster.executors.choose import make_executor
+from cluster.executors.units import worker_of_units
 from cluster.front_door.options import request_of
-from cluster.planning.episodes import Episodes, PlanWorker
+from cluster.planning.episodes import PlanWorker
 from cluster.planning.plan import PlanRequest, make_plan
 from cluster.planning.result import interval_of
-from cluster.planning.store import EpisodeStore
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
+from games import user_games
 from games.errors import InvalidInput
 from tests.cluster.command import here, start
 from tests.games.own_problem import optimum, write
@@ -125,14 +125,31 @@ def test_workers_without_the_file_play_the_same_episodes(dice: str, tmp_path: Pa
     inline = banyan.plan(dice, executor="inline", **options)
     read = make_plan(PlanRequest(request_of(dice, (), {"lanes": 1, "simulations": 100}), 8))
     Path(dice).unlink()
-    units = Episodes(read.context, 8, EpisodeStore(None, {}))
-    with closing(make_executor("ray", 2, make_worker=PlanWorker, in_flight=1)) as executor:
+    with (
+        read.opened(None) as jobset,
+        closing(make_executor("ray", 2, make_worker=PlanWorker, in_flight=1)) as executor,
+    ):
         executor.open(None)
-        drive(Jobset(units), executor)
-        spread = read.result(units, executor.num_workers, executor.name, 0.0)
+        drive(jobset, executor)
+        spread = read.result(jobset, executor)
     assert spread.workers == 2
     assert [each.actions for each in spread.episodes] == [each.actions for each in inline.episodes]
     assert spread.digest == inline.digest
+
+
+def test_a_worker_elsewhere_has_the_files_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text("as it was read")
+    monkeypatch.setattr(user_games, "_known", {})
+    monkeypatch.setattr(user_games, "_read", {})
+    assert user_games.read_source(str(file)) == "as it was read"
+    make_worker = worker_of_units("ray", PlanWorker, lambda: False)
+    file.unlink()
+    user_games._read.clear()
+    assert isinstance(make_worker(), PlanWorker)
+    assert user_games.read_source(str(file)) == "as it was read"
 
 
 @compiled_only

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numba
 import numpy as np
@@ -18,6 +19,8 @@ from games.contract.findings import plain as plain
 from games.contract.findings import plain_rules as plain_rules
 from games.game import State
 from games.rng import new_stream
+
+G = TypeVar("G", bound=Game)
 
 JIT = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
@@ -79,6 +82,13 @@ SPECS = [
     "thud:ruleset=seed",
     "thud:first=trolls,troll_capture=one_or_none,end=seed_agreement,count=plies,agreement_moves=12",
 ]
+
+
+def loaded(kind: type[G], spec: str | None = None) -> G:
+    """The game of a spec, which is of this kind; without a spec the one with the default options."""
+    game = games.load(kind.name if spec is None else spec)
+    assert isinstance(game, kind)
+    return game
 
 
 def start(game: Game, seed: int) -> State:

@@ -347,3 +347,56 @@ class Emulated(Env):
 
     def close(self) -> None:
         type(self).closed += 1
+
+
+class Corridor(Env):
+    """Four states in a row, with a table: actions 0 and 1 step to the left and to the right; state 3 ends."""
+
+    action_space: Any = spaces.Discrete(2)
+    observation_space: Any = spaces.Discrete(4)
+    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
+        self.P = {at: {a: [self._outcome(at, a)] for a in range(2)} for at in range(4)}
+
+    def _outcome(self, at: int, action: int) -> tuple[float, int, float, bool]:
+        after = max(0, at - 1) if action == 0 else min(3, at + 1)
+        return 1.0, after, float(after == 3), after == 3
+
+    def mask(self) -> list[int]:
+        return [int(self.s > 0), 1]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.s = 0
+        return self.s, {"action_mask": self.mask()}
+
+    def step(self, action: Any) -> Any:
+        _, self.s, reward, end = self.P[self.s][int(action)][0]
+        return self.s, reward, end, False, {"action_mask": self.mask()}
+
+    def render(self) -> Any:
+        return "".join("@" if at == self.s else "." for at in range(4))
+
+
+class OddMasks(Corridor):
+    """Forbids what its table does not tell: the way back."""
+
+    def mask(self) -> list[int]:
+        return [0, 1]
+
+
+class Elsewhere(Corridor):
+    """What it draws does not depend on ``s`` alone."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.drawn = 0
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        self.drawn += 1
+        return super().step(action)
+
+    def render(self) -> Any:
+        return str(self.drawn)

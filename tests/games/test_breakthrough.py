@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import games
 from games import InvalidInput
 from games.breakthrough import Breakthrough
 from games.notation import format_cell
-from tests.games.common import JIT, SPECS, random_game
+from tests.games.common import JIT, SPECS, loaded, random_game
 from tests.games.naive_breakthrough import Move, NaiveBreakthrough
 
 SIZES = [
@@ -21,10 +22,7 @@ SIZES = [
 ]
 
 
-def _load(spec: str = "breakthrough") -> Breakthrough:
-    game = games.load(spec)
-    assert isinstance(game, Breakthrough)
-    return game
+_load = partial(loaded, Breakthrough)
 
 
 def _text(move: Move) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,15 +15,12 @@ from games.chinese_checkers import ChineseCheckers, rules, star
 from games.drawing import draw
 from games.openspiel import name_of
 from games.rng import new_stream
-from tests.games.common import JIT, random_game
+from tests.games.common import JIT, loaded, random_game
 
 SPECS = [f"chinese_checkers:players={players},turns=60" for players in star.HOMES]
 
 
-def _load(spec: str = "chinese_checkers") -> ChineseCheckers:
-    game = games.load(spec)
-    assert isinstance(game, ChineseCheckers)
-    return game
+_load = partial(loaded, ChineseCheckers)
 
 
 def _greedy_game(game: ChineseCheckers, seed: int, noise: float) -> list[tuple[State, list[int], int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import games
 from games import InvalidInput
 from games.connect_four import ConnectFour, rules
 from games.game import State
-from tests.games.common import JIT, SPECS, random_game, random_position, sample
+from tests.games.common import JIT, SPECS, loaded, random_game, random_position, sample
 from tests.games.naive import NaiveConnectFour
 
 NAMES = [spec for spec in SPECS if spec.startswith("connect_four")]
@@ -25,10 +25,7 @@ SIZES = [
 ]
 
 
-def _load(spec: str) -> ConnectFour:
-    game = games.load(spec)
-    assert isinstance(game, ConnectFour)
-    return game
+_load = partial(loaded, ConnectFour)
 
 
 @pytest.mark.parametrize("spec", SIZES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,16 +12,13 @@ import games
 from games import InvalidInput
 from games.gomoku import Gomoku, rules
 from games.rng import new_stream
-from tests.games.common import JIT, SPECS, random_position
+from tests.games.common import JIT, SPECS, loaded, random_position
 from tests.games.naive import NaiveGomoku
 
 NAMES = [spec for spec in SPECS if spec.startswith("gomoku")]
 
 
-def _load(spec: str) -> Gomoku:
-    game = games.load(spec)
-    assert isinstance(game, Gomoku)
-    return game
+_load = partial(loaded, Gomoku)
 
 
 def _naive(game: Gomoku) -> NaiveGomoku:

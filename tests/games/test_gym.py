@@ -422,8 +422,14 @@ def test_services_refuse_files_and_texts() -> None:
     assert games.load("gym:FrozenLake-v1(map_name=8x8)", files=False).max_plies == 200
     with pytest.raises(InvalidInput, match="a name, not a file"):
         games.load(own("Walk"), files=False)
-    with pytest.raises(InvalidInput, match="others may name files"):
-        games.load("gym:CartPole-v1(xml_file=./model.xml)", files=False)
+    for wrong, reason in (
+        ("CartPole-v1(xml_file=./model.xml)", "others may name files"),
+        ("CartPole-v1(render_mode=human)", "without render_mode"),
+        ("CartPole-v1:mask=close", "others name methods"),
+    ):
+        with pytest.raises(InvalidInput, match=reason) as refused:
+            games.load(f"gym:{wrong}", files=False)
+        assert (refused.value.field, refused.value.value) == ("game", f"gym:{wrong}")
 
 
 def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from games.board_svg import board_svg
 from games.drawing import draw
 from games.game import State
 from games.hex import Hex
-from tests.games.common import JIT, SPECS, random_game
+from tests.games.common import JIT, SPECS, loaded, random_game
 from tests.games.naive_hex import NaiveHex
 
 SIZES = [
@@ -24,10 +25,7 @@ SIZES = [
 ]
 
 
-def _load(spec: str = "hex") -> Hex:
-    game = games.load(spec)
-    assert isinstance(game, Hex)
-    return game
+_load = partial(loaded, Hex)
 
 
 @pytest.mark.parametrize("spec", SIZES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from games import InvalidInput, State
 from games.drawing import draw
 from games.jobshop import JobShop, instances
 from games.jobshop.instances import Instance
-from tests.games.common import JIT, random_game
+from tests.games.common import JIT, loaded, random_game
 from tests.games.naive_jobshop import NaiveJobShop, semi_active_makespans
 
 TINY = "jobshop:data=0-3.1-2.2-2_0-2.2-1.1-4_1-4.2-3.0-1"
@@ -21,10 +22,7 @@ TINY_FILE = "# tiny\n3 3\n\n0 3 1 2 2 2\n0 2 2 1 1 4\n1 4 2 3 0 1\n"
 SPECS = [f"jobshop:instance={name}" for name in instances.NAMES] + [TINY]
 
 
-def _load(spec: str = "jobshop") -> JobShop:
-    game = games.load(spec)
-    assert isinstance(game, JobShop)
-    return game
+_load = partial(loaded, JobShop)
 
 
 def _random_instance(seed: int, jobs: int, machines: int) -> Instance:

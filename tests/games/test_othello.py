@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,16 +13,13 @@ from games import InvalidInput
 from games.analysis.perft import perft
 from games.grid import format_grid
 from games.othello import Othello, rules
-from tests.games.common import JIT, random_game
+from tests.games.common import JIT, loaded, random_game
 from tests.games.naive_othello import NaiveOthello
 
 SIZES = ["othello", "othello:size=6", "othello:size=4"]
 
 
-def _load(spec: str = "othello") -> Othello:
-    game = games.load(spec)
-    assert isinstance(game, Othello)
-    return game
+_load = partial(loaded, Othello)
 
 
 @pytest.mark.parametrize("spec", SIZES)

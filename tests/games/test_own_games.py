@@ -206,7 +206,7 @@ def test_plain_python_positions_play_by_the_contract(tmp_path: Path) -> None:
             game.parse_position(wrong)
         assert caught.value.field == "position"
     # A position that the cache has forgotten is played out again.
-    game._positions.clear()  # type: ignore[attr-defined]
+    game._positions.forget()  # type: ignore[attr-defined]
     assert game.legal_moves(state) == [1, 2, 3]
     assert game.rules.playout is not None
     assert game.rules.playout(state, np.zeros(3, dtype=np.uint16), new_stream(1)) >= 2

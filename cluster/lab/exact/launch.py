@@ -38,8 +38,11 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
     with launch(output, BEFORE_ANY) as started:
         plan = make_plan(request)
         store = started.stack.enter_context(closing(MoveStore(out, plan.identity)))
-        positions = _positions(plan, started, output)
-        moves = Moves(plan.contexts(positions), plan.simulations, plan.game, store)
+        positions = store.positions[: plan.request.positions]
+        if len(positions) < plan.request.positions:
+            positions = _positions(plan, started, output)
+            store.keep_positions(positions)
+        moves = Moves(plan.contexts(positions), plan.simulations, plan.game, store, plan.request.tries)
         workers = 0
         if not moves.finished:
             jobset = Jobset(moves)
@@ -68,7 +71,7 @@ def result_of(plan: ExactPlan, positions: list[SharpPosition], moves: Moves) -> 
     count = len(plan.budgets)
     sequential = dict(zip(plan.budgets, moves.moves[:count], strict=True))
     parallel = list(zip(plan.cells, moves.moves[count:], strict=True))
-    return ExactResult(positions, sequential, parallel, plan.request.searches.seed)
+    return ExactResult(positions, sequential, parallel, plan.request.searches.seed, plan.request.tries)
 
 
 def _positions(plan: ExactPlan, started: Launch, output: Output) -> list[SharpPosition]:

@@ -1,7 +1,8 @@
 """The moves of players in given positions: units of work for a `Jobset`.
 
-A unit is a few positions of one player. The seed of a search follows from the seed of the measurement and the
-number of the position, so a unit that is lost is run again with the same moves.
+A unit is a few moves of one player. A move has a number: that of its position, and MAX_POSITIONS more for
+each earlier try in the same position. The seed of a search follows from the seed of the measurement and this
+number, so a unit that is lost is run again with the same moves.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from search.players import Player, player_of
 
 UNIT_S = 2.0
 """Estimated CPU seconds of a unit."""
-MOST_POSITIONS = 64
-"""The most positions of a unit."""
+MOST_MOVES = 64
+"""The most moves of a unit."""
+MAX_POSITIONS = 1_000_000
+"""The most positions of a measurement."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +40,17 @@ class MoveContext:
 
 @dataclass(frozen=True)
 class MovesDone:
-    """The result of a unit: a move for each of its positions."""
+    """The result of a unit."""
 
     index: int
     moves: dict[int, Move]
-    """By number of the position."""
+    """By number."""
     duration_s: float
 
 
 @dataclass(frozen=True)
 class MoveJob:
-    """Numbers of the positions of a unit."""
+    """Numbers of the moves of a unit."""
 
     index: int
     numbers: tuple[int, ...]
@@ -84,21 +87,34 @@ class MoveWorker:
     def _move(self, context: MoveContext, number: int) -> Move:
         if self._cancelled():
             raise Cancelled
-        state = self._game.parse_position(context.positions[number])
+        state = self._game.parse_position(context.positions[number % MAX_POSITIONS])
         choice, cpu_s = ask(self._player, self._game, state, seed_of(context.seed, number))
         return Move(self._game.format_move(state, choice.move), cpu_s)
+
+
+def numbers_of(positions: int, tries: int) -> list[int]:
+    """The numbers of all moves: the first try in every position, then the second."""
+    return [attempt * MAX_POSITIONS + place for attempt in range(tries) for place in range(positions)]
 
 
 class Moves:
     """The units of all players; moves that are already stored are not made again."""
 
     def __init__(
-        self, contexts: Sequence[MoveContext], simulations: Sequence[int], game: Game, store: MoveStore
+        self,
+        contexts: Sequence[MoveContext],
+        simulations: Sequence[int],
+        game: Game,
+        store: MoveStore,
+        tries: int = 1,
     ) -> None:
-        """``simulations``: of a move of each player, which decide how many positions a unit has."""
+        """``simulations``: of a move of each player, which decide how many moves a unit has."""
         self.contexts: Mapping[int, MoveContext] = dict(enumerate(contexts))
         self.moves = [store.read(context.player) for context in contexts]
-        """By player, the moves made so far by number of position."""
+        """By player, the moves made so far by number."""
+        self._numbers = numbers_of(len(contexts[0].positions), tries)
+        self.done = sum(number in moves for moves in self.moves for number in self._numbers)
+        """Number of moves that are known."""
         self.stopped = False
         self.retried = 0
         self._store = store
@@ -114,14 +130,9 @@ class Moves:
         return self.stopped or not self._left
 
     @property
-    def done(self) -> int:
-        """Number of moves that are known."""
-        return sum(map(len, self.moves))
-
-    @property
     def all(self) -> int:
         """Number of moves of all players."""
-        return sum(len(context.positions) for context in self.contexts.values())
+        return len(self.contexts) * len(self._numbers)
 
     def missing(self) -> list[Task]:
         """The units to be run: the first of every player, then the second, so that all advance together."""
@@ -131,6 +142,7 @@ class Moves:
         """Take the result of a unit."""
         self._left -= 1
         self.moves[context] |= result.moves
+        self.done += len(result.moves)
         self._store.add(self.contexts[context].player, result.moves)
 
     def note_retry(self, context: int) -> None:
@@ -150,8 +162,8 @@ class Moves:
         self.stopped = True
 
     def _units(self, key: int, context: MoveContext, move_s: float) -> list[Task]:
-        size = max(1, min(MOST_POSITIONS, int(UNIT_S / move_s)))
-        left = [number for number in range(len(context.positions)) if number not in self.moves[key]]
+        size = max(1, min(MOST_MOVES, int(UNIT_S / move_s)))
+        left = [number for number in self._numbers if number not in self.moves[key]]
         starts = range(0, len(left), size)
         return [
             Task(index, MoveJob(index, tuple(left[start : start + size])), work=0, context=key)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import games
-from cluster.lab.exact.moves import MoveContext
+from cluster.lab.exact.moves import MAX_POSITIONS, MoveContext
 from cluster.lab.exact.positions import SharpPosition
 from cluster.lab.strength.strength import (
     Cell,
@@ -27,7 +27,7 @@ from games.game import Game
 from search.players import Player, player_of
 from search.request import MAX_SIMULATIONS
 
-MAX_POSITIONS = 1_000_000
+MAX_TRIES = 1_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class ExactRequest:
     positions: int = 2000
     hard: int | None = None
     """Only positions in which a sequential search with so many simulations loses something; None: all."""
+    tries: int = 1
+    """Moves that each search chooses in each position, with different seeds."""
 
     @property
     def searches(self) -> StrengthRequest:
@@ -51,11 +53,13 @@ class ExactRequest:
         return tuple(each.simulations for each in self.budgets if each.simulations is not None)
 
     def __post_init__(self) -> None:
-        """Raises InvalidInput (positions, hard)."""
+        """Raises InvalidInput (positions, hard, tries)."""
         if not 1 <= self.positions <= MAX_POSITIONS:
             raise InvalidInput("positions", self.positions, f"a whole number from 1 to {MAX_POSITIONS:,}")
         if self.hard is not None and not 1 <= self.hard <= MAX_SIMULATIONS:
             raise InvalidInput("hard", self.hard, f"simulations, from 1 to {MAX_SIMULATIONS:,}")
+        if not 1 <= self.tries <= MAX_TRIES:
+            raise InvalidInput("tries", self.tries, f"a whole number from 1 to {MAX_TRIES:,}")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class ExactPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a move depends on, apart from its player and the number of its position."""
+        """What a move depends on, apart from its player and its number."""
         source = None if self.source is None else hashlib.sha256(self.source.encode()).hexdigest()
         request = self.request
         short = {"hard": request.hard, "options": request.searches.options} if request.hard else {}
@@ -97,7 +101,7 @@ class ExactPlan:
         found = describe_request(self.request.searches, self.game)
         if len(self.request.budgets) > 1:
             found["simulations_per_lane"] = [*self.request.lane_simulations]
-        return found | {"judge": "exact", "hard": self.request.hard}
+        return found | {"judge": "exact", "hard": self.request.hard, "tries": self.request.tries}
 
     def short_search(self) -> Player | None:
         """The player that chooses hard positions; None if all sharp positions are taken."""

@@ -35,7 +35,8 @@ def title(plan: ExactPlan, result: ExactResult) -> str:
     )
     options = f", {request.options}" if request.options else ""
     hard = f" hard for {plan.request.hard:,} simulations" if plan.request.hard else ""
-    positions = f"{len(result.numbers):,} positions{hard}"
+    tries = f", {plan.request.tries:,} moves in each" if plan.request.tries > 1 else ""
+    positions = f"{len(result.numbers):,} positions{hard}{tries}"
     return f"{plan.game.spec}: {budget}{options}, {positions}, seed {request.seed}"
 
 

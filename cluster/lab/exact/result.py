@@ -6,8 +6,9 @@ speedup is the budget of a sequential search with an equal mean loss, divided by
 curve is made monotone (isotonic regression: pool adjacent violators) and interpolated in the logarithm of the
 budget and of the loss.
 
-All players move in the same positions. Intervals are 95 %, by a bootstrap that resamples positions, for all
-players together, so that what positions have in common cancels out. No clock, no files, no searches.
+All players move in the same positions, in each as often. Intervals are 95 %, by a bootstrap that resamples
+positions, for all players together, so that what positions have in common cancels out. No clock, no files,
+no searches.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cluster.lab.exact.moves import numbers_of
 from cluster.lab.exact.positions import SharpPosition
 from cluster.lab.exact.store import Move
 from cluster.lab.strength.strength import Cell
@@ -70,14 +72,18 @@ class ExactResult:
         sequential: Mapping[int, Mapping[int, Move]],
         parallel: Sequence[tuple[Cell, Mapping[int, Move]]],
         seed: int,
+        tries: int = 1,
     ) -> None:
-        """``sequential``: moves by number of position, by budget; ``parallel``: searches and their moves.
+        """``sequential``: moves by number, by budget; ``parallel``: searches and their moves.
 
-        Only positions in which all players have moved count.
+        Only positions count in which all players have made all ``tries`` moves.
         """
         players = [*sequential.values(), *(moves for _, moves in parallel)]
-        self.numbers = [n for n in range(len(positions)) if all(n in moves for moves in players)]
+        done = [all(n in moves for moves in players) for n in numbers_of(len(positions), tries)]
+        by_position = np.reshape(done, (tries, len(positions))).all(axis=0)
+        self.numbers = [int(n) for n in np.flatnonzero(by_position)]
         """The positions that count."""
+        self._tries = tries
         self._positions = positions
         self._sequential = sequential
         self._parallel = parallel
@@ -115,16 +121,27 @@ class ExactResult:
         strength: Figure | None = None,
     ) -> Row:
         kept = self._means((self._losses(moves) == 0).astype(np.float64))
-        cpu_ms = 1000 * float(np.mean([moves[number].cpu_s for number in self.numbers]))
+        cpu_ms = 1000 * float(np.mean([move.cpu_s for move in self._made(moves)]))
         return Row(name, cell, simulations, _figure(kept), _figure(lost), beside, strength, cpu_ms)
 
     def _losses(self, moves: Mapping[int, Move]) -> Floats:
-        """[positions] the loss of each move."""
-        return np.array([self._positions[n].loss(moves[n].move) for n in self.numbers], dtype=np.float64)
+        """[tries, positions] the loss of each move."""
+        places = self.numbers * self._tries
+        made = zip(places, self._made(moves), strict=True)
+        losses = np.array([self._positions[n].loss(move.move) for n, move in made], dtype=np.float64)
+        return losses.reshape(self._tries, len(self.numbers))
+
+    def _made(self, moves: Mapping[int, Move]) -> list[Move]:
+        """The moves that count: the first try in every position, then the second."""
+        starts = numbers_of(1, self._tries)
+        return [moves[start + n] for start in starts for n in self.numbers]
 
     def _means(self, values: Floats) -> Floats:
-        """[1 + samples] the mean over the positions, and over each bootstrap sample of them."""
-        return np.asarray(self._weights @ values / len(self.numbers))
+        """[1 + samples] the mean over the positions, and over each bootstrap sample of them.
+
+        ``values``: [tries, positions].
+        """
+        return np.asarray(self._weights @ values.mean(axis=0) / len(self.numbers))
 
 
 def budgets_of(budgets: Floats, curve: Floats, lost: Floats) -> Floats:

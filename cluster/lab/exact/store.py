@@ -1,15 +1,17 @@
-"""The file in which the moves of a measurement are kept, so that it can be interrupted and extended."""
+"""The files in which positions and moves of a measurement are kept: it can be interrupted and extended."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from cluster.lab.exact.positions import SharpPosition
 from cluster.system.file_lock import lock_in
 from games.errors import InvalidInput
 
-IDENTITY, MOVES = "exact.json", "moves.jsonl"
+IDENTITY, POSITIONS, MOVES = "exact.json", "positions.jsonl", "moves.jsonl"
 
 
 class Move(NamedTuple):
@@ -28,6 +30,9 @@ class MoveStore:
         Raises OSError, or InvalidInput (field ``out``) if the folder holds another measurement.
         """
         self._made: dict[str, dict[int, Move]] = {}
+        self.positions: list[SharpPosition] = []
+        """The positions found so far."""
+        self._folder = folder
         self._file: IO[str] | None = None
         self._lock: IO[str] | None = None
         if folder is None:
@@ -37,12 +42,16 @@ class MoveStore:
         if not file.exists():
             file.write_text(json.dumps(identity) + "\n", encoding="utf-8")
         self._lock = lock_in(folder, IDENTITY, "a folder that no other measurement is writing to")
-        if _json(file.read_text(encoding="utf-8")) != identity:
+        try:
+            if _json(file.read_text(encoding="utf-8")) != identity:
+                accepted = f"a folder for this measurement ({file} tells of another)"
+                raise InvalidInput("out", str(folder), accepted)
+            self._read_positions(folder / POSITIONS)
+            self._read(folder / MOVES)
+            self._file = (folder / MOVES).open("a", encoding="utf-8")
+        except BaseException:
             self._lock.close()
-            accepted = f"a folder for this measurement ({file} tells of another)"
-            raise InvalidInput("out", str(folder), accepted)
-        self._read(folder / MOVES)
-        self._file = (folder / MOVES).open("a", encoding="utf-8")
+            raise
 
     def read(self, player: str) -> dict[int, Move]:
         """The kept moves of a player by number of position."""
@@ -55,11 +64,31 @@ class MoveStore:
             self._file.write(json.dumps(line) + "\n")
             self._file.flush()
 
+    def keep_positions(self, positions: list[SharpPosition]) -> None:
+        """Keep these positions instead of those found so far."""
+        self.positions = positions
+        if self._folder is not None:
+            lines = [json.dumps({"position": each.text, "values": each.values}) for each in positions]
+            # Whole or not at all, should the process be killed here.
+            part = self._folder / f"{POSITIONS}.part"
+            part.write_text("\n".join([*lines, ""]), encoding="utf-8")
+            os.replace(part, self._folder / POSITIONS)
+
     def close(self) -> None:
         """Release the folder."""
         for file in (self._file, self._lock):
             if file is not None:
                 file.close()
+
+    def _read_positions(self, path: Path) -> None:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        for number, line in enumerate(lines):
+            try:
+                entry = json.loads(line)
+                values = {str(move): int(value) for move, value in entry["values"].items()}
+                self.positions.append(SharpPosition(str(entry["position"]), values))
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise _written_by_others(path, number) from None
 
     def _read(self, path: Path) -> None:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
@@ -73,8 +102,12 @@ class MoveStore:
                 made = self._made.setdefault(entry["player"], {})
                 made |= {int(place): Move(str(move), float(cpu_s)) for place, move, cpu_s in entry["moves"]}
             except (ValueError, TypeError, KeyError):
-                accepted = f"a file that only this measurement has written to (not so line {number + 1})"
-                raise InvalidInput("out", str(path), accepted) from None
+                raise _written_by_others(path, number) from None
+
+
+def _written_by_others(path: Path, number: int) -> InvalidInput:
+    accepted = f"a file that only this measurement has written to (not so line {number + 1})"
+    return InvalidInput("out", str(path), accepted)
 
 
 def _json(text: str) -> Any:

@@ -78,8 +78,9 @@ def _strengths(rows: list[dict[str, Any]]) -> Table:
 def exact(found: dict[str, Any]) -> Iterator[str]:
     """The sequential searches by budget, then a row for each parallel search."""
     hard = f", hard for {found['hard']:,} simulations" if found["hard"] else ""
+    tries = f", {found['tries']:,} moves in each" if found.get("tries", 1) > 1 else ""
     yield (
-        f"`{found['game']}`, {found['positions']:,} positions{hard} (seed {found['seed']}); losses in "
+        f"`{found['game']}`, {found['positions']:,} positions{hard}{tries} (seed {found['seed']}); losses in "
         "thousandths of the step from a draw to a win; 95 % intervals."
     )
     yield ""

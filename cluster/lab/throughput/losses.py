@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from cluster.system.processes import descendants
@@ -31,8 +32,10 @@ _IDLE_COLUMNS = (3, 4)
 class Losses:
     """Measures the use of the cores from its creation on."""
 
-    def __init__(self) -> None:
-        self._ticks = _ticks_by_process()
+    def __init__(self, threads: Collection[int] = ()) -> None:
+        """``threads``: those of this process that are workers, by the number that the system gives them."""
+        self._threads = threads
+        self._ticks = _ticks(threads)
         self._machine = _machine()
 
     def shares(self) -> dict[str, float]:
@@ -41,7 +44,7 @@ class Losses:
         if total <= 0:
             return {}
         spent = dict.fromkeys(PARTS, 0)
-        for part, ticks in _ticks_by_process().values():
+        for part, ticks in _ticks(self._threads).values():
             spent[part] += ticks
         # The ticks of a process that has ended are included in those of its parent, also the earlier ones.
         for part, ticks in self._ticks.values():
@@ -64,8 +67,8 @@ def _machine() -> tuple[int, int]:
     return sum(times), sum(times[column] for column in _IDLE_COLUMNS)
 
 
-def _ticks_by_process() -> dict[int, tuple[str, int]]:
-    """The part and the clock ticks of this process and each of its descendants, by process id.
+def _ticks(threads: Collection[int]) -> dict[int, tuple[str, int]]:
+    """The part and the clock ticks of this process, its descendants and these threads of it, by their ids.
 
     Ticks include those of descendants that have ended.
     """
@@ -74,11 +77,22 @@ def _ticks_by_process() -> dict[int, tuple[str, int]]:
     for pid in descendants() | {own}:
         # A process that ends meanwhile is left out.
         with contextlib.suppress(OSError, ValueError):
-            before, _, after = (_PROC / str(pid) / "stat").read_text().rpartition(")")
-            fields = after.split()
-            name = before.partition("(")[2]
-            found[pid] = (COORDINATOR if pid == own else _part(name), sum(map(int, fields[11:15])))
+            name, ticks = _name_and_ticks(_PROC / str(pid))
+            found[pid] = (COORDINATOR if pid == own else _part(name), ticks)
+    for thread in threads:
+        with contextlib.suppress(OSError, ValueError):
+            # A thread's figure of descendants is that of its process.
+            _, ticks = _name_and_ticks(_PROC / str(own) / "task" / str(thread), descendants=False)
+            found[thread] = (WORKERS, ticks)
+            found[own] = (COORDINATOR, found[own][1] - ticks)
     return found
+
+
+def _name_and_ticks(folder: Path, *, descendants: bool = True) -> tuple[str, int]:
+    """The name of a process or thread, and its clock ticks, with those of descendants that have ended."""
+    before, _, after = (folder / "stat").read_text().rpartition(")")
+    fields = after.split()
+    return before.partition("(")[2], sum(map(int, fields[11 : 15 if descendants else 13]))
 
 
 def _part(name: str) -> str:

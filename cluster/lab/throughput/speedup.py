@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from cluster.executors.choose import make_executor
+from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
@@ -64,6 +65,8 @@ class Row:
     searches and that during ceiling runs. None if other machines took part."""
     trusted: bool
     """Whether ``others`` is small enough and ``of_ceiling`` is plausible."""
+    executor: str = "ray"
+    """What the workers are: processes of Ray, or threads."""
 
 
 @dataclass
@@ -84,7 +87,7 @@ class _Cell:
         executor.use(workers)
         executor.open(search.context)
         coordinator = Coordinator(search, workers)
-        losses = Losses()
+        losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
         result = Session(coordinator, executor).run()
         spent = losses.shares()
         if self.digest and result.digest != self.digest:
@@ -110,11 +113,12 @@ def measure_speedup(
     repeats: int,
     address: str | None = None,
     report: Callable[[str], None] = print,
+    executor_name: str = "ray",
 ) -> list[Row]:
     """Measure each strategy on each number of workers ``repeats`` times, interleaved.
 
-    ``report`` is called with lines of progress. Raises DigestsDifferError if statistics depend on the
-    workers.
+    Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is called with lines of
+    progress. Raises DigestsDifferError if statistics depend on the workers.
     """
     if request.simulations is None:
         raise ValueError("a speedup is measured on a budget in simulations")
@@ -123,7 +127,7 @@ def measure_speedup(
     cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
     with ExitStack() as stack:
         report(f"starting {workers[-1]} workers")
-        executor = make_executor("ray", workers[-1], address)
+        executor = make_executor(executor_name, workers[-1], address)
         stack.callback(executor.close)
         ceilings: dict[str, Ceiling] = {}
         for strategy in strategies:
@@ -143,7 +147,8 @@ def measure_speedup(
         if len(digests) > 1:
             raise DigestsDifferError(f"{strategy} on {workers} workers: {sorted(digests)}")
     base = workers[0]
-    return [_row(requests[s], n, cell, base, cells[s, base]) for (s, n), cell in cells.items()]
+    rows = [_row(requests[s], n, cell, base, cells[s, base]) for (s, n), cell in cells.items()]
+    return [replace(row, executor=executor_name) for row in rows]
 
 
 def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell) -> Row:

@@ -18,7 +18,7 @@ GameName = Annotated[
 
 
 def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
-    """The routes for games and positions."""
+    """The routes for games and positions. A name may contain ``/``, as those of some environments do."""
     router = APIRouter(prefix="/games", tags=["games"])
 
     @router.get("", response_model=GameList, summary="All games", responses=problems(503))
@@ -26,14 +26,17 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         """All games that this server accepts by name, with their options and the accepted values."""
         return {"games": known.all()}
 
-    @router.get("/{name}", response_model=GameView, summary="One game", responses=problems(429, 503))
+    @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(429, 503))
     def game(name: GameName) -> dict[str, Any]:
         """One game with the given options."""
         check_text(name, "game", limits)
         return known.game(name)
 
     @router.post(
-        "/{name}/positions", response_model=PositionView, summary="A position", responses=problems(429, 503)
+        "/{name:path}/positions",
+        response_model=PositionView,
+        summary="A position",
+        responses=problems(429, 503),
     )
     def position(name: GameName, body: Annotated[PositionBody, Body()]) -> dict[str, Any]:
         """Legal moves, the drawn board, the player to move, and the outcome of a finished game. Nothing is
@@ -42,7 +45,9 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         body.check(limits)
         return known.read(name, body)
 
-    @router.post("/{name}/moves", response_model=MoveView, summary="A move", responses=problems(429, 503))
+    @router.post(
+        "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(429, 503)
+    )
     def move(name: GameName, body: Annotated[MoveBody, Body()]) -> dict[str, Any]:
         """The move of the strongest player known for the game, or of another preset, which need not be a
         search. Moves are computed one after the other, and nothing is stored."""

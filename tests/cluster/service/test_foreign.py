@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from cluster.service.allowed import allow_games
+from cluster.service.allowed import AllowedGames, allow_games
 from cluster.service.foreign import Foreign
 from cluster.system.processes import descendants
 from games.errors import InvalidInput
@@ -26,6 +26,9 @@ from tests.cluster.service_process import Server, refused
 
 openspiel = pytest.mark.skipif(
     importlib.util.find_spec("pyspiel") is None, reason="OpenSpiel is not installed"
+)
+gymnasium = pytest.mark.skipif(
+    importlib.util.find_spec("gymnasium") is None, reason="gymnasium is not installed"
 )
 BUILT_IN = [
     *("2048", "battleship", "breakthrough", "chinese_checkers", "connect_four", "explicit", "gomoku"),
@@ -44,6 +47,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
     options = ["--allow-games", "nim", "--allow-games", "cr*"]
     if importlib.util.find_spec("pyspiel") is not None:
         options += ["--allow-games", "openspiel:connect_four", "--allow-games", "openspiel:*"]
+    if importlib.util.find_spec("gymnasium") is not None:
+        options += ["--allow-games", "gym:FrozenLake-v1", "--allow-games", "gym:Cart*"]
     with Server(tmp_path_factory.mktemp("data"), *options, environment=environment) as server:
         yield server
         assert server.restarts() == 0
@@ -111,6 +116,43 @@ def test_sound_games_of_others_are_shown_and_searched(
     assert answer.json()["player"] == "uct:preset=best,seconds=0.05", answer.text
 
 
+@gymnasium
+@pytest.mark.parametrize("game", ["gym:FrozenLake-v1(is_slippery=False)", "gym:CartPole-v1:steps=20"])
+def test_environments_that_are_allowed_are_shown_and_searched(server: Server, game: str) -> None:
+    with server.client() as client:
+        assert client.game(game)["name"] == "gym"
+        assert client.position(game, ["1"])["to_move"] == "agent"
+        body = {"game": game, "moves": ["1"], "simulations": 40, "lanes": 2}
+        search = client.wait(client.submit(body)["id"])
+        alone = session_of(fresh(SearchRequest(game, ("1",), simulations=40, lanes=2))).run()
+        assert search["result"]["digest"] == alone.digest
+
+
+@gymnasium
+@pytest.mark.parametrize(
+    ("game", "reason"),
+    [
+        ("gym:Taxi-v3", "gym:FrozenLake-v1, gym:Cart* (the operator of this server allows others with"),
+        ("gym:FrozenLake", "gym:FrozenLake-v1, gym:Cart* (the operator of this server allows others with"),
+        ("gym:./mine.py:CartPole", "a name, not a file"),
+        ("gym:CartPole-v1(xml_file=./model.xml)", "others may name files"),
+        ("gym:CartPole-v1(render_mode=human)", "without render_mode"),
+        ("gym:CartPole-v1:mask=close", "others name methods"),
+        ("gym:Cart-v7", "an environment of gymnasium"),
+    ],
+)
+def test_other_environments_are_refused_in_one_clear_error(server: Server, game: str, reason: str) -> None:
+    api = f"{server.url}/api/v1"
+    answers = [
+        httpx.get(f"{api}/games/{quote(game, safe='')}", timeout=60),
+        httpx.post(f"{api}/searches", json={"game": game, "simulations": 200}, timeout=60),
+    ]
+    for answer in answers:
+        problem = answer.json()
+        assert (answer.status_code, problem["field"], problem["value"]) == (422, "game", game)
+        assert reason in problem["detail"] and "\n" not in problem["detail"]
+
+
 def test_a_game_whose_positions_end_a_process_is_refused(server: Server) -> None:
     # The game is played at random before anything of it is shown.
     url = f"{server.url}/api/v1/games/crash/positions"
@@ -125,7 +167,9 @@ def test_a_game_whose_positions_end_a_process_is_refused(server: Server) -> None
 def test_only_what_is_allowed_is_listed(server: Server) -> None:
     listed = [game["name"] for game in server.client().games()]
     there = importlib.util.find_spec("pyspiel") is not None
-    assert listed == sorted([*BUILT_IN, "nim", *["openspiel:connect_four"] * there])
+    gym = importlib.util.find_spec("gymnasium") is not None
+    others = [*["openspiel:connect_four"] * there, *["gym:FrozenLake-v1"] * gym]
+    assert listed == sorted([*BUILT_IN, "nim", *others])
 
 
 def test_a_process_that_is_killed_is_started_again(server: Server) -> None:
@@ -151,6 +195,7 @@ def test_nothing_of_others_is_taken_unless_it_is_allowed(tmp_path: Path, environ
             "openspiel:connect_four",
             "openspiel:havannah(board_size=-1)",
             "go",
+            "gym:FrozenLake-v1",
         ):
             for status, field, detail in refusals(server, game):
                 assert (status, field) == (422, "game")
@@ -169,6 +214,9 @@ def test_nothing_of_others_is_taken_unless_it_is_allowed(tmp_path: Path, environ
         ("openspiel:mnk(m=5,n=5,k=4)", "the name of a game without options"),
         ("gomoku:size=5", "the name of a game without options"),
         ("./mine.py", "the name of a game without options"),
+        ("gym:./mine.py:Mine", "the name of a game without options"),
+        ("gym:./mine.py", "the name of a game without options"),
+        ("gym:FrozenLake-v1(map_name=8x8)", "the name of a game without options"),
         ("", "the name of a game without options"),
     ],
 )
@@ -176,6 +224,13 @@ def test_an_operator_is_told_what_can_be_allowed(pattern: str, accepted: str) ->
     with pytest.raises(InvalidInput, match=accepted) as error:
         allow_games(["gomoku", pattern])
     assert (error.value.field, error.value.value) == ("allow_games", pattern)
+
+
+@pytest.mark.parametrize("pattern", ["*", "g*", "openspiel:*"])
+def test_environments_are_allowed_by_a_pattern_of_their_own(pattern: str) -> None:
+    with pytest.raises(InvalidInput, match="the operator of this server allows others"):
+        AllowedGames((pattern,)).is_foreign("gym:FrozenLake-v1")
+    assert AllowedGames((pattern, "gym:*")).is_foreign("gym:FrozenLake-v1")
 
 
 def test_a_server_that_is_to_allow_what_is_not_there_does_not_start(tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""The threads executor: tasks run in threads of this process, side by side while kernels are compiled code.
+
+It starts at once, and nothing is copied between processes. Compiled kernels run without Python's global lock.
+Rules or evaluators in plain Python hold it, and share their objects between threads; they are refused.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cluster.executors.inline import failed
+from cluster.runtime.context_workers import ContextWorkers
+from cluster.runtime.queue import Queue, TaskQueue
+from cluster.runtime.tasks import OPENED, Event, JobDone, Task, TaskWorker
+from cluster.runtime.worker_state import WorkerState, WorkerStatus
+from games.errors import InvalidInput
+from search.worker import Worker, why_one_at_a_time
+
+
+class ThreadsExecutor:
+    """A worker slot for each thread. Its methods are called in one thread, that of the search."""
+
+    name = "threads"
+
+    def __init__(self, threads: int, make_worker: Callable[[], TaskWorker] = Worker) -> None:
+        self._workers = [ContextWorkers(make_worker) for _ in range(threads)]
+        self._statuses = [WorkerStatus(slot=slot, state=WorkerState.IDLE) for slot in range(threads)]
+        self._contexts: set[int] = set()
+        self._used = threads
+        self._queue: Queue = TaskQueue()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._changed = threading.Condition()
+        """Guards the queue of tasks, the number of running ones, the contexts of workers, and ``_closed``."""
+        self._running = 0
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, args=(slot,), name=f"banyan worker {slot}", daemon=True)
+            for slot in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def num_workers(self) -> int:
+        return self._used
+
+    @property
+    def workers(self) -> list[WorkerStatus]:
+        return self._statuses[: self._used]
+
+    @property
+    def thread_ids(self) -> list[int]:
+        """The numbers that the system gives the threads."""
+        return [thread.native_id for thread in self._threads if thread.native_id is not None]
+
+    def use(self, workers: int) -> None:
+        self.drop()
+        self._used = min(workers, len(self._threads))
+
+    def open(self, context: Any) -> None:
+        """Raises InvalidInput (executor) where jobs cannot run side by side in a process."""
+        if context is not None and (why := why_one_at_a_time(context)) is not None:
+            raise InvalidInput("executor", self.name, f"inline or ray: {why}")
+        self.drop()
+        # The first one compiles the kernels or loads them; the others prepare in their threads.
+        self._workers[0].open(context)
+        for workers in self._workers[1:]:
+            workers.open(None)
+            if context is not None:
+                workers.add(OPENED, context)
+        self._contexts = {OPENED}
+
+    def add_context(self, key: int, context: Any) -> None:
+        with self._changed:
+            self._contexts.add(key)
+            for workers in self._workers:
+                workers.add(key, context)
+
+    def forget_context(self, key: int) -> None:
+        self._wait_until_idle()
+        self._contexts.discard(key)
+        for workers in self._workers:
+            workers.keep_only(self._contexts)
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        with self._changed:
+            self._queue.add(tasks)
+            self._changed.notify_all()
+
+    def wait(self, timeout_s: float) -> list[Event]:
+        try:
+            events = [self._events.get(timeout=timeout_s)]
+        except queue.Empty:
+            return []
+        while not self._events.empty():
+            events.append(self._events.get())
+        return events
+
+    def drop(self) -> None:
+        """Forget all tasks; waits for the end of those that run."""
+        with self._changed:
+            self._queue.clear()
+        self._wait_until_idle()
+        while not self._events.empty():
+            self._events.get()
+
+    def close(self) -> None:
+        self.drop()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        for status in self._statuses:
+            status.become(WorkerState.ENDED)
+
+    def _wait_until_idle(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running)
+
+    def _serve(self, slot: int) -> None:
+        """Run tasks until the executor is closed."""
+        while True:
+            with self._changed:
+                while not self._closed and not (tasks := self._take(slot)):
+                    self._changed.wait()
+                if self._closed:
+                    return
+                self._running += 1
+            event = self._run(slot, tasks[0])
+            with self._changed:
+                self._events.put(event)
+                self._running -= 1
+                if not self._running:
+                    self._changed.notify_all()
+
+    def _take(self, slot: int) -> list[Task]:
+        """The next task of a thread, or none."""
+        if slot >= self._used:
+            return []
+        return self._queue.take(slot, num_slots=self._used, share=1, work=0)
+
+    def _run(self, slot: int, task: Task) -> Event:
+        status = self._statuses[slot]
+        status.become(WorkerState.BUSY)
+        started = time.perf_counter()
+        event: Event
+        try:
+            event = JobDone(self._workers[slot].run(task.context, task.job), task.context)
+            status.jobs_done += 1
+        except Exception as error:
+            event = failed(task.context, task.index, error)
+        status.busy_s += time.perf_counter() - started
+        status.become(WorkerState.IDLE)
+        return event
