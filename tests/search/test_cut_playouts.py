@@ -9,7 +9,6 @@ import pytest
 
 import games
 from games import catalogue
-from tests.games.own_problem import write
 from tests.search.common import digest_of_search
 
 FILE = str(Path(__file__).parents[1] / "games" / "gym_environments.py")
