@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from games import gym, openspiel
 from games import user_games as own
@@ -49,6 +50,10 @@ _FACTORIES: dict[str, Callable[[Spec], Game]] = {
 }
 
 
+_by_whole_spec: WeakValueDictionary[tuple[str, str | None, bool], Game] = WeakValueDictionary()
+"""The games of `_load` by their whole specs, with every option."""
+
+
 def names() -> list[str]:
     """The names of all games, sorted: the built-in ones and those of installed packages."""
     return sorted({*_FACTORIES, *own.installed()})
@@ -62,6 +67,7 @@ def built_in() -> list[str]:
 def forget() -> None:
     """Empty the cache of loaded games; games without another reference are released at once."""
     _load.cache_clear()
+    _by_whole_spec.clear()
 
 
 def source_of_spec(text: str, *, files: bool = True) -> str | None:
@@ -118,9 +124,14 @@ def _names_data(spec: Spec) -> bool:
 
 @lru_cache(maxsize=64)
 def _load(text: str, source: str | None, tried: bool) -> Game:
+    known = _by_whole_spec.get((text, source, tried))
+    if known is not None:
+        # Experiments with an environment may take seconds.
+        return known
     game = _made(text, source)
     if tried and not game.trusted:
         try_out(game)
+    _by_whole_spec[game.spec, source, tried] = game
     return game
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,6 +86,7 @@ class PythonGame(Game):
             chance=self._chance if self.chance_moves or self.closed_loop else None,
             score=self._score if self.num_players > 2 else None,
             rollout=self._rollout if self.num_players == 1 else None,
+            cut_rollout=self._cut_rollout if self.num_players == 1 else None,
         )
 
     def new_position(self) -> Position:
@@ -98,8 +100,11 @@ class PythonGame(Game):
         search's random stream. Beside an open loop's own seed it must be the only source of randomness, so
         that results do not depend on the worker. With a discount, rewards are noted whenever
         ``position.play`` returns."""
-        played = []
-        while not position.is_terminal():
+        return self._random_moves(position, draw)
+
+    def _random_moves(self, position: Any, draw: Callable[[int], int], most: float = inf) -> list[int]:
+        played: list[int] = []
+        while len(played) < most and not position.is_terminal():
             if self.chance_moves and position.current_player() == CHANCE:
                 move = drawn_outcome(position.chance_outcomes(), draw)
             else:
@@ -115,6 +120,16 @@ class PythonGame(Game):
         noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
         played = self.roll_out(noted if self.discount < 1.0 else position, draw)
         return played, noted.finish(first_of(position.returns()), len(played))
+
+    def cut_roll_out(
+        self, position: Any, draw: Callable[[int], int], most: int
+    ) -> tuple[Sequence[int], float]:
+        """Of a problem of one player: at most that many uniformly random moves, and the sum of their
+        discounted rewards."""
+        noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
+        played = self._random_moves(noted, draw, most)
+        ended = self.rewards or position.is_terminal()
+        return played, noted.finish(first_of(position.returns()) if ended else 0.0, len(played))
 
     def initial_state(self) -> State:
         """The state without any move; of a ``seeded`` game, of episode 0."""
@@ -260,6 +275,22 @@ class PythonGame(Game):
         played, total = self.discounted_roll_out(own, partial(below, stream))
         line[: len(played)] = played
         return total, self._ended(state, own, played)
+
+    def _cut_rollout(
+        self, state: State, moves: Moves, stream: Stream, line: Moves, plies: int
+    ) -> tuple[float, int]:
+        """`Rules.cut_rollout`: calls `cut_roll_out` with a position of its own."""
+        position = self.position(state)
+        if plies == 0 or position.is_terminal():
+            return 0.0, 0
+        most = (plies + (not self._positions.is_to_see(state))) // 2 if self.closed_loop else plies
+        own = self._positions.own(state, position)
+        played, total = self.cut_roll_out(own, partial(below, stream), most)
+        line[: len(played)] = played
+        made = self._ended(state, own, played)
+        # Nobody goes on from a position that was cut.
+        self._positions.forget_last()
+        return total, made
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""

@@ -68,6 +68,10 @@ class Positions:
         """Take the position object for that of the state until another is asked for in this thread."""
         self._last.key, self._last.position = state[1 : self.head + state[0]].tobytes(), position
 
+    def forget_last(self) -> None:
+        """Ask the cache anew for the position that was asked for last in this thread."""
+        self._last.clear()
+
     def forget(self) -> None:
         """Empty the cache."""
         self._kept.clear()

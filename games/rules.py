@@ -89,6 +89,10 @@ class Rules(NamedTuple):
     like ``playout``, writes the moves into ``line`` (uint16[max_plies]), and returns the sum of the rewards
     from here on, each discounted by its distance (`Game.discount`). Default: random_move and play are
     called."""
+    cut_rollout: Callable[[State, Moves, npt.NDArray[np.uint64], Moves, int], tuple[float, int]] | None = None
+    """Optional, for problems of one player in plain Python: (state, moves, stream, line, plies) -> (return,
+    plies played). ``rollout`` that ends after at most ``plies`` plies. Of the state afterwards only its moves
+    are valid. Default: random_move and play are called, and positions on the way are kept."""
 
 
 class Evaluator(NamedTuple):

@@ -96,6 +96,11 @@ def rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[fl
     raise NotImplementedError(_UNBOUND)
 
 
+def cut_rollout(state: State, moves: Moves, stream: Stream, line: Moves, plies: int) -> tuple[float, int]:
+    """Placeholder for `Rules.cut_rollout`, which has no default."""
+    raise NotImplementedError(_UNBOUND)
+
+
 def pack(state: State) -> np.uint64:
     """Placeholder for `Rules.pack`, which has no default."""
     raise NotImplementedError(_UNBOUND)

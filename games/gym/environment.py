@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from games.errors import InvalidInput
+from games.gym import ale
 from games.gym.naming import Named
 from games.rules import MAX_MOVES
 from games.user_games import module_of, reason_of
@@ -56,6 +57,7 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
                 raise InvalidInput("game", named.environment, accepted) from None
         if not isinstance(env, gymnasium.Env):
             raise InvalidInput("game", named.environment, f"a gymnasium.Env, not a {type(env).__name__}")
+        ale.take_over_stickiness(env)
         return env
 
     first = made()
@@ -63,17 +65,21 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
     if ANSI in (first.metadata or {}).get("render_modes", ()) and "render_mode" not in arguments:
         # A class need not take the argument.
         with suppress(InvalidInput):
-            made(render_mode=ANSI)
+            close(made(render_mode=ANSI))
             more = {"render_mode": ANSI}
     if limit is None and first.spec is not None:
         limit = first.spec.max_episode_steps
+    close(first)
     return lambda: made(**more), limit
 
 
 def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], int | None]:
-    if named.name.startswith("ALE/"):
-        with suppress(ImportError):
-            gymnasium.register_envs(__import__("ale_py"))
+    more: dict[str, Any] = {"disable_env_checker": True}
+    if named.name.startswith(ale.PREFIX):
+        ale.register(gymnasium)
+        if "obs_type" not in named.values:
+            # No search looks at the pixels, and each position that is kept would hold its own.
+            more["obs_type"] = "ram"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -81,7 +87,6 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
     except gymnasium.error.Error as error:
         raise InvalidInput("game", named.environment, f"an environment of gymnasium ({error})") from None
     limit = named.values.get("max_episode_steps", spec.max_episode_steps)
-    more: dict[str, Any] = {"disable_env_checker": True}
     if not spec.additional_wrappers:
         spec.order_enforce, more["max_episode_steps"] = False, -1
 
@@ -89,6 +94,12 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
         return gymnasium.make(spec, **arguments | more)
 
     return make, None if limit == -1 else limit
+
+
+def close(env: Any) -> None:
+    """Close an environment; whatever that raises is of no use any more."""
+    with suppress(Exception):
+        env.close()
 
 
 def owners_of(env: Any) -> list[Any]:
@@ -106,6 +117,9 @@ class Actions:
         """``info``: what the first reset gave. ``mask``: the name of a method, ``auto`` or ``none``."""
         self._spec = spec
         self.actions, self.names = _listed(env.action_space, spec)
+        named = getattr(env.unwrapped, "get_action_meanings", None)
+        if ale.emulator_of(env) is not None and callable(named) and len(named()) == len(self.names):
+            self.names = [str(name) for name in named()]
         self.all: Sequence[int] = range(len(self.actions))
         self.method: str | None = None
         self.masked = False

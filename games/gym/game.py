@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -12,8 +14,9 @@ import numpy as np
 
 from games.errors import BrokenGame, InvalidInput
 from games.game import Board, State
+from games.gym.ale import SIMULATIONS_PER_S, emulator_of, screen_of
 from games.gym.drawing import board_of_lines, text_of
-from games.gym.environment import ANSI, Actions, maker
+from games.gym.environment import ANSI, Actions, close, maker
 from games.gym.naming import Named, parse
 from games.gym.states import WAYS, States
 from games.gym.table import TableGame, table_of
@@ -49,7 +52,9 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     model = options.choice("model", "auto", ("auto", "table", "environment"))
     options.close()
     make, limit = maker(named, source)
-    actions = Actions(*_opened(make, named), mask, named.environment)
+    env, info = _opened(make, named)
+    actions = Actions(env, info, mask, named.environment)
+    close(env)
     most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
     plain = (state, chance, clairvoyant, loop) == ("auto", "auto", "no", "auto")
     table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
@@ -129,6 +134,16 @@ class GymGame(PythonGame):
         """How positions are kept: ``clone``, ``copy``, ``deepcopy`` or ``replay`` (games/gym/states.py)."""
         self._actions = actions
         self._stage = _Stage(found, actions, steps, source)
+        if emulator_of(found.states.env) is not None:
+            self.nominal_simulations_per_s = SIMULATIONS_PER_S
+        weakref.finalize(self, found.states.close).atexit = False
+        _OPEN.add(self)
+
+    def close(self) -> None:
+        """Close the environment, at the end of the process; the game cannot be played any more."""
+        self._positions.forget()
+        self._stage.holder = None
+        self._stage.states.close()
 
     def new_position(self, episode: int = 0) -> GymPosition:
         """The start of an episode."""
@@ -142,6 +157,13 @@ class GymGame(PythonGame):
     def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
         """Uniformly random legal moves, and the sum of their discounted rewards."""
         found: tuple[list[int], float] = position.roll_out(draw, self.discount)
+        return found
+
+    def cut_roll_out(
+        self, position: Any, draw: Callable[[int], int], most: int
+    ) -> tuple[Sequence[int], float]:
+        """At most that many uniformly random legal moves, and the sum of their discounted rewards."""
+        found: tuple[list[int], float] = position.roll_out(draw, self.discount, most)
         return found
 
     def format_move(self, state: State, move: int) -> str:
@@ -167,6 +189,17 @@ class GymGame(PythonGame):
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._positions.is_to_see(state) else 0
+
+
+_OPEN: weakref.WeakSet[GymGame] = weakref.WeakSet()
+"""The games of this process."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Some environments must not outlive the interpreter."""
+    for game in list(_OPEN):
+        game.close()
 
 
 class _Stage:
@@ -314,16 +347,22 @@ class GymPosition:
             self.steps += 1
             self._end(terminated, truncated)
 
-    def roll_out(self, draw: Callable[[int], int], discount: float) -> tuple[list[int], float]:
-        """Play uniformly random legal moves to the end; returns them, and their discounted rewards."""
+    def roll_out(
+        self, draw: Callable[[int], int], discount: float, most: int = MOST_STEPS
+    ) -> tuple[list[int], float]:
+        """Play uniformly random legal moves, at most that many; returns them, and their discounted rewards.
+
+        Nobody can go on from here afterwards.
+        """
         stage, played, gains = self._stage, [], []
-        info, legal, left = self._info, self.legal_moves(), self._stage.steps - self.steps
+        info, legal, left = self._info, self.legal_moves(), min(stage.steps - self.steps, most)
         count, masked, legal_after = len(legal), stage.actions.masked, stage.actions.legal
         with stage.lock:
             stage.give_to(self)
             self.saved = None
             env, actions = stage.states.env, stage.actions.actions
             step = env.step
+            observation = self.observation
             terminated = truncated = False
             try:
                 while not (terminated or truncated) and left > 0:
@@ -365,10 +404,13 @@ class GymPosition:
         """What the environment draws as text, with codes of colours; empty if it does not."""
         stage = self._stage
         with stage.lock:
-            if not stage.drawn or self.saved is _OVER:
+            if self.saved is _OVER:
                 return ""
             stage.give_to(self)
-            return text_of(stage.states.env)
+            emulator = emulator_of(stage.states.env)
+            if emulator is not None:
+                return screen_of(emulator)
+            return text_of(stage.states.env) if stage.drawn else ""
 
     def __str__(self) -> str:
         end = ", terminated" if self.terminated else ", truncated" if self.truncated else ""

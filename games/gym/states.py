@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from games.errors import InvalidInput
-from games.gym.environment import Actions, owners_of
+from games.gym.environment import Actions, close, owners_of
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 """Types of objects that draw random numbers."""
@@ -85,6 +85,11 @@ class States:
 
     def played(self, moves: Sequence[int]) -> None:
         """Be told of moves that were played."""
+
+    def close(self) -> None:
+        """Close the environment and let go of it; nothing of this object can be used any more."""
+        close(vars(self).get("env"))
+        vars(self).clear()
 
     def drawn(self) -> list[Any]:
         """The states of all generators of random numbers."""
@@ -225,6 +230,7 @@ class CloneStates(CopyStates):
                 self._get, self._put = getattr(inner, get), getattr(inner, put)
                 break
         else:
+            self.close()
             raise NotImplementedError("no clone_state and restore_state, nor get_state and set_state")
         if "include_rng" in inspect.signature(self._get).parameters:
             self._get = partial(self._get, include_rng=True)

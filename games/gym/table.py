@@ -21,7 +21,7 @@ import numpy.typing as npt
 from games.errors import InvalidInput
 from games.game import Board, Game, State
 from games.gym.drawing import board_of_lines, draws_states, text_of_state
-from games.gym.environment import Actions
+from games.gym.environment import Actions, close
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
 from games.rng import Stream, below, uniform
@@ -287,10 +287,10 @@ def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
     which these are.
     """
     env = make()
-    table = getattr(env.unwrapped, "P", None)
-    if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
-        return None
     try:
+        table = getattr(env.unwrapped, "P", None)
+        if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
+            return None
         count = len(actions.actions)
         found = [[_merged(table[at][action]) for action in range(count)] for at in range(len(table))]
         entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
@@ -301,6 +301,8 @@ def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
         return _masked(found) if actions.masked and _has_masks_of(env, actions, found) else found
     except (KeyError, IndexError, TypeError, ValueError):
         return None
+    finally:
+        close(env)
 
 
 def _merged(outcomes: Any) -> list[tuple[float, int, float, bool]]:

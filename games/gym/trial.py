@@ -71,13 +71,19 @@ class Trial:
         try:
             episodes = self._recorded()
             states = self._first_right(state, episodes)
-            return self._with_chance(states, episodes, chance, clairvoyant)
+            try:
+                return self._with_chance(states, episodes, chance, clairvoyant)
+            except BaseException:
+                states.close()
+                raise
         except InvalidInput:
             raise
         except Exception as error:
             raise InvalidInput(
                 "game", self._spec, f"an environment that plays ({reason_of(error)})"
             ) from error
+        finally:
+            self._reference.close()
 
     def _recorded(self) -> list[_Episode]:
         self._reset(self._reference, 0)
@@ -99,6 +105,7 @@ class Trial:
         for way in WAYS:
             if wanted not in ("auto", way.kind):
                 continue
+            states: States | None = None
             try:
                 states = way(self._make, self._actions)
                 self._reset(states, 0)
@@ -109,7 +116,10 @@ class Trial:
             except Exception as error:
                 reason = reason_of(error)
             if reason is None:
+                assert states is not None
                 return states
+            if states is not None:
+                states.close()
             reasons.append(f"{way.kind}: {reason}")
         raise InvalidInput(
             "game", self._spec, f"an environment whose state can be kept ({'; '.join(reasons)})"
@@ -189,19 +199,27 @@ class Trial:
 
     def _hides(self, states: States) -> bool:
         """Whether episodes that begin with equal observations go on differently with equal draws."""
-        starts: dict[Any, list[int]] = {}
+        starts: dict[Any, tuple[int, Any, dict[str, Any]]] = {}
+        pairs = 0
         for number in range(STARTS):
-            starts.setdefault(self._reset(states, number).seen, []).append(number)
-        pairs = [(like[0], other) for like in starts.values() for other in like[1:]]
-        for one, other in pairs[:PAIRS]:
+            seen = self._reset(states, number).seen
+            # A reset may take long: an emulator loads its game.
+            saved = states.save()
+            one, start, info = starts.setdefault(seen, (number, saved, self._info))
+            if one == number:
+                continue
             moves: list[int] = []
-            self._reset(states, one)
+            self._info = info
+            states.restore(start)
             states.reseed(one)
-            first = self._random_steps(states, random.Random(other), STEPS, moves)
-            self._reset(states, other)
+            first = self._random_steps(states, random.Random(number), STEPS, moves)
+            states.restore(saved)
             states.reseed(one)
             if self._departs(states, moves, first):
                 return True
+            pairs += 1
+            if pairs == PAIRS:
+                break
         return False
 
     def _departs(self, states: States, moves: list[int], expected: list[_Step]) -> bool:

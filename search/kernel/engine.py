@@ -340,9 +340,13 @@ def _leaf_playout(game: Game, features: Features) -> _Function:
         if game.is_two_player:
             return _bind(game, playouts.whole_playout)
         return _bind(game, rewards.rollout_playout if stepwise else rewards.difference_playout)
-    playout = playouts.steered_playout if game.is_two_player else rewards.steered_rollout
+    steered: tuple[_Function, ...] = (rewards.steered_rollout,)
+    if game.is_two_player:
+        steered = (playouts.steered_playout,)
+    elif game.num_players == 1 and game.rules.cut_rollout is not None and game.rules.evaluate is None:
+        steered += (rewards.cut_or_steered_rollout,)
     policy = (playouts.winning_move, playouts.policy_move)
     if not features.thinking:
-        return _bind(game, playout, steered_move=_bind(game, *policy))
+        return _bind(game, *steered, steered_move=_bind(game, *policy))
     thinking = (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playouts.minimax_move)
-    return _bind(game, playout, steered_move=_bind(game, *thinking, *policy, THINKS=True))
+    return _bind(game, *steered, steered_move=_bind(game, *thinking, *policy, THINKS=True))

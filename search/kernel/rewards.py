@@ -27,6 +27,7 @@ from games.compile.rule_stubs import (
     REWARDS,
     chance,
     current_player,
+    cut_rollout,
     determinize,
     evaluate,
     is_terminal,
@@ -44,6 +45,7 @@ from search.kernel.params import SearchParams
 from search.kernel.playouts import PLAYOUTS, PLIES
 from search.kernel.stubs import LEAF, leaf_playout, select_move, steered_move
 from search.kernel.workspace import Leaves, Workspace
+from search.policies import RANDOM
 from search.tree.arena import NO_BLOCK, ROOT, Tree, add_child, num_children
 
 CHANCE_CODE = 255
@@ -186,6 +188,17 @@ def steered_rollout(params: SearchParams, work: Workspace, stream: Stream) -> fl
     if not is_terminal(state):
         total += weight * evaluate(state)
     return total
+
+
+def cut_or_steered_rollout(params: SearchParams, work: Workspace, stream: Stream) -> float:
+    """Generic: `steered_rollout`, by `Rules.cut_rollout` where moves are uniformly random."""
+    if params.first_policy != RANDOM:
+        return steered_rollout(params, work, stream)
+    value, plies = cut_rollout(work.state, work.moves, stream, work.line, params.playout_plies)
+    work.best[LENGTH] = plies
+    work.tally[PLAYOUTS] += 1
+    work.tally[PLIES] += plies
+    return value
 
 
 def sample_scored(

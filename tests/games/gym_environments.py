@@ -282,6 +282,73 @@ class Late(Walk):
         return super().step(action)
 
 
+class Emulator:
+    """Counts up what it is told in each frame; sticky actions of its own would be refused."""
+
+    def __init__(self) -> None:
+        self.settings = {"repeat_action_probability": 0.25}
+        self.count = self.frames = 0
+
+    def getFloat(self, name: str) -> float:  # noqa: N802
+        return self.settings[name]
+
+    def setFloat(self, name: str, value: float) -> None:  # noqa: N802
+        self.settings[name] = value
+
+    def reset_game(self) -> None:
+        assert self.settings["repeat_action_probability"] == 0.0
+        self.count = self.frames = 0
+
+    def act(self, action: Any, strength: float = 1.0) -> int:
+        self.count, self.frames = self.count + int(action), self.frames + 1
+        return int(action)
+
+    def cloneState(self, *, include_rng: bool = False) -> tuple[int, int]:  # noqa: N802
+        assert include_rng
+        return self.count, self.frames
+
+    def restoreState(self, state: tuple[int, int]) -> None:  # noqa: N802
+        self.count, self.frames = state
+
+    def getScreenGrayscale(self) -> Any:  # noqa: N802
+        screen = np.zeros((13, 10), dtype=np.uint8)
+        screen[0, 0], screen[6, 9] = 255, 128
+        return screen
+
+
+class Emulated(Env):
+    """An environment of the form of ale-py's: eight steps of one frame, whose reward is the action played."""
+
+    action_space: Any = spaces.Discrete(3)
+    observation_space: Any = spaces.Box(0.0, 99.0)
+    made = closed = 0
+
+    def __init__(self) -> None:
+        self.ale: Any = Emulator()
+        type(self).made += 1
+
+    def get_action_meanings(self) -> list[str]:
+        return ["NOOP", "UP", "FIRE"]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.ale.reset_game()
+        return np.float32(0), {}
+
+    def step(self, action: Any) -> Any:
+        reward = self.ale.act(int(action))
+        return np.float32(self.ale.count), float(reward), self.ale.frames == 8, False, {}
+
+    def clone_state(self, include_rng: bool = False) -> Any:
+        return self.ale.cloneState(include_rng=include_rng)
+
+    def restore_state(self, state: Any) -> None:
+        self.ale.restoreState(state)
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
 class Corridor(Env):
     """Four states in a row, with a table: actions 0 and 1 step to the left and to the right; state 3 ends."""
 

@@ -1,0 +1,23 @@
+"""Plans of an emulator: the same here, again, and on workers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import banyan
+import pytest
+
+pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+pytest.importorskip("ale_py", reason="ale-py is not installed")
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
+@pytest.mark.parametrize("stickiness", ["0.0", "0.25"])
+def test_an_emulator_is_planned_alike_on_workers(stickiness: str) -> None:
+    options: dict[str, Any] = {"episodes": 2, "simulations": 12, "steps": 3, "playout_plies": 4, "lanes": 3}
+    spec = f"gym:ALE/Breakout-v5(repeat_action_probability={stickiness})"
+    one = banyan.plan(spec, executor="inline", **options)
+    assert one.digest == banyan.plan(spec, executor="inline", **options).digest
+    assert one.digest == banyan.plan(spec, executor="ray", workers=2, **options).digest
+    assert not one.clairvoyant
