@@ -61,8 +61,8 @@ class MoveSearch(SearchRequest):
         "playout_policy",
         AUTO,
         help="How the player moves in playouts, as in banyan search; auto: as in --preset best of banyan "
-        "search, with its --playout-plies, in 2048 and SameGame; learnt with one lane of strategy tree, if the "
-        "rules of the problem have pack; else random.",
+        "search, with its --playout-plies, in 2048 and SameGame; learnt with one lane of strategy tree, if "
+        "the rules of the problem have pack; else random.",
         choices=(AUTO, *PLAYOUT_POLICIES),
         accepted=f"{AUTO}, or as in banyan search",
     )
