@@ -231,11 +231,11 @@ class SearchRequest:
     staleness: int | None = option(
         None,
         help="Strategy tree: how many of the latest rounds a snapshot lacks; with 1, rounds overlap and no "
-        "worker waits at the end of a round.",
+        "worker waits at the end of a round, but lanes play worse.",
         group=PARALLEL,
         bounds=(0, 1000),
         unit="rounds",
-        unset="by the budget; 0 if rounds are given",
+        unset="0",
     )
     anticipation: float = option(
         1.0,
