@@ -63,6 +63,15 @@ def name_of(game: Game) -> str | None:
     return None
 
 
+def rules_of(game: Game) -> str | None:
+    """The name of the OpenSpiel game with equal rules, whatever its move codes; None if there is none."""
+    if game.name == "pig":
+        return f"pig(players=2,winscore={game.options['goal']},horizon={game.options['moves']})"
+    if game.name == "2048":
+        return f"2048(max_tile={game.options['tile']})"
+    return name_of(game)
+
+
 def game_from_spec(spec: Spec) -> OpenSpielGame:
     """The game of a spec; raises InvalidInput (field ``game``) without OpenSpiel or for an unknown game."""
     pyspiel = pyspiel_or_refuse("game", _text(spec))

@@ -52,8 +52,9 @@ class Rules(NamedTuple):
     random legal move. ``stream`` is modified in place, ``moves`` is scratch, and the state is unchanged
     afterwards. Default: a random element of legal_moves."""
     evaluate: Callable[[State], float] | None = None
-    """Optional: (state) -> estimated value of an unfinished position for the first player, in [-1, 1]. Used
-    for playouts that reach their limit of plies. Default: 0."""
+    """Optional: (state) -> estimated value of an unfinished position for the first player, in [-1, 1]; with
+    `Game.rewards` the rewards that are still to come, in any range. Used for playouts that reach their limit
+    of plies. Default: 0."""
     priority: Callable[[State, int], float] | None = None
     """Optional: (state, move) -> heuristic score of a legal move for the player who makes it; higher is
     better, and only comparisons within one position matter. The state is unchanged afterwards. Used for
@@ -68,9 +69,10 @@ class Rules(NamedTuple):
     lists what is legal in that complete position, so legal moves and the rules' answers may differ
     between two draws."""
     pack: Callable[[State], np.uint64] | None = None
-    """Optional, for games small enough to be solved (games/analysis/solving.py): (state) -> the position as
-    one number. Two positions have equal numbers if and only if they differ at most in their history, such
-    as counts of turns or lists of earlier positions."""
+    """Optional, for games small enough to be solved (games/analysis/solving.py), and for playouts that learn:
+    (state) -> the position as one number. Two positions have equal numbers if and only if they differ at
+    most in their history, such as counts of turns or lists of earlier positions. For playouts that learn, a
+    number of steps left may be rounded."""
     unpack: Callable[[np.uint64, State], None] | None = None
     """Optional, with ``pack``: (number, state). Write the position with this number and an empty history
     into ``state``, which must hold any valid position of the game."""
@@ -97,7 +99,7 @@ class Evaluator(NamedTuple):
     """A static evaluation of positions; see `Game.evaluators`."""
 
     rule: Callable[[State], float]
-    """(state) -> value of a position for the first player, in [-1, 1]."""
+    """(state) -> value of a position for the first player, as `Rules.evaluate`."""
     finished: bool = False
     """Whether finished games are evaluated by ``rule`` too, instead of by their return."""
 

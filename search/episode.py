@@ -90,7 +90,9 @@ class Planner:
         self._request, self._game, self._source, self._steps = request, game, source, steps
         self._cancelled = cancelled
         self._worker = Worker()
-        self._worker.goes_on = request.lanes == 1 and request.strategy == "tree"
+        # What simulations have met is kept instead of the tree that it was told.
+        self._learns = "learnt" in request.policies and request.lanes == 1 and request.strategy == "tree"
+        self._worker.goes_on = self._learns
         self._prepared = self._begun = False
 
     def play(self, seed: int) -> Episode:
@@ -119,7 +121,7 @@ class Planner:
                 legal = game.legal_moves(state)
                 move = legal[0]
                 if len(legal) > 1:
-                    at = None if kept is None or node is None else (kept.tree, node)
+                    at = None if kept is None or node is None or self._learns else (kept.tree, node)
                     kept, ran = self._search(state, seed, steps, len(legal), at)
                     node = ROOT
                     simulations += ran

@@ -16,8 +16,9 @@ from search.request import SearchRequest
 JOB_S = 0.15
 """Target length of a job in seconds of one core. A call over Ray costs driver and worker together 3 ms of CPU
 time, whatever its content: 2 % of a job of this length."""
-SHORT_JOB_S = 0.01
-"""tree: rounds overlap (up to MOST_ROUNDS) only if jobs are at least this long."""
+SHORT_JOB_S = 0.03
+"""tree: a search has more rounds than lanes (up to MOST_ROUNDS) only if jobs are at least this long. A round
+over Ray costs some 20 ms in which workers wait, whatever its content."""
 FEW_LANES = 64
 """With more lanes jobs are longer in proportion. One coordinator merges the results of this many lanes, with
 jobs of JOB_S, in half of its time, however many workers there are."""
@@ -30,10 +31,10 @@ SHORTEST_JOB_S = 0.001
 LONGEST_JOB_S = 3.0
 """Greatest length of a job: a tenth of the time after which a worker counts as hung."""
 MIN_ROUNDS, MIN_ROUNDS_OF_MANY = 32, 64
-"""Limits of the number of rounds of a search, if its budget allows so many: fewer rounds play worse. Strategy
-tree has as many rounds as lanes, between these limits: see search/LANES.md."""
+"""Limits of the least number of rounds of a search, if its budget allows so many: fewer rounds play worse.
+Strategy tree has at least as many rounds as lanes, between these limits: see search/LANES.md."""
 MOST_ROUNDS = 128
-"""tree: most rounds that overlap; more play no better."""
+"""tree: most rounds, unless jobs would be too long."""
 MIN_SNAPSHOT_ROWS, MAX_SNAPSHOT_ROWS = 65_536, 1_048_576
 """tree: limits of the maximum number of rows of a snapshot. Lanes do not know nodes that it leaves out."""
 SNAPSHOT_ROWS_PER_SECOND = 1_000_000
@@ -188,16 +189,15 @@ def _timed_rounds(request: SearchRequest) -> tuple[int, int]:
 def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> tuple[int, int]:
     """tree: the rounds, if the budget allows them, and the staleness: those of the request, or the defaults.
 
-    Twice as many overlapping rounds are as good as consecutive ones, and no worker waits at the end of a
-    round. So rounds overlap if ``lane_s``, the seconds of one core per lane, is enough to avoid short jobs.
+    More rounds play better, as long as ``lane_s``, the seconds of one core per lane, is enough to avoid short
+    jobs.
     """
-    alone = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
-    if request.rounds is not None or request.staleness is not None or lanes == 1:
-        return request.rounds or alone, request.staleness or 0
-    rounds = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
-    if rounds < 2 * alone:
-        return alone, 0
-    return min(rounds, MOST_ROUNDS), 1
+    rounds = request.rounds
+    if rounds is None:
+        least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
+        affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
+        rounds = least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
+    return rounds, request.staleness or 0
 
 
 def _playouts_per_leaf(request: SearchRequest, game: Game) -> int:

@@ -238,11 +238,15 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     return request.hidden_information
 
 
+def can_learn(game: Game) -> bool:
+    """Whether playouts of the game can be learnt (search/kernel/learning.py)."""
+    return game.num_players == 1 and not game.hidden_information and game.rules.pack is not None
+
+
 def check_form(request: SearchRequest, game: Game) -> None:
     """Raise InvalidInput for options that mean nothing beyond two players and a return at the end, or for
     two."""
-    learns = game.num_players == 1 and not game.hidden_information and game.rules.pack is not None
-    if "learnt" in request.policies and not learns:
+    if "learnt" in request.policies and not can_learn(game):
         others = "another one: only problems of one player whose rules have pack are learnt"
         raise InvalidInput("playout_policy", request.playout_policy, others)
     if game.is_two_player and not game.has_chance:
@@ -269,7 +273,12 @@ def check_form(request: SearchRequest, game: Game) -> None:
 
 
 def _spread(engine: Engine, context: Context) -> float:
-    """Context.exploration_scale: the standard deviation of playouts after random moves of the root."""
+    """Context.exploration_scale: the standard deviation of playouts after random moves of the root.
+
+    It stays what it is before the first job. Measured anew after each of 8 rounds, as the spread of values
+    that were visited once, it changed the mean return of episodes of dice, job-shop scheduling, SameGame and
+    FrozenLake by less than its error.
+    """
     samples = SPREAD_SAMPLES
     if not engine.game.is_two_player:
         # A share of the search, where a simulator may be slow.

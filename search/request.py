@@ -203,8 +203,8 @@ class SearchRequest:
     playout_policy: str = option(
         "random",
         help="How both players move in playouts: random, greedy (by the game's priority), decisive (a move "
-        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2), learnt (one player: what came "
-        "to most in earlier playouts of the job); or one policy for each player: greedy-random.",
+        "that wins at once, else random), minimax1 or minimax2 (depth 1 or 2), learnt (one player: the best "
+        "by all that earlier simulations of the job met); or one policy for each player: greedy-random.",
         group=PLAYOUTS,
         choices=PLAYOUT_POLICIES,
         accepted=f"{', '.join(POLICIES)}, or two of them for the first and the second player: greedy-random",
@@ -231,11 +231,11 @@ class SearchRequest:
     staleness: int | None = option(
         None,
         help="Strategy tree: how many of the latest rounds a snapshot lacks; with 1, rounds overlap and no "
-        "worker waits at the end of a round.",
+        "worker waits at the end of a round, but lanes play worse.",
         group=PARALLEL,
         bounds=(0, 1000),
         unit="rounds",
-        unset="by the budget; 0 if rounds are given",
+        unset="0",
     )
     anticipation: float = option(
         1.0,
@@ -359,7 +359,7 @@ class SearchRequest:
         if self.simulations == 1:
             refuse("simulations", 1, "at least 2 with an evaluator: the first is the root's")
         for field in _NOT_WITH_EVALUATOR:
-            default = knob_of(SearchRequest, field).default
+            default = knob_of(type(self), field).default
             if (value := getattr(self, field)) != default:
                 refuse(field, value, f"{default} with an evaluator, which takes its place")
 

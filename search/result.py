@@ -255,6 +255,7 @@ def beyond_json(answer: Answer) -> dict[str, Any]:
     """The fields of `--json` that only problems beyond two players have."""
     fields: dict[str, Any] = {}
     if answer.values is not None:
+        fields["players"] = list(answer.players)
         fields["values"] = list(answer.values)
     if answer.best_line is not None:
         fields["best_line"] = {"value": answer.best_line.value, "moves": list(answer.best_line.moves)}

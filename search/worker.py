@@ -35,8 +35,8 @@ from search.job import (
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
+from search.kernel.experience import forget
 from search.kernel.lazy_snapshot import Base, base_of, begin
-from search.kernel.learning import forget
 from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
@@ -45,7 +45,7 @@ from search.packing.arrays import CorruptState
 from search.packing.npz import BadArchive, compress, decompress
 from search.packing.tree import pack_tree, unpack_tree
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
-from search.tree.snapshot import Statistics, increments, snapshot
+from search.tree.snapshot import Statistics, first_children_of, increments, snapshot
 from search.warm_up import warm_up_worker
 
 AHEAD = 2
@@ -190,6 +190,9 @@ class Worker:
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
             lane.pieces += 1
+        if engine.features.learnt:
+            rows = first_children_of(lane.reported.num_children)
+            engine.look_back(lane.tree, lane.reported, rows, work)
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         result = _result(job, lane.tree, done, work, _outlook(engine.game, context, work), added, started)
         if not job.hand_in:
@@ -214,6 +217,8 @@ class Worker:
         root_state = context.root_state.copy()
         self._begin_job(work)
         done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
+        if engine.features.learnt:
+            engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows
         added, _ = increments(tree, base.statistics, least, rows, base.first_children)
         return _result(job, tree, done, work, _outlook(engine.game, context, work), added, started)

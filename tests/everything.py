@@ -1,10 +1,10 @@
 """The test suite on two cores: what `make test` runs (--quick), and what `make test-all` does.
 
-Pytest runs in several processes side by side: tests of the cluster mostly wait, for Ray to start or for a
-worker to be missed, and tests of games and of search compute in the time that they leave, at a lower
-priority. Games and search run a second time as plain Python, where an index out of bounds raises; with
---quick only as plain Python, which saves compiling their kernels. What the other runs print follows that of
-the first.
+Pytest runs in several processes side by side, all from the beginning: tests of the cluster mostly wait, for
+Ray to start or for a worker to be missed, and tests of games and of search compute in the time that they
+leave, at a lower priority. Games and search run a second time as plain Python, where an index out of bounds
+raises; with --quick only as plain Python, which saves compiling their kernels. What the other runs print
+follows that of the first.
 
 What failed is run once more when all runs have ended: beside other tests, on two cores, a wait may be too
 long for its limit. A test that fails alone as well has failed; one that passes is told of, by name.
@@ -41,12 +41,14 @@ RAY = (
     "tests/cluster/test_ray_ends.py",
     "tests/cluster/test_ray_executor.py",
 )
-"""Tests that wait for Ray most of the time. With --quick they are a run of their own."""
+"""Tests that wait for Ray most of the time."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run as plain Python as well."""
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
+PATIENCE = ("-o", "timeout=600")
+"""A test that outlasts this ends its whole run: more than alone, for six runs share the cores."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 TESTS_FAILED = 1
@@ -68,7 +70,8 @@ class Run:
     ) -> None:
         """``cache`` is an empty folder, ``later`` keeps what it prints until it has been waited for."""
         self.later = later
-        self._command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
+        self._command = [sys.executable, "-m", "pytest", *PATIENCE, "-o", f"cache_dir={cache}"]
+        self._command += arguments
         self._environment = {**os.environ, **environment}
         self._failed = cache / "v" / "cache" / "lastfailed"
         self.process = subprocess.Popen(
@@ -78,6 +81,9 @@ class Run:
             stderr=None if later is None else subprocess.STDOUT,
             start_new_session=True,
         )
+        # Linux may share the time among sessions first; niceness counts within a session then.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.process.pid}/autogroup").write_text(str(niceness))
 
     def passed(self) -> bool:
         """Wait for its end, and print what it kept."""
@@ -119,9 +125,8 @@ def main(quick: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     choice = ["--quick"] if quick else []
-    apart = (*SERVICE, *KERNELS, *(RAY if quick else ()))
+    apart = (*SERVICE, *RAY, *KERNELS)
     runs: list[Run] = []
-    failed: list[Run] = []
     with contextlib.ExitStack() as stack:
 
         def start(*arguments: str, niceness: int = 0, **environment: str) -> None:
@@ -134,13 +139,12 @@ def main(quick: bool) -> int:
         try:
             start("tests", *(f"--ignore={each}" for each in apart), **RANK)
             start(*SERVICE, **RANK)
-            if quick:
-                start(*RAY, **RANK)
-            else:
-                start(*KERNELS, niceness=BACKGROUND)
-                failed += [run for run in runs[1:2] if not run.passed()]
+            start(*RAY, **RANK)
+            if not quick:
+                for folder in KERNELS:
+                    start(folder, niceness=BACKGROUND)
             start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
-            failed += [run for run in runs[:1] + runs[1 if quick else 2 :] if not run.passed()]
+            failed = [run for run in runs if not run.passed()]
             still = [run for run in failed if not run.passes_again()]
         finally:
             for run in runs:

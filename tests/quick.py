@@ -170,6 +170,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
     "deploy/test_deploy.py": (TOOLS, ()),
     "deploy/test_kubernetes.py": (TOOLS, ()),
     "games/test_gym_table.py": (KERNELS, ("test_searches_obey_masks",)),
+    "search/test_learning.py": (KERNELS, ("test_a_full_table_is_searched_further",)),
 }
 """Files below tests/: why, and which functions; none named: the whole file, which is not even imported."""
 

@@ -39,7 +39,7 @@ HAND_WRITTEN = {
     "deploy/games/README.md": 50,
 }
 """The most words that each page may have."""
-MOST_WORDS = 15_700
+MOST_WORDS = 15_800
 """Of all hand-written pages together."""
 SCALING_LINES = 150
 WIDTH = 110
@@ -49,8 +49,10 @@ MEASURED = (
     "cluster/lab/sources/RESULTS.md",
     "cluster/observe/METRICS.md",
     "cluster/lab/records/exact.md",
+    "cluster/lab/records/games.md",
     "cluster/lab/records/lanes.md",
     "cluster/lab/records/one_core.md",
+    "cluster/lab/records/planning.md",
     "cluster/lab/records/settings.md",
     "cluster/lab/records/throughput.md",
     "cluster/lab/records/waiting.md",

@@ -66,4 +66,4 @@ def plan(
     from cluster.planning.launch import run_plan
     from cluster.planning.plan import PlanRequest
 
-    return run_plan(PlanRequest(search.plain, episodes, steps), place.placement(), output.output(), out)
+    return run_plan(PlanRequest(search, episodes, steps), place.placement(), output.output(), out)

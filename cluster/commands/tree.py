@@ -103,7 +103,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
 
         top = top_of(search.strategy.tree, search.game, imagined(search), extent)
         if output.json:
-            print_json(result.to_json() | {"tree": top.to_json()})
+            print_json(result.to_json() | {"tree": top.to_json(search.game)})
         else:
             print_tree(search, result, top, output)
         if out is not None:

@@ -39,6 +39,9 @@ def print_tree(search: Search, result: SearchResult, top: TopNode, output: Outpu
     for name, text in report.facts(result):
         if name in FACTS:
             console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    if search.game.num_players > 2:
+        values = "each of the player who makes the move"
+        console.print(Text.assemble(("values".ljust(report.NAME_WIDTH), "dim"), values), soft_wrap=True)
     console.print()
     first, *lines = tree_lines(top, f"{result.to_move} to move")
     console.print(Text(first, style="dim"), soft_wrap=True)

@@ -80,9 +80,12 @@ def placement_of(
 
 
 def request_of(
-    game: str | Game | type[Game], moves: str | Iterable[str], options: Mapping[str, Any]
+    game: str | Game | type[Game],
+    moves: str | Iterable[str],
+    options: Mapping[str, Any],
+    kind: type[SearchRequest] = SearchRequest,
 ) -> SearchRequest:
-    """The request of a search; ``options`` are fields of SearchRequest, where None means the default.
+    """The request of a search; ``options`` are fields of its ``kind``, where None means the default.
 
     If a memory limit is the only budget, reaching it ends the search. Raises InvalidInput.
     """
@@ -91,7 +94,7 @@ def request_of(
     if "memory_mb" in asked and not asked.keys() & {"simulations", "seconds"}:
         asked.setdefault("stop_when_full", True)
     texts = tuple(moves.split()) if isinstance(moves, str) else tuple(moves)
-    return SearchRequest(game=spec_of(game), moves=texts, **asked)
+    return kind(game=spec_of(game), moves=texts, **asked)
 
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,12 @@ from typing import Any
 from cluster.executors.choose import make_executor
 from cluster.executors.units import worker_of_units
 from cluster.front_door.options import LOG, placement_of, request_of, split
-from cluster.planning.defaults import DEFAULT_EPISODE_TIMEOUT_S, DEFAULT_EPISODES, DEFAULT_SIMULATIONS
+from cluster.planning.defaults import (
+    DEFAULT_EPISODE_TIMEOUT_S,
+    DEFAULT_EPISODES,
+    DEFAULT_SIMULATIONS,
+    MoveSearch,
+)
 from cluster.planning.episodes import PlanWorker
 from cluster.planning.plan import PlanRequest, executor_for, make_plan
 from cluster.planning.result import PlanResult
@@ -45,7 +50,8 @@ def plan(
         workers, address, executor: Where episodes are played, as in `banyan.search`; nothing of it changes
             them.
         **options: Any other field of `search.SearchRequest`, such as ``exploration``; ``lanes`` is 1 by
-            default, since episodes already fill the workers.
+            default, since episodes already fill the workers, and ``playout_policy`` and ``final_move``
+            are by default ``auto``, as `banyan plan --help` describes it.
 
     Raises:
         InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
@@ -57,7 +63,7 @@ def plan(
         simulations = DEFAULT_SIMULATIONS
     budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(options)
-    request = PlanRequest(request_of(problem, (), {"lanes": 1} | of_search | budget), episodes, steps)
+    request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
     made = make_plan(request)
     of_workers = {"job_timeout": DEFAULT_EPISODE_TIMEOUT_S} | of_workers
     place = placement_of(workers, executor_for(executor, address, episodes), address, of_workers)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from search.options import option_of
-from search.request import SearchRequest
+from search.options import knob_of, option_of
+from search.request import FINAL_MOVES, PLAYOUT_POLICIES, SearchRequest
+
+if TYPE_CHECKING:
+    from games.game import Game
 
 DEFAULT_SIMULATIONS = 1_000
 """The budget of a move, if none is given."""
@@ -14,6 +18,7 @@ DEFAULT_EPISODE_TIMEOUT_S = 3600.0
 """The time after which the worker of an episode counts as hung, if the user gives none."""
 MAX_SEED = 2**31 - 1
 """The largest seed of an episode."""
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,43 @@ class MoveSearch(SearchRequest):
         "so more than one lane makes nothing faster.",
     )
 
+    playout_policy: str = option_of(
+        SearchRequest,
+        "playout_policy",
+        AUTO,
+        help="How the player moves in playouts, as in banyan search; auto: as in --preset best of banyan "
+        "search, with its --playout-plies, in 2048 and SameGame; learnt with one lane of strategy tree, if the "
+        "rules of the problem have pack; else random.",
+        choices=(AUTO, *PLAYOUT_POLICIES),
+        accepted=f"{AUTO}, or as in banyan search",
+    )
+    final_move: str = option_of(
+        SearchRequest,
+        "final_move",
+        AUTO,
+        help="The rule for the move to make, as in banyan search; auto: max if playouts are learnt, else "
+        "robust.",
+        choices=(AUTO, *FINAL_MOVES),
+    )
+
     @classmethod
     def default_budget(cls) -> dict[str, float]:
         """The budget of a move, if none is given."""
         return {"simulations": DEFAULT_SIMULATIONS}
 
-    @property
-    def plain(self) -> SearchRequest:
-        """The request of a search."""
-        return SearchRequest(**{each.name: getattr(self, each.name) for each in fields(SearchRequest)})
+    def of_game(self, game: Game) -> SearchRequest:
+        """The request of a search of this game."""
+        from search.players.presets import STRONGEST, settings_of
+        from search.prepare import can_learn
+
+        values = {each.name: getattr(self, each.name) for each in fields(SearchRequest)}
+        if self.playout_policy == AUTO:
+            alone = self.lanes == 1 and self.strategy == "tree" and self.playout_plies is None
+            learns = alone and self.evaluator is None and can_learn(game)
+            values["playout_policy"] = "learnt" if learns else "random"
+            if self.playout_plies is None and self.evaluator is None:
+                values |= settings_of(STRONGEST, game)
+        if self.final_move == AUTO:
+            learnt = "learnt" in values["playout_policy"]
+            values["final_move"] = "max" if learnt else knob_of(SearchRequest, "final_move").default
+        return SearchRequest(**values)

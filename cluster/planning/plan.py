@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import games
-from cluster.planning.defaults import DEFAULT_EPISODES, MAX_SEED
+from cluster.planning.defaults import DEFAULT_EPISODES, MAX_SEED, MoveSearch
 from cluster.planning.episodes import Episodes, PlanContext
 from cluster.planning.result import PlanResult
 from cluster.planning.store import EpisodeStore
@@ -31,7 +31,7 @@ class PlanRequest:
     """Episodes from the seed of the search on; their moves depend on nothing else, with simulations."""
 
     search: SearchRequest
-    """The search of each move."""
+    """The search of each move; a `MoveSearch` leaves some of it to the problem."""
     episodes: int = DEFAULT_EPISODES
     steps: int | None = None
     """The most moves of an episode; None: its own end."""
@@ -111,6 +111,8 @@ def make_plan(request: PlanRequest) -> Plan:
         raise InvalidInput("seed", search.seed, f"a whole number from 0 to {MAX_SEED - request.episodes:,}")
     source = games.source_of_spec(search.game)
     game = games.load(search.game, source)
+    if isinstance(search, MoveSearch):
+        search = search.of_game(game)
     check_plannable(search, game)
     check_search(search, game)
     return Plan(request, game, PlanContext(replace(search, game=game.spec), source, request.steps))

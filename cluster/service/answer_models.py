@@ -36,8 +36,12 @@ Values = Annotated[
     list[float] | None,
     Field(
         exclude_if=absent,
-        description="From three players on: the mean score at the end of each; else left out.",
+        description="From three players on: the mean score at the end of each of `players`; else left out.",
     ),
+]
+Players = Annotated[
+    list[str] | None,
+    Field(exclude_if=absent, description="From three players on: their names; else left out."),
 ]
 FoundLine = Annotated[
     BestLine | None,
@@ -67,6 +71,7 @@ class Result(BaseModel):
         "than 25 visits and where two moves have equally many."
     )
     children: list[Child] = Field(description="The root's children, most visited first.")
+    players: Players = None
     values: Values = None
     best_line: FoundLine = None
     simulations: int
@@ -101,6 +106,7 @@ class Progress(BaseModel):
     value: float
     pv: list[str]
     children: list[Child]
+    players: Players = None
     values: Values = None
     best_line: FoundLine = None
     simulations: int

@@ -16,6 +16,7 @@ import numpy as np
 from games.compile.rule_stubs import chance, greedy_move, is_terminal, playout, random_move
 from games.compile.specialise import is_compiled, specialise
 from games.contract.findings import Finding, Found, ask, deal, line_of, plain_rules, said
+from games.contract.random_game import is_return
 from games.errors import InvalidInput
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
@@ -119,8 +120,9 @@ def _answers(game: Game, seed: int) -> Iterator[Found]:
             yield from _alike(game, twin, "evaluate", state, ply)
             before = state.copy()
             value = float(twin.evaluate(state)) if twin.evaluate is not None else 0.0
-            if not -1.0 <= value <= 1.0:
-                yield "range", Finding("evaluate", f"gave {value} at ply {ply}; expected a number in [-1, 1]")
+            if not is_return(game, value):
+                expected = "a finite number" if game.rewards else "a number in [-1, 1]"
+                yield "range", Finding("evaluate", f"gave {value} at ply {ply}; expected {expected}")
             if not np.array_equal(before, state):
                 yield "state", Finding("evaluate", f"changed the state at ply {ply}")
                 return

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.game import Board, Game, State
@@ -139,22 +140,18 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
 
 @njit
 def pack(state: State) -> np.uint64:
-    """The environment's state and the action whose outcome is due."""
-    return np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
+    """The environment's state, the action whose outcome is due, and the number of steps left, rounded to
+    three binary digits: what is best depends on it, and the more the nearer the end of an episode is."""
+    left = np.int64(state[LIMIT]) - np.int64(state[STEPS])
+    halved = 0
+    while left > 7:
+        left >>= 1
+        halved += 1
+    number = np.uint64(state[AT]) * np.uint64(state[ACTIONS] + 1.0) + np.uint64(state[ACTION] + 1.0)
+    return number * np.uint64(256) + np.uint64(8 * halved + left)
 
 
-@njit
-def unpack(key: np.uint64, state: State) -> None:
-    """Go to the environment's state of this number, at the start of an episode."""
-    actions = np.uint64(state[ACTIONS] + 1.0)
-    state[AT] = np.float64(key // actions)
-    state[ACTION] = np.float64(key % actions) - 1.0
-    state[STEPS] = state[SCORE] = state[ENDED] = 0.0
-
-
-RULES = Rules(
-    current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack, chance=chance
-)
+RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, chance=chance)
 CERTAIN_RULES = RULES._replace(chance=None)
 """Where no action has two outcomes."""
 
@@ -216,6 +213,10 @@ class TableGame(Game):
     def is_truncated(self, state: State) -> bool:
         """Whether it was the limit of steps that ended the episode."""
         return bool(state[ENDED] == 0.0)
+
+    def outcomes(self) -> npt.NDArray[np.float64]:
+        """float64[states, actions, width, FIELDS]: what may come of each action."""
+        return self._blank[HEADER:].reshape(-1, int(self._blank[ACTIONS]), self.width, FIELDS).copy()
 
     def chance_weights(self, state: State) -> dict[int, float]:
         """The probabilities of the table."""

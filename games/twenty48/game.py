@@ -16,9 +16,10 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import Cell, Game, Rules, State
 from games.notation import format_cell
-from games.rng import below, new_stream
+from games.rng import Stream, below, new_stream
 from games.spec import Options, Spec
 from games.twenty48 import rules
+from games.twenty48.worth import evaluate, greedy_move, priority
 
 SIDE = 4
 CELLS = SIDE * SIDE
@@ -35,6 +36,9 @@ RULES = Rules(
     rules.returns,
     rules.playout,
     rules.random_move,
+    evaluate=evaluate,
+    priority=priority,
+    greedy_move=greedy_move,
     chance=rules.chance,
 )
 
@@ -79,7 +83,14 @@ class Twenty48(Game):
 
     def initial_state(self) -> State:
         """Two tiles that depend on the seed alone, ``uint64[LENGTH]`` (see `games.twenty48.rules`)."""
-        stream = new_stream(self._seed)
+        return self._with_two_tiles(new_stream(self._seed))
+
+    def episode_state(self, episode: int) -> State:
+        """Two tiles that depend on the seed and the number of the episode."""
+        return self._with_two_tiles(new_stream(self._seed, episode))
+
+    def _with_two_tiles(self, stream: Stream) -> State:
+        """A start position, drawn from the stream."""
         first = int(below(stream, CELLS))
         second = (first + 1 + int(below(stream, CELLS - 1))) % CELLS
         tiles = [0] * CELLS

@@ -101,7 +101,7 @@ def legal_moves(state: State, moves: Moves) -> int:
 
 
 @njit
-def _transposed(board: np.uint64) -> np.uint64:
+def transposed(board: np.uint64) -> np.uint64:
     """The board with rows and columns exchanged."""
     odd = (board ^ (board >> _S12)) & np.uint64(0x0000F0F00000F0F0)
     board ^= odd ^ (odd << _S12)
@@ -110,7 +110,7 @@ def _transposed(board: np.uint64) -> np.uint64:
 
 
 @njit
-def _mirrored(board: np.uint64) -> np.uint64:
+def mirrored(board: np.uint64) -> np.uint64:
     """The board with left and right exchanged."""
     board = ((board >> _S8) & np.uint64(0x00FF00FF00FF00FF)) | (
         (board & np.uint64(0x00FF00FF00FF00FF)) << _S8
@@ -158,24 +158,27 @@ def _merge(
 
 
 @njit
+def turned_to(board: np.uint64, direction: Int) -> np.uint64:
+    """The board turned so that the direction is towards the lowest bits of each lane."""
+    if direction in (UP, DOWN):
+        board = transposed(board)
+    return mirrored(board) if direction in (UP, RIGHT) else board
+
+
+@njit
 def slide(board: np.uint64, direction: Int) -> tuple[np.uint64, np.uint64]:
     """The board after a move, without a new tile, and the sum of the tiles that were made."""
-    upright = direction in (UP, DOWN)
-    mirrored = direction in (UP, RIGHT)
-    if upright:
-        board = _transposed(board)
-    if mirrored:
-        board = _mirrored(board)
+    board = turned_to(board, direction)
     board = _close(board, _S8, _ABOVE_2)
     board = _close(board, _S4, _ABOVE_1)
     board = _close(board, ZERO, _ABOVE_0)
     board, score = _merge(board, ZERO, _ABOVE_0, _ABOVE_1, ZERO)
     board, score = _merge(board, _S4, _ABOVE_1, _ABOVE_2, score)
     board, score = _merge(board, _S8, _ABOVE_2, _ABOVE_3, score)
-    if mirrored:
-        board = _mirrored(board)
-    if upright:
-        board = _transposed(board)
+    if direction in (UP, RIGHT):
+        board = mirrored(board)
+    if direction in (UP, DOWN):
+        board = transposed(board)
     return board, score
 
 

@@ -18,6 +18,7 @@ from search.features import PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import (
     expansion,
+    experience,
     flat,
     heuristics,
     ismcts,
@@ -68,6 +69,16 @@ _SCORED_OUTER = (
 
 _Function = Callable[..., Any]
 
+_LEARNING = (
+    experience.place_of,
+    experience.settle,
+    experience.learn,
+    experience.settle_now_and_then,
+    experience.settle_all,
+    learning.note,
+)
+"""What the kernels of playouts that learn call."""
+
 
 class Engine:
     """The kernels of one game and one set of features, compiled or loaded from the cache at their first call.
@@ -81,6 +92,7 @@ class Engine:
         self.features, self.hidden, self.layout = features, features.hidden, features.layout
         bound = _bindings(game, features)
         inner, outer = (_INNER, _OUTER) if game.is_two_player else (_SCORED_INNER, _SCORED_OUTER)
+        further = (learning.look_back,) if features.learnt else ()
         bound |= {
             function.__name__.removesuffix("_scored"): compiled
             for function, compiled in zip(
@@ -89,7 +101,7 @@ class Engine:
         }
         self._functions = {
             name.removesuffix("_scored"): function
-            for name, function in specialise(outer, game, bound).items()
+            for name, function in specialise((*outer, *further), game, bound).items()
         }
 
     @cached_property
@@ -107,6 +119,11 @@ class Engine:
     @cached_property
     def absorb_leaves(self) -> Callable[..., None]:
         return self._functions["absorb_leaves"]
+
+    @cached_property
+    def look_back(self) -> Callable[..., None]:
+        """Only with ``features.learnt``."""
+        return self._functions["look_back"]
 
     @cached_property
     def reach_leaves(self) -> Callable[..., None]:
@@ -172,12 +189,12 @@ class Engine:
             line=np.zeros(scored, dtype=np.uint16),
             best=np.array([-np.inf, 0.0]),
             best_line=np.zeros(1 + scored, dtype=np.int32),
-            learnt=np.zeros(learning.CELLS if self.features.learnt else 1),
-            lessons=np.zeros(learning.CELLS if self.features.learnt else 1, dtype=np.int64),
+            experience=experience.new_experience(self.features.learnt),
+            places=np.zeros(learning_plies, dtype=np.int32),
             cells=np.zeros(learning_plies, dtype=np.int32),
+            entries=np.zeros(learning_plies, dtype=np.int32),
             gains=np.zeros(learning_plies),
-            promised=np.zeros(learning_plies),
-            greedy=np.zeros(learning_plies, dtype=np.bool_),
+            chosen=np.zeros(learning_plies, dtype=np.bool_),
             base=base_of(self.lone_root()),
         )
 
@@ -242,6 +259,12 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
     bound["select_or_expand"] = _select_or_expand(game, features)
     bound["leaf_playout"] = _leaf_playout(game, features)
+    if features.learnt:
+        bound["note_score"] = _bind(game, *_LEARNING, learning.note_score_and_place)
+        bound["back_up"] = _bind(game, *_LEARNING, learning.back_up_learnt)
+        bound["settle_all"] = _bind(game, experience.settle, experience.settle_all)
+        if game.has_lines:
+            bound["back_up"] = _bind(game, rewards.back_up_line, back_up_scored=bound["back_up"])
     return bound
 
 
@@ -311,7 +334,7 @@ def _add_untried(game: HasRules, features: Features) -> _Function:
 def _leaf_playout(game: Game, features: Features) -> _Function:
     """The playouts of a search; see search/kernel/stubs.py."""
     if features.learnt:
-        return _bind(game, learning.learning_rollout)
+        return _bind(game, *_LEARNING, learning.learning_rollout)
     stepwise = game.num_players == 1 and (game.has_lines or game.discount < 1.0)
     if not features.steered:
         if game.is_two_player:

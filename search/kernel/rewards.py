@@ -80,6 +80,8 @@ def value_of_leaf_scored(
     With three or more players 0, and work.ends holds each player's score at the end.
     """
     work.best[LENGTH] = 0.0
+    # Where playouts learn, they say which position this is; a finished one has no cell.
+    work.cells[0] = -1
     value = 0.0
     if is_terminal(work.state):
         work.scores[depth] = returns(work.state)

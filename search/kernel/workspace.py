@@ -11,6 +11,41 @@ from search.kernel.lazy_snapshot import Base
 from search.minimax.alphabeta import Frames
 
 
+class Experience(NamedTuple):
+    """Positions in cells, their moves, and what came of these (search/kernel/experience.py)."""
+
+    taken: npt.NDArray[np.bool_]
+    """[cells] whether a position has the cell."""
+    keys: npt.NDArray[np.uint64]
+    """[cells] the position, packed."""
+    worth: npt.NDArray[np.float64]
+    """[cells] the rewards that follow the position if the best moves are made."""
+    first: npt.NDArray[np.int32]
+    """[cells] the entry of the position's first move."""
+    size: npt.NDArray[np.int32]
+    """[cells] how many moves it has, side by side; 0 where chance moves, which has one entry."""
+    order: npt.NDArray[np.int32]
+    """[cells] the cells that are taken, in the order in which positions came."""
+    move: npt.NDArray[np.int32]
+    """[entries] the move."""
+    value: npt.NDArray[np.float64]
+    """[entries] the mean of its reward and of what followed."""
+    tried: npt.NDArray[np.int64]
+    """[entries] how often it was made."""
+    outcome: npt.NDArray[np.int32]
+    """[entries] the first of what came of it, or NONE."""
+    after: npt.NDArray[np.int32]
+    """[outcomes] the cell of the next position, or END."""
+    times: npt.NDArray[np.int64]
+    """[outcomes] how often it came."""
+    gains: npt.NDArray[np.float64]
+    """[outcomes] the sum of the rewards."""
+    link: npt.NDArray[np.int32]
+    """[outcomes] the next outcome of the same move, or NONE."""
+    counts: npt.NDArray[np.int64]
+    """[4] how many positions, entries and outcomes there are; lessons since all positions were settled."""
+
+
 class Workspace(NamedTuple):
     """Scratch of one running kernel; all of it but ``base`` is overwritten."""
 
@@ -51,19 +86,18 @@ class Workspace(NamedTuple):
     """[2] the most that a simulation of the job came to, with one player; the number of moves in ``line``."""
     best_line: npt.NDArray[np.int32]
     """[1 + max_plies] the line of that simulation: its number of moves, and they."""
-    learnt: npt.NDArray[np.float64]
-    """[2**16] by cell what a move was found to be worth in playouts of the job; [1] in playouts that do not
-    learn, as the next ones."""
-    lessons: npt.NDArray[np.int64]
-    """[2**16] by cell how often it was learnt."""
+    experience: Experience
+    """What simulations of the job have met; of length 1 in playouts that do not learn, as the next ones."""
+    places: npt.NDArray[np.int32]
+    """[max_plies + 1] path of the simulation: the cell of nodes[d] in ``experience``, or UNKNOWN."""
     cells: npt.NDArray[np.int32]
-    """[max_plies] by ply of the playout: the cell of its move; -1 where chance moved."""
+    """[max_plies + 1] by ply of the playout: the cell of the position, END or UNKNOWN."""
+    entries: npt.NDArray[np.int32]
+    """[max_plies + 1] by ply of the playout: the entry of the move in ``experience``."""
     gains: npt.NDArray[np.float64]
-    """[max_plies] by ply of the playout: the reward."""
-    promised: npt.NDArray[np.float64]
-    """[max_plies] by ply of the playout: the most that a move was believed to be worth."""
-    greedy: npt.NDArray[np.bool_]
-    """[max_plies] by ply of the playout: whether that move was made."""
+    """[max_plies + 1] by ply of the playout: the reward."""
+    chosen: npt.NDArray[np.bool_]
+    """[max_plies + 1] by ply of the playout: whether the player moved, and not chance."""
     base: Base
     """The snapshot that the tree began with, whose rows the lazy nodes stand for."""
 

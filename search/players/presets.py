@@ -1,6 +1,7 @@
 """Settings of a search that have a name, and the player that plays each game best.
 
-BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md.
+BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md, and with one player what came
+to most in cluster/lab/records/games.md.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 the source documents."""
 
 BEST: Mapping[str, Mapping[str, Any]] = {
+    "2048": {"playout_plies": 40, "playout_policy": "greedy"},
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
     "gomoku": {"playout_plies": 0, "widening": 8},
     "morris": {"playout_plies": 0, "widening": 4},
+    "samegame": {"playout_policy": "greedy"},
     "tictactoe": {"exploration": 0.7, "decisive": True, "playout_policy": "decisive"},
     "thud": {
         "strategy": "root",

@@ -52,9 +52,12 @@ class TopNode:
         """Children with visits that are not shown."""
         return self.num_children - len(self.children)
 
-    def to_json(self) -> dict[str, Any]:
-        """For `banyan tree --json`. A node in which chance moves says so."""
-        chance = {"chance": True} if self.player == CHANCE else {}
+    def to_json(self, game: Game) -> dict[str, Any]:
+        """For `banyan tree --json`. A node in which chance moves says so; from three players on it says who
+        moves, whose values the nodes below it have."""
+        chance: dict[str, Any] = {"chance": True} if self.player == CHANCE else {}
+        if game.num_players > 2:
+            chance["to_move"] = None if self.player is None else game.name_of(self.player)
         return {
             "move": self.move,
             "visits": self.visits,
@@ -62,7 +65,7 @@ class TopNode:
             "value": self.value,
             "proof": self.proof or None,
             **chance,
-            "children": [child.to_json() for child in self.children],
+            "children": [child.to_json(game) for child in self.children],
             "left_out": self.left_out,
         }
 

@@ -106,11 +106,15 @@ class PlainCluster:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.processes[number].pid, signal.SIGKILL)
 
-    def end(self) -> None:
-        """End them all."""
-        kill(marked(f"{MARK}={self._mark}"))
-        for process in self.processes:
-            process.wait()
+    def end(self, timeout_s: float = 30.0) -> None:
+        """End them all, and wait until they are gone: some may be about to start others."""
+        until_s = time.monotonic() + timeout_s
+        while left := marked(f"{MARK}={self._mark}"):
+            assert time.monotonic() < until_s, f"processes of ray start do not end: {left}"
+            kill(left)
+            for process in self.processes:
+                process.wait(timeout_s)
+            time.sleep(0.05)
 
 
 @contextlib.contextmanager

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 import games
 from cluster.cli import run
 from cluster.lab.throughput.benchmark import Rates, benchmark, timed
+from cluster.lab.throughput.benchmark_report import blocks
 from cluster.lab.throughput.openspiel import OpenSpiel
 from games.game import Game
 from tests.cluster.command import on_terminal
@@ -35,9 +38,9 @@ class HalfAsFast:
 
     def searcher(
         self, game: Game, simulations: int, exploration: float, seed: int
-    ) -> Callable[[], int] | None:
+    ) -> Callable[[], int] | str:
         self.asked.append((simulations, exploration, seed))
-        return (lambda: simulations // 2) if game.name == "tictactoe" else None
+        return (lambda: simulations // 2) if game.name == "tictactoe" else "knows no stones"
 
 
 def test_work_is_repeated_until_the_time_has_passed_and_once_at_least() -> None:
@@ -130,6 +133,10 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
     )
     rows = [row for bench in benches for row in bench.rows(rival)]
     assert [row.get("against", {}).get("ratio") for row in rows] == [2.0, 2.0, None, None]
+    assert rows[2]["against"] == {"name": "rival", "version": "1.2", "missing": "knows no stones"}
+    printed = StringIO()
+    Console(width=80, file=printed).print(blocks(rows, 80))
+    assert printed.getvalue().count("knows no stones") == 2
     assert rows[0]["against"]["name"] == "rival"
     assert rows[0]["against"]["version"] == "1.2"
     assert rows[0]["against"]["spread"]["ratio"] == [2.0, 2.0]
@@ -142,7 +149,17 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
 def test_openspiel_makes_the_searches_that_it_is_asked_for() -> None:
     pytest.importorskip("pyspiel")
     rival = OpenSpiel()
-    (bench,) = benchmark(
-        [games.load("tictactoe")], simulations=[20], seconds=0.01, repeats=1, seed=0, rival=rival
+    specs = ["tictactoe", "pig:goal=20", "chinese_checkers:players=2,turns=20"]
+    benches = benchmark(
+        list(map(games.load, specs)), simulations=[20], seconds=0.01, repeats=1, seed=0, rival=rival
     )
-    assert bench.rows(rival)[0]["against"]["simulations_per_s"] > 0
+    for bench in benches:
+        assert bench.rows(rival)[0]["against"]["simulations_per_s"] > 0
+
+
+@pytest.mark.parametrize(("spec", "why"), [("2048", "rewards before the end"), ("thud", "does not have")])
+def test_openspiel_says_why_it_makes_no_searches(spec: str, why: str) -> None:
+    pytest.importorskip("pyspiel")
+    missing = OpenSpiel().searcher(games.load(spec), 10, 1.0, 0)
+    assert isinstance(missing, str)
+    assert why in missing

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import games
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.coordinator import Coordinator
@@ -18,6 +19,7 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games import catalogue
 from games import user_games as own
+from search.plan import plan_search
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import here
@@ -126,8 +128,9 @@ def test_plain_python_and_compiled_rules_of_one_game_give_one_digest(strategy: s
 def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "nim.py"
     path.write_text(NIM)
-    opened = open_search(SearchRequest(game=str(path), strategy="leaf", simulations=304))
-    assert {opened.plan.size(job) for job in range(opened.plan.jobs)} == {1}
+    request = SearchRequest(game=str(path), strategy="leaf", simulations=304)
+    plan = plan_search(request, games.load(request.game))
+    assert {plan.size(job) for job in range(plan.jobs)} == {1}
 
 
 def test_games_describes_a_file_and_leaves_out_a_package_that_is_broken(

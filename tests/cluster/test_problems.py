@@ -61,6 +61,8 @@ def test_the_best_line_and_the_values_of_each_player(paths: dict[str, str]) -> N
     assert "best found" in walk._repr_html_()
     share = banyan.search(paths["share"], simulations=60, executor="inline")
     assert share.values is not None and len(share.values) == 3
+    told = share.to_json()
+    assert dict(zip(told["players"], told["values"], strict=True)).keys() == {"red", "green", "blue"}
     assert "%" not in dict(share.facts())["value"]
 
 

@@ -80,6 +80,10 @@ def test_strength_in_time_is_strength_where_nothing_costs_time() -> None:
     (slow,) = in_time(exact_strength(), {"tree": replace(FREE, worker_call_s=0.01)}, 1e-3)
     assert slow.move_s == pytest.approx(free.move_s + rounds * 0.01, rel=1e-4)
     assert slow.gain[0] == pytest.approx(12.0 / slow.move_s)
+    # Threads make no calls.
+    calls = replace(FREE, worker_call_s=0.01, turn_s=0.01, latency_s=0.1, fetch_s=0.1, publish_s=0.1)
+    (threads,) = in_time(exact_strength(), {"tree": calls.in_threads()}, 1e-3)
+    assert threads.move_s == pytest.approx(free.move_s)
 
 
 def test_strength_in_time_needs_a_finite_interval() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+Probabilities = npt.NDArray[np.float64]
 
-def win_probabilities(goal: int, error: float = 1e-12) -> npt.NDArray[np.float64]:
+
+def win_probabilities(goal: int, error: float = 1e-12) -> Probabilities:
     """float64[goal, goal, goal + 6]: the probability to win, by (own score, other's score, turn's points).
 
     Of the player to move, before the decision, when both play optimally and no game is drawn. Iterated until

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from games.game import CHANCE
+from games.gym.table import AT, END, NEXT, PROBABILITY, REWARD, STEPS, TableGame
+from games.rng import new_stream
+from search.episode import EPISODE_STREAM, OUTCOMES, Episode
+
 Values = npt.NDArray[np.float64]
 
 
@@ -38,6 +43,40 @@ def optimal_values(env: Any, steps: int) -> tuple[Values, npt.NDArray[np.int64]]
 def optimum(env: Any, steps: int) -> float:
     """The expectation of the best policy over the starts of the environment."""
     return float(env.unwrapped.initial_state_distrib @ optimal_values(env, steps)[0])
+
+
+def exact_values(game: TableGame) -> Values:
+    """float64[steps + 1, states, actions]: by steps left, state and action what can be expected; of actions
+    that are masked minus infinity."""
+    rows = game.outcomes()
+    after, ends = rows[..., NEXT].astype(np.int64), rows[..., END]
+    best = np.zeros(len(rows))
+    found = np.zeros((game.steps + 1, *rows.shape[:2]))
+    for left in range(1, game.steps + 1):
+        worth = rows[..., REWARD] + (1.0 - ends) * best[after]
+        found[left] = (rows[..., PROBABILITY] * worth).sum(axis=2)
+        found[left][rows[..., PROBABILITY].sum(axis=2) == 0.0] = -np.inf
+        best = found[left].max(axis=1)
+    return found
+
+
+def losses_of(game: TableGame, episode: Episode) -> float:
+    """By how much the moves of an episode are worse than the best ones, together, by exact values.
+
+    Its expectation is by how much the planner falls short of the optimum; it has less spread than returns.
+    """
+    values, total = exact_values(game), 0.0
+    state, scratch = game.episode_state(episode.seed), np.zeros(game.max_moves, dtype=np.uint16)
+    outcomes = new_stream(episode.seed, EPISODE_STREAM, OUTCOMES)
+    for action in episode.actions:
+        move = game.parse_move(state, action)
+        worth = values[game.steps - int(state[STEPS]), int(state[AT])]
+        total += float(worth.max() - worth[move])
+        game.calls.play(state, move)
+        if not game.calls.is_terminal(state) and game.calls.current_player(state) == CHANCE:
+            assert game.calls.chance is not None
+            game.calls.play(state, int(game.calls.chance(state, scratch, outcomes)))
+    return total
 
 
 CARDS = {**dict.fromkeys(range(1, 10), 1 / 13), 10: 4 / 13}

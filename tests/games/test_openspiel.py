@@ -128,6 +128,7 @@ def test_all_sequential_games_with_perfect_information_are_accepted() -> None:
     assert len(PERFECT) >= 42
 
 
+@pytest.mark.skipif(not JIT, reason="plain Python in the other run too")
 @pytest.mark.parametrize("name", [*PERFECT, *HIDDEN, *MORE_PLAYERS, *OTHERS])
 def test_random_games_are_those_of_openspiel(name: str) -> None:
     game, other = openspiel(name), pyspiel.load_game(name)

@@ -10,6 +10,7 @@ from games import Game
 from games.compile.default_rules import default_greedy_move
 from games.compile.specialise import specialise
 from games.contract.checking_further import draw_greedy_moves
+from games.contract.random_game import is_return
 from games.game import State
 from games.rng import new_stream
 from tests.games.common import JIT, SPECS, plain, plain_rules, random_game, random_position
@@ -93,8 +94,9 @@ def test_evaluators_stay_in_bounds_and_change_nothing(spec: str) -> None:
             if ply % (1 if JIT else 16) == 0:
                 before = state.copy()
                 assert evaluator.rule(state) == twin(state)
-                assert -1.0 <= twin(state) <= 1.0
+                assert is_return(game, twin(state))
                 assert np.array_equal(state, before)
             game.rules.play(state, move)
             if game.rules.is_terminal(state) and evaluator.finished:
-                assert -1.0 <= evaluator.rule(state) == twin(state) <= 1.0
+                assert evaluator.rule(state) == twin(state)
+                assert is_return(game, twin(state))

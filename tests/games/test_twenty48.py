@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import games
 from games import Game, InvalidInput
 from games.game import CHANCE, State
-from games.twenty48 import Twenty48, rules
+from games.twenty48 import Twenty48, rules, worth
 from games.twenty48.game import DIRECTIONS
 from tests.games.common import JIT, random_game
 
@@ -156,6 +157,46 @@ def test_start_has_two_tiles_that_depend_on_the_seed() -> None:
     assert {len(each) for each in tiles} == {2}
     assert {tile for each in tiles for tile in each} == {2, 4}
     assert len({str(rows) for rows in starts}) > 80
+
+
+def test_each_episode_has_its_own_start() -> None:
+    game = games.load("2048:seed=3")
+    starts = [game.format_position(game.episode_state(episode)) for episode in range(20)]
+    assert len(set(starts)) > 12
+    assert starts == [game.format_position(game.episode_state(episode)) for episode in range(20)]
+
+
+def _worth(line: list[int]) -> float:
+    """The worth of a row or column, mark by mark."""
+    ranks = [tile.bit_length() - 1 if tile else 0 for tile in line]
+    runs = [len(list(run)) for _, run in groupby(rank for rank in ranks if rank)]
+    steps = [after**4 - before**4 for before, after in pairwise(ranks)]
+    disorder = min(sum(max(step, 0) for step in steps), sum(max(-step, 0) for step in steps))
+    merging = sum(run for run in runs if run > 1)
+    return (
+        worth.ALIVE
+        + worth.EMPTY * ranks.count(0)
+        + worth.MERGING * merging
+        - worth.WEIGHT * sum(rank**3.5 for rank in ranks)
+        - worth.DISORDER * disorder
+    )
+
+
+def test_the_worth_of_a_board_adds_up_the_marks_of_its_rows_and_columns() -> None:
+    game, draw = games.load("2048"), random.Random(5)
+    assert game.rules.evaluate is not None and game.rules.priority is not None
+    for _ in range(200 if JIT else 10):
+        tiles = [draw.choice([0, 0, 2, 2, 4, 8, 64, 2048]) for _ in range(16)]
+        rows = [tiles[start : start + 4] for start in range(0, 16, 4)]
+        text = "/".join(",".join(str(tile or ".") for tile in row) for row in rows)
+        state = game.parse_position(f"{text} 0")
+        lines = [*rows, *map(list, zip(*rows, strict=True))]
+        assert game.rules.evaluate(state) == pytest.approx(max(sum(map(_worth, lines)), 0.0), abs=4.0)
+        for move in game.legal_moves(state):
+            after = state.copy()
+            game.rules.play(after, move)
+            made = game.rules.returns(after)
+            assert game.rules.priority(state, move) == game.rules.evaluate(after) + made
 
 
 @pytest.mark.skipif(not JIT, reason="needs thousands of playouts")

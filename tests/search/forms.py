@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.games.common import JIT
+
 FILE = Path(__file__).with_name("random_problem.py")
 
 COMPILED = {
@@ -14,7 +16,7 @@ COMPILED = {
     "open loop": "players=1,percent=75,open_loop=1",
 }
 """Forms whose kernels tests compile; together they have all that differs between forms."""
-FORMS = COMPILED | {
+EVERY = COMPILED | {
     "one player": "players=1",
     "discount of the end": "players=1,rewards=0,percent=75",
     "discount and chance": "players=1,percent=75,chance=1",
@@ -24,8 +26,12 @@ FORMS = COMPILED | {
     "open loop of two": "players=2,rewards=0,open_loop=1",
     "open loop of three with chance": "players=3,chance=1,open_loop=1",
 }
+CHOSEN = (*COMPILED, "one player", "five at the end", "open loop of three with chance")
+FORMS = {form: EVERY[form] for form in CHOSEN} if JIT else EVERY
+"""Forms that tests go through: all as plain Python. Compiled, a coordinator has kernels for each form, also
+for those whose rules are plain Python; they differ in constants alone, which take all values in CHOSEN."""
 
 
 def problem(form: str, seed: int = 1, plain: bool = False, more: str = "") -> str:
     """The spec of a random problem of a form."""
-    return f"{FILE}:{FORMS[form]},seed={seed},plain={int(plain)}{more}"
+    return f"{FILE}:{EVERY[form]},seed={seed},plain={int(plain)}{more}"

@@ -5,8 +5,8 @@
     python -m cluster.lab.studies.in_time here/strength.json costs.json --simulation-ms 1 --out here
 
 Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker
-with a core of its own for each lane, where a simulation takes the given time. Workers and speed do not change
-an answer, so both belong to one search.
+with a core of its own for each lane, where a simulation takes the given time; the costs of calls are those of
+Ray, or none with --threads. Workers and speed do not change an answer, so both belong to one search.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def table(rows: Sequence[InTime]) -> report.Table:
     return made
 
 
-def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, path: Path) -> None:
+def plot(
+    game: str, rows: Sequence[InTime], simulation_s: float, threads: bool, where: str, path: Path
+) -> None:
     """A panel for each budget of a lane, a line for each strategy."""
     budgets = sorted({row.simulations_per_lane for row in rows})
     lanes = sorted({row.lanes for row in rows})
@@ -153,7 +155,7 @@ def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, pat
     title = f"What workers buy in {game_name(game)}: strength in time"
     details = (
         f"strength measured by exact values (95 % intervals), time of a move simulated with "
-        f"{1000 * simulation_s:g} ms a simulation"
+        f"{1000 * simulation_s:g} ms a simulation, workers are {'threads' if threads else 'processes'}"
     )
     save(figure, path, title, details, where)
 
@@ -178,6 +180,7 @@ def main() -> None:
     parser.add_argument("strength", type=Path, metavar="STRENGTH.JSON")
     parser.add_argument("costs", type=Path, metavar="COSTS.JSON")
     parser.add_argument("--simulation-ms", type=float, default=1.0, help="time of a simulation (1)")
+    parser.add_argument("--threads", action="store_true", help="workers are threads: calls cost nothing")
     parser.add_argument("--out", type=Path, help="folder for in_time.json, .csv, .png and .svg")
     given = parser.parse_args()
     try:
@@ -186,14 +189,21 @@ def main() -> None:
         measured = read_strength(given.strength)
         names = {parse_spec(row["strategy"], "strategies").name for row in measured["rows"]}
         costs = read_costs(given.costs, sorted(names - {"sequential"}))
+        if given.threads:
+            costs = {name: each.in_threads() for name, each in costs.items()}
         simulation_s = given.simulation_ms / 1000
         rows = in_time(measured, costs, simulation_s)
         print("\n".join(report.markdown(table(rows))))
         if given.out is not None:
             lines = [asdict(row) for row in rows]
             where = str(measured["measured_on"])
-            value = {"simulation_ms": given.simulation_ms, "measured_on": provenance(), "rows": lines}
-            draw = partial(plot, measured["game"], rows, simulation_s, where)
+            value = {
+                "simulation_ms": given.simulation_ms,
+                "threads": given.threads,
+                "measured_on": provenance(),
+                "rows": lines,
+            }
+            draw = partial(plot, measured["game"], rows, simulation_s, given.threads, where)
             write_files(given.out, "in_time", value, lines, draw, ("png", "svg"))
     except InvalidInput as error:
         sys.exit(f"in_time: {error}")

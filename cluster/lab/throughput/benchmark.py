@@ -41,10 +41,10 @@ class Rival(Protocol):
 
     def searcher(
         self, game: Game, simulations: int, exploration: float, seed: int
-    ) -> Callable[[], int] | None:
+    ) -> Callable[[], int] | str:
         """A function that runs a search from the start position and returns its number of simulations.
 
-        None if the program does not have the game.
+        Or a text that says why the program makes no such search.
 
         ``exploration`` is C in Q + C sqrt(ln N / n) with Q in [-1, 1].
         """
@@ -107,7 +107,9 @@ class Searches:
     simulations: int
     rates: Rates = field(default_factory=Rates)
     rival: Rates = field(default_factory=Rates)
-    """Rates of the rival; empty without a rival or if it does not have the game."""
+    """Rates of the rival; empty without a rival or if it makes no such searches."""
+    missing: str | None = None
+    """Why the rival makes no such searches."""
 
     @property
     def ratios(self) -> Rates:
@@ -163,6 +165,8 @@ class GameBenchmark:
                 "ratio": ratios.median,
                 "spread": {"simulations_per_s": searches.rival.spread, "ratio": ratios.spread},
             }
+        elif rival is not None and searches.missing is not None:
+            row["against"] = {"name": rival.name, "version": rival.version, "missing": searches.missing}
         return row
 
 
@@ -226,7 +230,11 @@ class _Bench:
         self._tree = self._engine.new_tree(self._engine.capacity_for(DEFAULT_MEMORY_MB * 2**20, largest))
         self._params = _sequential_params(game)
         c = self._params.exploration
-        self._rivals = [rival.searcher(game, n, c, seed) if rival else None for n in simulations]
+        self._rivals: list[Callable[[], int] | None] = []
+        for searches in self.measured.searches:
+            searcher = rival.searcher(game, searches.simulations, c, seed) if rival else None
+            searches.missing = searcher if isinstance(searcher, str) else None
+            self._rivals.append(None if isinstance(searcher, str) else searcher)
 
     def warm_up(self) -> None:
         """Compile or load the kernels, and allocate the memory that they use."""

@@ -24,7 +24,7 @@ def print_rates(
     console: Console, rows: Rows, rival: Rival | None, seconds: float, repeats: int, seed: int
 ) -> None:
     """Print the blocks, followed by the conditions of the measurement."""
-    console.print(blocks(rows, rival, console.width))
+    console.print(blocks(rows, console.width))
     console.print(
         f"median (lowest - highest) of {repeats} interleaved repeats of {seconds:g} s each; "
         f"one core, from the start position, seed {seed}",
@@ -37,7 +37,7 @@ def print_rates(
         )
 
 
-def blocks(rows: Rows, rival: Rival | None, width: int) -> Group:
+def blocks(rows: Rows, width: int) -> Group:
     """For each game its spec, and a line for each measurement: median, lowest, highest, remark.
 
     A spec longer than ``width`` characters is wrapped.
@@ -50,7 +50,7 @@ def blocks(rows: Rows, rival: Rival | None, width: int) -> Group:
     parts: list[Any] = [terminal(heading, headings=False)]
     for game, measured in groupby(rows, key=itemgetter("game")):
         block = _new_table()
-        for line in _lines(list(measured), rival):
+        for line in _lines(list(measured)):
             block.add(*line)
         name = Text(_folded(game, width), style="bold", overflow="fold")
         parts += [name, terminal(block, headings=False), Text()]
@@ -63,7 +63,7 @@ def _new_table() -> Table:
     return Table([Column("", width=NAME_WIDTH), *rates, Column("")])
 
 
-def _lines(rows: Rows, rival: Rival | None) -> Iterator[list[Cell]]:
+def _lines(rows: Rows) -> Iterator[list[Cell]]:
     """The lines of one game; ``rows`` differ in the number of simulations only."""
     first = rows[0]
     yield _rates("random playouts", first, "playouts_per_s", _results(first["results"]))
@@ -74,13 +74,12 @@ def _lines(rows: Rows, rival: Rival | None) -> Iterator[list[Cell]]:
     for row in rows:
         yield _rates("simulations", row, "simulations_per_s", f"{row['simulations']:,} in each search")
         against = row.get("against")
-        if against is not None:
+        if against is not None and "missing" not in against:
             yield _rates(against["name"], against, "simulations_per_s", "the same searches")
             ratios = (against["ratio"], *against["spread"]["ratio"])
             yield [text("  ratio", "strong"), *(text(f"{ratio:.1f}", "strong") for ratio in ratios)]
-        elif rival is not None:
-            missing = text("does not have this game")
-            yield [text(f"  {rival.name}"), text("-"), text(""), text(""), missing]
+        elif against is not None:
+            yield [text(f"  {against['name']}"), text("-"), text(""), text(""), text(against["missing"])]
 
 
 def _rates(name: str, row: dict[str, Any], key: str, remark: str) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from games.game import Game
-from games.openspiel import name_of, pyspiel_or_refuse
+from games.openspiel import pyspiel_or_refuse, rules_of
 
 MAX_MEMORY_MB = 1000
 
@@ -23,16 +23,15 @@ class OpenSpiel:
 
     def searcher(
         self, game: Game, simulations: int, exploration: float, seed: int
-    ) -> Callable[[], int] | None:
-        """A function that runs a search from the start position; None if OpenSpiel cannot search it."""
-        name = name_of(game)
+    ) -> Callable[[], int] | str:
+        """A function that runs a search from the start position, or why OpenSpiel makes none."""
+        name = rules_of(game)
         if name is None:
-            return None
+            return "does not have this game"
         pyspiel = self._pyspiel
         loaded = pyspiel.load_game(name)
         if loaded.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
-            # Its search knows returns at the end alone.
-            return None
+            return "its MCTS refuses games with rewards before the end"
         bot = pyspiel.MCTSBot(
             loaded,
             pyspiel.RandomRolloutEvaluator(1, seed),

@@ -115,6 +115,9 @@ def test_one_player_with_chance(visitor: Visitor) -> None:
         # A tile has come by itself.
         expect(visitor.page.locator("#moves li")).to_have_count(moves)
     assert visitor.my_turn()
+    drawn = visitor.page.locator("text.number").count()
+    assert visitor.page.locator("rect.tile").count() == drawn
+    assert 2 <= drawn <= 4
     assert "Score: " in visitor.status
     visitor.page.click("#hint")
     expect(visitor.page.locator("#status")).to_contain_text("The search says")

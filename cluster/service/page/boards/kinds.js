@@ -10,8 +10,10 @@ import octagon from "./octagon.js";
 import piles from "./piles.js";
 import slots from "./slots.js";
 import stones from "./stones.js";
+import tiles from "./tiles.js";
 
 const KINDS = {
+  2048: tiles,
   battleship: fleet,
   breakthrough: discs(1),
   connect_four: slots,
