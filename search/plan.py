@@ -17,8 +17,8 @@ JOB_S = 0.15
 """Target length of a job in seconds of one core. A call over Ray costs driver and worker together 3 ms of CPU
 time, whatever its content: 2 % of a job of this length."""
 SHORT_JOB_S = 0.03
-"""tree: a search has more rounds than lanes (up to MOST_ROUNDS) only if jobs are at least this long. A round
-over Ray costs some 20 ms in which workers wait, whatever its content."""
+"""tree: a search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
+long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
 FEW_LANES = 64
 """With more lanes jobs are longer in proportion. One coordinator merges the results of this many lanes, with
 jobs of JOB_S, in half of its time, however many workers there are."""

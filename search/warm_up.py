@@ -31,6 +31,8 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
         tree = engine.new_tree(64)
         begin(tree, work.base, params_of(context))
         engine.simulate(tree, params_of(context), engine.lane_root(context, 0), 1, stream, work)
+        if engine.features.learnt:
+            engine.look_back(tree, work.base.statistics, work.base.first_children, work)
         increments(tree, work.base.statistics, 2, 16)
 
 

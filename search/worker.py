@@ -100,7 +100,8 @@ class Worker:
             _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
 
     def run(self, context: Context, job: Job) -> JobResult:
-        """The job's increments; they depend on context and job alone, not on earlier jobs of this worker."""
+        """The job's increments; they depend on context and job alone, not on earlier jobs of this worker,
+        unless ``goes_on`` is set."""
         started = time.perf_counter()
         self._turn_to(context)
         self._work.tally[:] = 0
@@ -183,16 +184,17 @@ class Worker:
         root_state = engine.lane_root(context, job.lane)
         done = 0
         while lane.pieces <= last:
-            if lane.pieces == last:
+            # What a job learns changes the tree at its end, also when the lane is grown again.
+            if lane.pieces == last or engine.features.learnt:
                 lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
             work.tally[PLAYOUTS] = 0
             self._begin_job(work)
             stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
             done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
+            if engine.features.learnt:
+                rows = first_children_of(lane.reported.num_children)
+                engine.look_back(lane.tree, lane.reported, rows, work)
             lane.pieces += 1
-        if engine.features.learnt:
-            rows = first_children_of(lane.reported.num_children)
-            engine.look_back(lane.tree, lane.reported, rows, work)
         added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
         result = _result(job, lane.tree, done, work, _outlook(engine.game, context, work), added, started)
         if not job.hand_in:

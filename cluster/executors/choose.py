@@ -41,8 +41,8 @@ def make_executor(
     """Create and start an executor. ``workers`` None: one per CPU; ``address`` None: an embedded local Ray.
 
     ``name`` is ``ray``, ``threads`` (of this process; only for searches), ``inline`` (one of them), or
-    ``auto``: without an address, a search runs in threads, or, if it is not compiled, begins in this process
-    and continues on workers if it takes long (`HandoverExecutor`); everything else uses ``ray``.
+    ``auto``: without an address, a search runs in threads or begins in one (`HandoverExecutor`); everything
+    else uses ``ray``. Threads ignore ``job_timeout_s``: a job in one of them cannot be ended.
 
     On a cluster, a range of workers follows the machines that join and leave; see `Workers`.
     ``make_worker`` creates, in each process, the object that runs jobs. ``in_flight``: bundles per worker; 1

@@ -81,10 +81,11 @@ class ThreadsExecutor:
                 workers.add(key, context)
 
     def forget_context(self, key: int) -> None:
-        self._wait_until_idle()
-        self._contexts.discard(key)
-        for workers in self._workers:
-            workers.keep_only(self._contexts)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running)
+            self._contexts.discard(key)
+            for workers in self._workers:
+                workers.keep_only(self._contexts)
 
     def submit(self, tasks: Iterable[Task]) -> None:
         with self._changed:
@@ -104,7 +105,7 @@ class ThreadsExecutor:
         """Forget all tasks; waits for the end of those that run."""
         with self._changed:
             self._queue.clear()
-        self._wait_until_idle()
+            self._changed.wait_for(lambda: not self._running)
         while not self._events.empty():
             self._events.get()
 
@@ -118,10 +119,6 @@ class ThreadsExecutor:
         for status in self._statuses:
             status.become(WorkerState.ENDED)
 
-    def _wait_until_idle(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._running)
-
     def _serve(self, slot: int) -> None:
         """Run tasks until the executor is closed."""
         while True:
@@ -131,12 +128,13 @@ class ThreadsExecutor:
                 if self._closed:
                     return
                 self._running += 1
-            event = self._run(slot, tasks[0])
-            with self._changed:
-                self._events.put(event)
-                self._running -= 1
-                if not self._running:
-                    self._changed.notify_all()
+            try:
+                self._events.put(self._run(slot, tasks[0]))
+            finally:
+                with self._changed:
+                    self._running -= 1
+                    if not self._running:
+                        self._changed.notify_all()
 
     def _take(self, slot: int) -> list[Task]:
         """The next task of a thread, or none."""

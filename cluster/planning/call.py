@@ -47,8 +47,8 @@ def plan(
         seed: The seed of the first episode; the others have the numbers that follow.
         steps: The most moves of an episode; None: its own end.
         out: A folder in which each episode is kept; a plan that is started again plays the missing ones.
-        workers, address, executor: Where episodes are played, as in `banyan.search`; nothing of it changes
-            them.
+        workers, address, executor: Where episodes are played: in this process (``"inline"``), on workers of
+            Ray (``"ray"``), or there if there are several episodes (``"auto"``); nothing of it changes them.
         **options: Any other field of `search.SearchRequest`, such as ``exploration``; ``lanes`` is 1 by
             default, since episodes already fill the workers, and ``playout_policy`` and ``final_move``
             are by default ``auto``, as `banyan plan --help` describes it.

@@ -292,7 +292,9 @@ def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
         if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
             return None
         count = len(actions.actions)
-        found = [[_merged(table[at][action]) for action in range(count)] for at in range(len(table))]
+        found = [
+            [_merged(table[at][action], len(table)) for action in range(count)] for at in range(len(table))
+        ]
         entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
         if entries > MOST_ENTRIES or max(len(each) for row in found for each in row) > MAX_MOVE_CODE:
             return None
@@ -305,12 +307,17 @@ def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
         close(env)
 
 
-def _merged(outcomes: Any) -> list[tuple[float, int, float, bool]]:
-    """Equal outcomes as one, those without probability left out."""
+def _merged(outcomes: Any, places: int) -> list[tuple[float, int, float, bool]]:
+    """Equal outcomes as one, those without probability left out.
+
+    Raises ValueError where one leads to none of the ``places``, or where probabilities do not add up to 1.
+    """
     weights: dict[tuple[int, float, bool], float] = {}
     for probability, after, reward, end in outcomes:
         if probability > 0.0:
             key = (int(after), float(reward), bool(end))
+            if not 0 <= key[0] < places:
+                raise ValueError(outcomes)
             weights[key] = weights.get(key, 0.0) + float(probability)
     total = sum(weights.values())
     if abs(total - 1.0) > 1e-6:

@@ -5,7 +5,8 @@ dynamic programming of Barto, Bradtke and Singh 1995): a move is worth the mean 
 position is worth, over all that came of it; a position is worth its best move, or where chance moves the mean
 of what came. Values are settled backwards along each simulation, and now and then in all positions.
 
-Positions are told apart by `Rules.pack`. When there is no room for more of them, others stay UNKNOWN.
+Positions are told apart by `Rules.pack`. When there is no room for more of them, or for more outcomes,
+others stay UNKNOWN, and new outcomes are not counted: a move may stay untried here.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def place_of(state: State, work: Workspace) -> int:
     chances = CHANCES and current_player(state) == CHANCE
     count = 1 if chances else legal_moves(state, work.moves)
     first = met.counts[MOVES]
-    if met.counts[POSITIONS] == MOST_POSITIONS or first + count > MOST_MOVES:
+    is_full = met.counts[POSITIONS] == MOST_POSITIONS or first + count > MOST_MOVES
+    if is_full or met.counts[OUTCOMES] == MOST_OUTCOMES:
         return UNKNOWN
     met.taken[cell], met.keys[cell], met.worth[cell] = True, key, 0.0
     met.first[cell], met.size[cell] = first, 0 if chances else count

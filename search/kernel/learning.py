@@ -151,9 +151,10 @@ def back_up_learnt(tree: Tree, params: SearchParams, work: Workspace, depth: Int
         if cell != UNKNOWN:
             entry = entry_of_move(met, cell, np.int64(tree.move[node]))
             note(met, cell, entry, reward, factor * value, follows)
-            if work.movers[d - 1] != CHANCE_CODE:
-                sample = met.value[entry]
-            worth = met.worth[cell]
+            if met.tried[entry] > 0:
+                if work.movers[d - 1] != CHANCE_CODE:
+                    sample = met.value[entry]
+                worth = met.worth[cell]
         value = reward + factor * value
         follows = cell
         tree.visits[node] += 1
@@ -181,5 +182,5 @@ def look_back(tree: Tree, before: Statistics, first_children: npt.NDArray[np.int
             row = np.int64(first_children[0]) + slot
             visits, total = visits - np.int64(before.visits[row]), float(before.total_value[row])
         entry = np.int64(entry_of_move(work.experience, cell, np.int64(tree.move[child])))
-        if visits > 0:
+        if visits > 0 and work.experience.tried[entry] > 0:
             tree.total_value[child] = total + visits * work.experience.value[entry]

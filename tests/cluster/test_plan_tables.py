@@ -73,8 +73,10 @@ def test_by_default_a_plan_learns_where_it_can(capsys: pytest.CaptureFixture[str
         "simulations_per_s": learnt["simulations_per_s"],
     }
     assert learnt["clairvoyant"] is False
-    dice = MoveSearch("2048", simulations=1).of_game(load("2048"))
-    assert (dice.playout_policy, dice.final_move) == ("random", "robust")
+    tiles = MoveSearch("2048", simulations=1).of_game(load("2048"))
+    assert (tiles.playout_policy, tiles.final_move) == ("greedy", "robust")
+    shop = MoveSearch("jobshop", simulations=1).of_game(load("jobshop"))
+    assert (shop.playout_policy, shop.final_move) == ("random", "robust")
     many = MoveSearch(LAKE, simulations=1, lanes=2).of_game(load(LAKE))
     assert many.playout_policy == "random", "each job of several lanes would begin with nothing"
 

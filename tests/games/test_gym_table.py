@@ -15,7 +15,7 @@ import gymnasium
 
 import games
 from games import Game, State
-from games.gym.table import TableGame
+from games.gym.table import TableGame, _merged
 from search.request import SearchRequest
 from search.run_inline import run
 
@@ -108,3 +108,9 @@ def test_pictures_that_states_do_not_determine_are_not_drawn() -> None:
     state = game.initial_state()
     game.play_text(state, ["1", "1"])
     assert drawn(game, state) == ["state 2, step 2, return 0"]
+
+
+@pytest.mark.parametrize("outcomes", [[(1.0, 3, 0.0, False)], [(1.0, -1, 0.0, True)], [(0.5, 1, 0.0, False)]])
+def test_a_table_that_leads_nowhere_is_not_searched(outcomes: list[tuple[float, int, float, bool]]) -> None:
+    with pytest.raises(ValueError, match=r"\["):
+        _merged(outcomes, 3)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
+from cluster.executors.inline import InlineExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
 from games import Game, Rules, njit
 from games.catalogue import load
 from games.game import Moves, State
 from games.rng import mix, new_stream
 from search.episode import Planner
 from search.features import Features
+from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
 from search.kernel.experience import END, MOST_POSITIONS, NONE, POSITIONS
 from search.kernel.params import params_from, with_exploration
 from search.kernel.workspace import Experience, Workspace
+from search.prepare import open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
 from search.tree.snapshot import first_children_of
+from search.worker import Worker
 
 LEARNS = Features(steered=True, learnt=True)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -142,3 +150,27 @@ def test_an_episode_depends_on_its_number_alone() -> None:
     alone = Planner(request, game, None).play(2)
     after = planner.play(2)
     assert (after.actions, after.value) == (alone.actions, alone.value)
+
+
+class Forgetful(Worker):
+    """Loses the trees of its lanes before each job, as a process does that takes another's place."""
+
+    def run(self, context: Context, job: Job) -> JobResult:
+        self._lanes.clear()
+        return super().run(context, job)
+
+
+@pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many simulations for plain Python"
+)
+def test_a_lane_that_is_grown_again_learns_the_same() -> None:
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    spec = "gym:FrozenLake-v1(is_slippery=True):steps=30"
+    request = SearchRequest(spec, strategy="root", lanes=2, simulations=120_000, playout_policy="learnt")
+    digests = set()
+    for make_worker in (Worker, Forgetful):
+        search, executor = open_search(request), InlineExecutor(make_worker)
+        assert search.plan.rounds > 1
+        executor.open(search.context)
+        digests.add(Session(Coordinator(search, 1), executor).run().digest)
+    assert len(digests) == 1

@@ -54,7 +54,7 @@ class MoveStore:
             raise
 
     def read(self, player: str) -> dict[int, Move]:
-        """The kept moves of a player by number of position."""
+        """The kept moves of a player by number (see `cluster.lab.exact.moves`)."""
         return dict(self._made.get(player, {}))
 
     def add(self, player: str, moves: dict[int, Move]) -> None:

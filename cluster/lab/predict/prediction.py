@@ -271,11 +271,9 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
         asked = f"--rounds {rounds}" + (f" --staleness {lag}" if lag else "")
         fewer = replace(request, rounds=rounds, staleness=lag)
         changes.append((f"{asked} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})", fewer))
-        # Twice the rounds with twice the staleness: lanes lack as much work of the others as before.
         rounds, lag = (plan.rounds, lag + 1) if lag else (2 * plan.rounds, 1)
         overlapping = replace(request, rounds=rounds, staleness=lag)
-        weaker = f" ({WEAKER})" if lag > 1 else ""
-        changes.append((f"--rounds {rounds} --staleness {lag}{weaker}", overlapping))
+        changes.append((f"--rounds {rounds} --staleness {lag} ({WEAKER})", overlapping))
     if request.strategy == "leaf":
         playouts = plan.playouts_per_leaf
         batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))

@@ -26,7 +26,9 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         """All games that this server accepts by name, with their options and the accepted values."""
         return {"games": known.all()}
 
-    @router.get("/{name:path}", response_model=GameView, summary="One game", responses=problems(429, 503))
+    @router.get(
+        "/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503)
+    )
     def game(name: GameName) -> dict[str, Any]:
         """One game with the given options."""
         check_text(name, "game", limits)
@@ -36,7 +38,7 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         "/{name:path}/positions",
         response_model=PositionView,
         summary="A position",
-        responses=problems(429, 503),
+        responses=problems(404, 429, 503),
     )
     def position(name: GameName, body: Annotated[PositionBody, Body()]) -> dict[str, Any]:
         """Legal moves, the drawn board, the player to move, and the outcome of a finished game. Nothing is
@@ -46,7 +48,7 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         return known.read(name, body)
 
     @router.post(
-        "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(429, 503)
+        "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(404, 429, 503)
     )
     def move(name: GameName, body: Annotated[MoveBody, Body()]) -> dict[str, Any]:
         """The move of the strongest player known for the game, or of another preset, which need not be a
