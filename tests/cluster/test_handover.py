@@ -222,7 +222,7 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_pa
     assert status == 0, err
     assert json.loads(out)["executor"] == "inline"
     # Rules in plain Python, with which the search lasts half a minute in one thread.
-    budget = ("--simulations", "10000")
+    budget = ("--simulations", "20000")
     status, out, err = banyan(*search, *budget, cwd=tmp_path, environment=environment)
     assert status == 0, err
     long = json.loads(out)
