@@ -80,30 +80,24 @@ class InlineExecutor:
 
     def _run(self, task: Task) -> Event | None:
         """Run a task, or begin it: then None."""
-        status = self._status
-        status.become(WorkerState.BUSY)
         started = time.perf_counter()
-        event: Event
         try:
             future = self._workers.begin(task.context, task.job)
-            if future is not None:
-                self._counted_s = self._counted_s if self._in_flight else started
-                self._in_flight.add(task.context, task.index, future)
-                return None
-            event = JobDone(self._workers.run(task.context, task.job), task.context)
-            status.jobs_done += 1
         except Exception as error:
-            event = failed(task.context, task.index, error)
-        status.busy_s += time.perf_counter() - started
-        status.become(WorkerState.IDLE)
-        return event
+            return _failed(task.context, task.index, error)
+        if future is None:
+            return run_task(self._workers, self._status, task)
+        self._status.become(WorkerState.BUSY)
+        self._counted_s = self._counted_s if self._in_flight else started
+        self._in_flight.add(task.context, task.index, future)
+        return None
 
     def _ended(self, timeout_s: float) -> list[Event]:
         """The events of begun tasks that have ended; waits for the first."""
         status, events = self._status, list[Event]()
         for ended in self._in_flight.take(timeout_s):
             if ended.error is not None:
-                events.append(failed(ended.context, ended.index, ended.error))
+                events.append(_failed(ended.context, ended.index, ended.error))
                 continue
             events.append(JobDone(ended.outcome, ended.context))
             status.jobs_done += 1
@@ -115,6 +109,20 @@ class InlineExecutor:
         return events
 
 
-def failed(context: int, index: int, error: Exception) -> JobFailed:
-    """The event of a task that raised in this process."""
+def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event:
+    """Run a task in this thread and return its event; ``status`` is modified in place."""
+    status.become(WorkerState.BUSY)
+    started = time.perf_counter()
+    event: Event
+    try:
+        event = JobDone(workers.run(task.context, task.job), task.context)
+        status.jobs_done += 1
+    except Exception as error:
+        event = _failed(task.context, task.index, error)
+    status.busy_s += time.perf_counter() - started
+    status.become(WorkerState.IDLE)
+    return event
+
+
+def _failed(context: int, index: int, error: Exception) -> JobFailed:
     return JobFailed(index, f"{type(error).__name__}: {error}", context, error)

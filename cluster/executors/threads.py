@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.executors.inline import failed
+from cluster.executors.inline import run_task
 from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.queue import Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, Task, TaskWorker
+from cluster.runtime.tasks import OPENED, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.errors import InvalidInput
 from search.worker import Worker, why_one_at_a_time
@@ -129,7 +128,7 @@ class ThreadsExecutor:
                     return
                 self._running += 1
             try:
-                self._events.put(self._run(slot, tasks[0]))
+                self._events.put(run_task(self._workers[slot], self._statuses[slot], tasks[0]))
             finally:
                 with self._changed:
                     self._running -= 1
@@ -141,17 +140,3 @@ class ThreadsExecutor:
         if slot >= self._used:
             return []
         return self._queue.take(slot, num_slots=self._used, share=1, work=0)
-
-    def _run(self, slot: int, task: Task) -> Event:
-        status = self._statuses[slot]
-        status.become(WorkerState.BUSY)
-        started = time.perf_counter()
-        event: Event
-        try:
-            event = JobDone(self._workers[slot].run(task.context, task.job), task.context)
-            status.jobs_done += 1
-        except Exception as error:
-            event = failed(task.context, task.index, error)
-        status.busy_s += time.perf_counter() - started
-        status.become(WorkerState.IDLE)
-        return event

@@ -91,9 +91,12 @@ class MoveSearch(SearchRequest):
             learns = alone and self.evaluator is None and can_learn(game)
             values["playout_policy"] = "learnt" if learns else "random"
             if self.playout_plies is None and self.evaluator is None:
-                best = settings_of(STRONGEST, game)
-                given = {name for name in best if values[name] != knob_of(SearchRequest, name).default}
-                values |= {name: best[name] for name in best if name == "playout_policy" or name not in given}
+                # What was given stays.
+                values |= {
+                    name: best
+                    for name, best in settings_of(STRONGEST, game).items()
+                    if getattr(self, name) in (AUTO, knob_of(SearchRequest, name).default)
+                }
         if self.final_move == AUTO:
             learnt = "learnt" in values["playout_policy"]
             values["final_move"] = "max" if learnt else knob_of(SearchRequest, "final_move").default
