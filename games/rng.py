@@ -61,10 +61,16 @@ def uniform(stream: Stream) -> float:
 
 def new_stream(*identity: int) -> Stream:
     """A new stream for an identity: a sequence of integers, such as seed, lane and round."""
+    state = begin_stream(*identity)
+    return np.array([_mixed(state), _mixed(state + _GOLDEN & _ALL_BITS) | 1], dtype=np.uint64)
+
+
+def begin_stream(*identity: int) -> int:
+    """What streams have in common whose identities begin with these integers; below 2**64."""
     state = _GOLDEN
     for number in identity:
         state = _mixed(state ^ number & _ALL_BITS) + _GOLDEN & _ALL_BITS
-    return np.array([_mixed(state), _mixed(state + _GOLDEN & _ALL_BITS) | 1], dtype=np.uint64)
+    return state
 
 
 def _mixed(z: int) -> int:

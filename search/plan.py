@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from games.game import Game
 from search.evaluator import EXTERNAL
 from search.request import SearchRequest
@@ -103,6 +106,13 @@ class SearchPlan:
         place, jobs = index - self.root_first, self.lanes * self.rounds
         simulations = self.simulations - self.root_first
         return simulations * (place + 1) // jobs - simulations * place // jobs
+
+    def sizes(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """Simulations of ``count`` jobs from the first of these on, or of those that there are; only if
+        `is_fixed` and the root is no job of its own."""
+        assert self.simulations is not None
+        ends = np.arange(first, min(first + count, self.jobs) + 1) * self.simulations // self.jobs
+        return np.diff(ends)
 
     def job_s(self, cores: int, most_s: float) -> float:
         """Target length of the next job in seconds of one core, if sizes are not fixed.

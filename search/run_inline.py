@@ -19,7 +19,7 @@ from search.plan import SearchPlan
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult, result
-from search.strategies import Strategy
+from search.strategies import LeafStrategy, Strategy
 from search.tree.arena import FULL, UNPROVEN
 from search.worker import Worker
 
@@ -102,6 +102,8 @@ def run_inline(
         worker.prepare(context)
     several = worker.at_once(context) > 1
     request = context.request
+    if isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
+        return _advance_by_stretches(strategy, request, nominal_per_s, clock)
     began = clock()
     simulations = playouts = 0
     full = False
@@ -149,6 +151,42 @@ def run_inline(
             if begun is not None:
                 begun.cancel()
     return Ran(simulations, playouts, clock() - began, full, stopped_by)
+
+
+def _advance_by_stretches(
+    strategy: LeafStrategy, request: SearchRequest, nominal_per_s: float, clock: Callable[[], float]
+) -> Ran:
+    """`advance` where jobs are too short for Python."""
+    plan = strategy.plan
+    strategy.share_tree(1)
+    began = clock()
+    simulations = playouts = 0
+    rate, measured = nominal_per_s * FIRST_SHARE, False
+    while True:
+        left_s = math.inf if request.seconds is None else request.seconds - (clock() - began)
+        size = _next_size(request, plan, strategy, simulations, rate, None if left_s == math.inf else left_s)
+        room = request.most_simulations - simulations - strategy.unobserved
+        job = strategy.next_stretch(rate, size, room, max(0.0, left_s))
+        done = job.run()
+        strategy.end_stretch(job, done)
+        simulations += done.simulations
+        playouts += done.playouts
+        if done.duration_s > 0 and done.simulations:
+            rate += (0.5 if measured else 1.0) * (done.simulations / done.duration_s - rate)
+            measured = True
+        full = bool(strategy.tree.counts[FULL])
+        stopped_by = None
+        if strategy.proven != UNPROVEN:
+            stopped_by = "proven"
+        elif plan.is_fixed and strategy.absorbed == plan.jobs or simulations == request.most_simulations:
+            stopped_by = "simulations"
+        elif strategy.absorbed >= strategy.least_jobs:
+            if full and request.stop_when_full:
+                stopped_by = "memory"
+            elif request.seconds is not None and clock() - began >= request.seconds:
+                stopped_by = "seconds"
+        if stopped_by is not None:
+            return Ran(simulations, playouts, clock() - began, full, stopped_by)
 
 
 def _next_size(

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from search.kernel.workspace import Workspace
 from search.packing.arrays import CorruptState
 from search.packing.npz import BadArchive, compress, decompress
 from search.packing.tree import pack_tree, unpack_tree
+from search.strategies.stretches import StretchJob, StretchResult
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
 from search.tree.snapshot import Statistics, first_children_of, increments, snapshot
 from search.warm_up import warm_up_worker
@@ -99,9 +101,17 @@ class Worker:
             # Whatever is wrong with an evaluator should show before the search begins.
             _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
 
-    def run(self, context: Context, job: Job) -> JobResult:
+    @overload
+    def run(self, context: Context, job: Job) -> JobResult: ...
+
+    @overload
+    def run(self, context: Context, job: StretchJob) -> StretchResult: ...
+
+    def run(self, context: Context, job: Job | StretchJob) -> JobResult | StretchResult:
         """The job's increments; they depend on context and job alone, not on earlier jobs of this worker,
         unless ``goes_on`` is set."""
+        if isinstance(job, StretchJob):
+            return job.run()
         started = time.perf_counter()
         self._turn_to(context)
         self._work.tally[:] = 0

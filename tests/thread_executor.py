@@ -28,6 +28,10 @@ class ThreadExecutor:
         return self._count
 
     @property
+    def sharing(self) -> int:
+        return 0
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return []
 

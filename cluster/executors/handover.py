@@ -84,6 +84,11 @@ class HandoverExecutor:
         return self._executor.num_workers
 
     @property
+    def sharing(self) -> int:
+        """None in this process while its tasks may be handed over."""
+        return 0 if self._executor is self._inline else self._executor.sharing
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return self._executor.workers
 

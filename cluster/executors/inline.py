@@ -34,6 +34,10 @@ class InlineExecutor:
         return 1
 
     @property
+    def sharing(self) -> int:
+        return 1
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return [self._status]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -31,6 +32,8 @@ class ThreadsExecutor:
         self._contexts: set[int] = set()
         self._used = threads
         self._queue: Queue = TaskQueue()
+        self._here: deque[Task] = deque()
+        """Tasks that run in the thread that waits."""
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._changed = threading.Condition()
         """Guards the queue of tasks, the number of running ones, the contexts of workers, and ``_closed``."""
@@ -45,6 +48,10 @@ class ThreadsExecutor:
 
     @property
     def num_workers(self) -> int:
+        return self._used
+
+    @property
+    def sharing(self) -> int:
         return self._used
 
     @property
@@ -87,11 +94,15 @@ class ThreadsExecutor:
                 workers.keep_only(self._contexts)
 
     def submit(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        self._here.extend(task for task in tasks if task.here)
         with self._changed:
-            self._queue.add(tasks)
+            self._queue.add(task for task in tasks if not task.here)
             self._changed.notify_all()
 
     def wait(self, timeout_s: float) -> list[Event]:
+        if self._here:
+            return [self._run_here(self._here.popleft())]
         try:
             events = [self._events.get(timeout=timeout_s)]
         except queue.Empty:
@@ -102,6 +113,7 @@ class ThreadsExecutor:
 
     def drop(self) -> None:
         """Forget all tasks; waits for the end of those that run."""
+        self._here.clear()
         with self._changed:
             self._queue.clear()
             self._changed.wait_for(lambda: not self._running)
@@ -134,6 +146,19 @@ class ThreadsExecutor:
                     self._running -= 1
                     if not self._running:
                         self._changed.notify_all()
+
+    def _run_here(self, task: Task) -> Event:
+        """Run a task that uses all threads."""
+        others = self.workers[1:]
+        for status in others:
+            status.become(WorkerState.BUSY)
+        busy_s = self._statuses[0].busy_s
+        event = run_task(self._workers[0], self._statuses[0], task)
+        for status in others:
+            status.busy_s += self._statuses[0].busy_s - busy_s
+            status.jobs_done += 1
+            status.become(WorkerState.IDLE)
+        return event
 
     def _take(self, slot: int) -> list[Task]:
         """The next task of a thread, or none."""

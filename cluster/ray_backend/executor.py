@@ -117,6 +117,10 @@ class RayExecutor:
         return len(self._slots)
 
     @property
+    def sharing(self) -> int:
+        return 0
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return [slot.status for slot in self._slots]
 

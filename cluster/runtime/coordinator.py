@@ -15,6 +15,7 @@ Invariants:
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left
 from collections.abc import Callable
@@ -28,7 +29,10 @@ from search.packing.arrays import Arrays, prefixed, require, take, within, witho
 from search.packing.results import pack_results, unpack_results
 from search.prepare import Search
 from search.result import SearchResult, result
+from search.strategies import LeafStrategy
+from search.strategies.stretches import StretchJob, StretchResult
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
+from search.worker import Worker
 
 DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
 
@@ -87,7 +91,7 @@ class Coordinator:
         self.workers = max(1, workers)
         """Number of workers; used for job sizes under a budget in seconds, and for reports."""
         self._stopwatch = stopwatch
-        self._ledger: Ledger[Job] = Ledger()
+        self._ledger: Ledger[Job | StretchJob] = Ledger()
         self._early: dict[int, JobResult] = {}
         self._rate = search.game.nominal_simulations_per_s / 2
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
@@ -119,7 +123,22 @@ class Coordinator:
     def tree_bytes(self) -> int:
         return tree_bytes(self.search.strategy.tree)
 
-    def start(self, elapsed_s: float = 0.0) -> list[Job]:
+    def share_tree(self, threads: int) -> None:
+        """Run jobs in that many threads of this process, by stretches, if that pays; 0: nowhere near the tree.
+
+        Only before `start`. The executor must run a StretchJob while its caller waits.
+        """
+        strategy = self.search.strategy
+        if threads == 0 or not isinstance(strategy, LeafStrategy) or not strategy.stretches_pay:
+            return
+        worker, context = Worker(), self.search.context
+        for index, job in strategy.jobs.items():
+            if index not in self._early:
+                self._early[index] = worker.run(context, job)
+        strategy.share_tree(threads, self._early)
+        self._ledger, self._early = Ledger(), {}
+
+    def start(self, elapsed_s: float = 0.0) -> list[Job | StretchJob]:
         """The first jobs to run: in a resumed search those that were pending, then new ones.
 
         Also called when the executor has lost all its jobs.
@@ -127,8 +146,12 @@ class Coordinator:
         jobs = [] if self.finished else self._ledger.items
         return jobs + self._issue(elapsed_s)
 
-    def job_done(self, done: JobResult, elapsed_s: float = 0.0) -> list[Job]:
+    def job_done(
+        self, done: JobResult | StretchResult, elapsed_s: float = 0.0
+    ) -> list[Job | StretchJob]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
+        if isinstance(done, StretchResult):
+            return self._stretch_done(done, elapsed_s)
         if not self._ledger.settle(done.index) or self.finished:
             self.counters.late_results += 1
             return []
@@ -136,7 +159,7 @@ class Coordinator:
         if done.simulations and done.duration_s > 0:
             self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
         self._early[done.index] = done
-        jobs: list[Job] = []
+        jobs: list[Job | StretchJob] = []
         strategy = self.search.strategy
         while not self.finished and strategy.absorbed in self._early:
             self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
@@ -145,7 +168,7 @@ class Coordinator:
             jobs += self._issue(elapsed_s)
         return jobs
 
-    def job_lost(self, index: int, reason: str) -> list[Job]:
+    def job_lost(self, index: int, reason: str) -> list[Job | StretchJob]:
         """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
 
         Raises SearchFailed if the job was lost too often.
@@ -223,10 +246,12 @@ class Coordinator:
         require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
         self.counters.resumed += not self.finished
 
-    def _issue(self, elapsed_s: float) -> list[Job]:
+    def _issue(self, elapsed_s: float) -> list[Job | StretchJob]:
         """Make all jobs that can be made now."""
-        jobs: list[Job] = []
+        jobs: list[Job | StretchJob] = []
         strategy = self.search.strategy
+        if isinstance(strategy, LeafStrategy) and strategy.shared is not None:
+            return [] if self.finished or self._ledger else [self._next_stretch(strategy, elapsed_s)]
         while not self.finished and strategy.ready:
             size = self._next_size(elapsed_s)
             if size == 0:
@@ -236,16 +261,45 @@ class Coordinator:
             jobs.append(job)
         return jobs
 
+    def _next_stretch(self, strategy: LeafStrategy, elapsed_s: float) -> StretchJob:
+        """Make the next stretch of jobs."""
+        seconds = self.search.request.seconds
+        left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
+        job = strategy.next_stretch(self._rate, self._next_size(elapsed_s), self._room(), left_s)
+        self._ledger.hand_out(job.index, job)
+        return job
+
+    def _stretch_done(self, done: StretchResult, elapsed_s: float) -> list[Job | StretchJob]:
+        """Take the result of a stretch, which is in the tree already; returns the next stretch."""
+        strategy = self.search.strategy
+        assert isinstance(strategy, LeafStrategy) and strategy.shared is not None
+        job = self._ledger.items[0]
+        assert isinstance(job, StretchJob)
+        self._ledger.settle(job.index)
+        strategy.end_stretch(job, done)
+        counters, threads = self.counters, strategy.shared.threads
+        if done.jobs and done.duration_s > 0:
+            self._rate += 0.5 * (done.simulations / (done.duration_s * threads) - self._rate)
+            counters.job_durations.observe(done.duration_s * threads / done.jobs)
+        counters.jobs_done += done.jobs
+        counters.simulations += done.simulations
+        counters.playouts += done.playouts
+        counters.tree_full |= bool(strategy.tree.counts[FULL])
+        self._end_if_due()
+        return self._issue(elapsed_s)
+
+    def _room(self) -> int:
+        """The most simulations that can be asked for."""
+        out = self.counters.simulations + self.search.strategy.unobserved
+        return self.search.request.most_simulations - out
+
     def _next_size(self, elapsed_s: float) -> int:
         plan = self.search.plan
         if plan.is_fixed:
             return plan.size(self.search.strategy.issued)
-        room = (
-            self.search.request.most_simulations - self.counters.simulations - self.search.strategy.unobserved
-        )
         # Two jobs are in flight for each worker, and none should run past the budget.
         job_s = plan.job_s(self.workers, ((plan.seconds or 0.0) - elapsed_s) / 4)
-        return min(room, self.search.strategy.most, max(1, round(self._rate * job_s)))
+        return min(self._room(), self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
         started = self._stopwatch()
@@ -258,7 +312,11 @@ class Coordinator:
         counters.playouts += done.playouts
         counters.lane_tree_bytes = max(counters.lane_tree_bytes, done.tree_bytes)
         counters.tree_full |= done.tree_full or bool(strategy.tree.counts[FULL])
-        plan = self.search.plan
+        self._end_if_due()
+
+    def _end_if_due(self) -> None:
+        """End the search if the root is proven, the budget spent, or the memory used up."""
+        strategy, plan, counters = self.search.strategy, self.search.plan, self.counters
         if strategy.proven != UNPROVEN:
             self.stop("proven")
         elif counters.simulations == self.search.request.most_simulations or (

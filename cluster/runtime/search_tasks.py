@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from cluster.runtime.tasks import OPENED, Shared, Task
 from search.job import GrowJob, Job, RoundJob
+from search.strategies.stretches import StretchJob
 
 
-def task_of(job: Job, context: int = OPENED, work: int | None = None) -> Task:
+def task_of(job: Job | StretchJob, context: int = OPENED, work: int | None = None) -> Task:
     """The task that runs a job. ``work`` None: the job's number of simulations."""
     work = job.simulations if work is None else work
+    if isinstance(job, StretchJob):
+        return Task(job.index, job, work, context, here=True)
     if isinstance(job, GrowJob):
         return Task(job.index, job, work, context, job.lane, pieces=job.sizes)
     if isinstance(job, RoundJob):

@@ -15,6 +15,7 @@ from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Tas
 from search.job import Job
 from search.prepare import Search
 from search.result import SearchResult
+from search.strategies.stretches import StretchJob
 
 GRACE_S = 0.1
 """How long a search may exceed its budget in seconds to wait for its first result."""
@@ -100,6 +101,7 @@ class Session:
 
     def begin(self) -> list[Task]:
         """Start the clock; returns the first tasks to run."""
+        self.coordinator.share_tree(self.executor.sharing)
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
         return self.again()
@@ -120,10 +122,10 @@ class Session:
             raise failed from event.cause
         return []
 
-    def _tasks(self, jobs: list[Job]) -> list[Task]:
+    def _tasks(self, jobs: list[Job | StretchJob]) -> list[Task]:
         return [task_of(job, self.context, self._work(job)) for job in jobs]
 
-    def _work(self, job: Job) -> int:
+    def _work(self, job: Job | StretchJob) -> int:
         if self.work_unit_s is None:
             return job.simulations
         return max(1, round(job.simulations / self.coordinator.rate / self.work_unit_s))

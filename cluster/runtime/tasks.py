@@ -52,6 +52,8 @@ class Task:
     the last piece, any other worker all of them. Empty if lanes have no state."""
     shared: Shared | None = None
     """The part that all tasks of a round have in common; None without rounds."""
+    here: bool = False
+    """Whether the task runs in the thread that waits for it: it divides its work over threads by itself."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -152,6 +154,10 @@ class Executor(Protocol):
 
     @property
     def num_workers(self) -> int: ...
+
+    @property
+    def sharing(self) -> int:
+        """Number of threads that can share memory with their caller; 0 if tasks run in other processes."""
 
     @property
     def workers(self) -> list[WorkerStatus]: ...

@@ -29,6 +29,7 @@ from search.kernel import (
     puct,
     replay,
     rewards,
+    turns,
     uct,
     unpruning,
 )
@@ -140,6 +141,12 @@ class Engine:
     @cached_property
     def play_flat(self) -> Callable[..., None]:
         return self._functions["play_flat"]
+
+    @cached_property
+    def take_turns(self) -> Callable[..., None]:
+        """Only for compiled rules: see search/kernel/turns.py."""
+        bound = {name: self._functions[name] for name in ("select_leaves", "evaluate_leaves", "absorb_leaves")}
+        return specialise((turns.take_turns,), self.game, bound)["take_turns"]
 
     @cached_property
     def asks_workers(self) -> bool:

@@ -12,9 +12,12 @@ evaluated once. Job 0 is the root alone, and no other job is made before its pri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
+from games.compile.specialise import is_compiled
 from games.rng import new_stream
 from search.job import SELECTION_STREAM, Job, JobResult, LeafJob, Policies
 from search.kernel.puct import expand_leaves
@@ -24,6 +27,16 @@ from search.packing.leaves import pack_leaves, unpack_leaves
 from search.plan import BATCH
 from search.strategies.base import Setup, Strategy
 from search.strategies.selection import Selection, selection_of
+from search.strategies.stretches import (
+    GROWTH,
+    PAYS_JOB_S,
+    PAYS_JOBS,
+    STRETCH_S,
+    SharedTree,
+    StretchJob,
+    StretchResult,
+)
+from search.tree.arena import ROOT
 
 
 class LeafStrategy(Strategy):
@@ -32,13 +45,19 @@ class LeafStrategy(Strategy):
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
-        self._engine = setup.engine
+        self.engine, self.plan, self.params = setup.engine, setup.plan, setup.params
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
         self._idle: dict[int, Leaves] = {}
         """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
+        self.shared: SharedTree | None = None
+        """Where jobs run in this process, by stretches: see `share_tree`."""
+        self._stretch_jobs = 2 * self.lanes // GROWTH
+        """Number of jobs of the last stretch."""
+        self._nodes = 0
+        """Nodes of the tree when it began."""
 
     @property
     def ready(self) -> bool:
@@ -50,12 +69,85 @@ class LeafStrategy(Strategy):
     @property
     def most(self) -> int:
         if not self._evaluated:
-            return super().most
+            batch = self.context.request.batch
+            return super().most if batch is None else batch * self._playouts_per_leaf
         return 1 if self.issued == 0 else self.context.request.batch or BATCH
 
     @property
     def least_jobs(self) -> int:
         return 2 if self._evaluated else 1
+
+    @property
+    def visits(self) -> int:
+        """Visits of the root."""
+        return int(self.tree.visits[ROOT])
+
+    @property
+    def stretches_pay(self) -> bool:
+        """Whether jobs are so short that, in this process, they should run by stretches, and can."""
+        game, request, plan = self.engine.game, self.context.request, self.plan
+        if request.evaluator is not None or not is_compiled(game.rules):
+            return False
+        if self.engine.features.learnt or self._has_outlook:
+            return False
+        if plan.is_fixed:
+            return plan.jobs >= PAYS_JOBS and plan.size(0) < PAYS_JOB_S * game.nominal_simulations_per_s
+        return self.most < PAYS_JOB_S * game.nominal_simulations_per_s
+
+    def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
+        """From now on run jobs in threads of this process: `next_stretch` and `end_stretch` instead of
+        `next_job` and `absorb`. ``results``: those of all jobs in flight, by index."""
+        shared = SharedTree(self, threads)
+        shared.begin(self.issued, self.absorbed)
+        for index, leaves in self._in_flight.items():
+            assert results is not None
+            sums = results[index].sums
+            assert sums is not None
+            shared.put(index, leaves, sums)
+        self.jobs.clear()
+        self._in_flight.clear()
+        self.shared = shared
+
+    def next_stretch(self, rate: float, size: int, room: int, left_s: float) -> StretchJob:
+        """The next jobs. ``rate``: simulations/s of one thread. Where the plan is not fixed they have ``size``
+        simulations each, ``room`` at most in all, and should take a part of ``left_s`` seconds."""
+        shared, plan = self.shared, self.plan
+        assert shared is not None
+        if plan.is_fixed:
+            size = plan.size(self.issued)
+        aim = rate * shared.threads * min(STRETCH_S, left_s / GROWTH) / max(1, size)
+        count = max(1, min(int(aim), GROWTH * self._stretch_jobs))
+        if plan.is_fixed:
+            sizes = plan.sizes(self.issued, count)
+            drain = self.issued + len(sizes) == plan.jobs
+        else:
+            sizes = np.full(min(count, room // size) if size else 0, size, dtype=np.int64)
+            drain = size == 0
+        self._stretch_jobs = max(1, len(sizes))
+        self._nodes = self.tree_nodes()
+        simulations = int(sizes.sum())
+        return StretchJob(self.issued, simulations, shared.stretch(self.issued, sizes, drain), shared)
+
+    def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
+        """Note what a stretch has done to the tree."""
+        shared = self.shared
+        assert shared is not None
+        begun = shared.issued - self.issued
+        self.unobserved += int(job.stretch.sizes[: max(0, begun)].sum()) - result.simulations
+        self.created += self.tree_nodes() - self._nodes
+        self.issued, self.absorbed = min(shared.issued, job.index + len(job.stretch.sizes)), shared.absorbed
+
+    def state(self) -> Arrays:
+        if self.shared is None:
+            return super().state()
+        # As if the jobs in flight had been sent to workers.
+        for index in range(self.absorbed, self.issued):
+            leaves = self._in_flight[index] = self.shared.leaves_of(index)
+            self.jobs[index] = self._job(index, leaves)
+        state = super().state()
+        self.jobs.clear()
+        self._in_flight.clear()
+        return state
 
     def _make_job(self, simulations: int) -> Job:
         leaves = self._idle.pop(simulations, None) or self._new_leaves(simulations)
@@ -67,7 +159,7 @@ class LeafStrategy(Strategy):
         return self._job(self.issued, leaves)
 
     def _new_leaves(self, simulations: int) -> Leaves:
-        return self._engine.new_leaves(_split(simulations, self._playouts_per_leaf))
+        return self.engine.new_leaves(_split(simulations, self._playouts_per_leaf))
 
     def _job(self, index: int, leaves: Leaves) -> Job:
         longest = max(leaves.depths.tolist())

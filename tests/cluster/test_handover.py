@@ -39,6 +39,10 @@ class Elsewhere:
         self.closed = False
 
     @property
+    def sharing(self) -> int:
+        return 0
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return self._inline.workers
 

@@ -152,6 +152,10 @@ class ChaosExecutor:
         return len(self._workers)
 
     @property
+    def sharing(self) -> int:
+        return 0
+
+    @property
     def workers(self) -> list[WorkerStatus]:
         return []
 

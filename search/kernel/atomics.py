@@ -1,0 +1,91 @@
+"""Atomic access to int64 arrays that several threads share, a lock made of it, and waiting.
+
+Compiled code alone calls these functions, in threads that run without Python's global lock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from games.jit import inner_njit
+
+Marks = npt.NDArray[np.int64]
+
+SPINS = 1_000
+"""How often a thread that waits looks before it lets others run: some microseconds."""
+YIELDS = 100
+"""How often it lets others run before it sleeps."""
+SLEEP_US = 20
+"""Length of a sleep in microseconds."""
+
+_sched_yield = types.ExternalFunction("sched_yield", types.int32())
+_usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+
+
+def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """A pointer to an item; the index is at least 0."""
+    items = context.make_array(array_type)(context, builder, array)
+    return cgutils.get_item_pointer(context, builder, array_type, items, [index], wraparound=False)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typing_context: Any, array: Any, index: Any) -> Any:
+    """The item, and all that was written before it was stored."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_place(context, builder, signature.args[0], *args), "acquire", 8)
+
+    return types.int64(array, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write the item after all that was written before."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = _place(context, builder, signature.args[0], *args[:2])
+        builder.store_atomic(args[2], place, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def swap(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write the item and return what it was, in one step."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = _place(context, builder, signature.args[0], *args[:2])
+        return builder.atomic_rmw("xchg", place, args[2], "acq_rel")
+
+    return types.int64(array, types.intp, types.int64), generate
+
+
+@inner_njit
+def pause(looks: int) -> None:
+    """What a thread does after it has looked in vain that many times."""
+    if looks > SPINS + YIELDS:
+        _usleep(np.uint32(SLEEP_US))
+    elif looks > SPINS:
+        _sched_yield()
+
+
+@inner_njit
+def lock(marks: Marks, index: int) -> None:
+    """Wait until the item is 0, and make it 1."""
+    looks = 0
+    while load(marks, index) != 0 or swap(marks, index, 1) != 0:
+        looks += 1
+        pause(looks)
+
+
+@inner_njit
+def unlock(marks: Marks, index: int) -> None:
+    """Make the item 0, after all that was written before."""
+    store(marks, index, 0)

@@ -1,0 +1,157 @@
+"""Strategy leaf in one process: threads select, play and back up by turns, in one tree under one lock.
+
+Tree parallelisation with a global mutex (Chaslot et al. 2008, section 3.3), with an order that does not depend on
+threads: job j is selected when exactly the results of jobs 0 to j - lanes are in the tree, as
+`search.strategies.leaf` does with workers elsewhere. So statistics are equal, bit for bit, for any number of
+threads. A job that takes microseconds costs no call of Python.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from games.jit import inner_njit
+from games.rng import GOLDEN, Stream, mix
+from games.rules import State
+from search.kernel.atomics import Marks, load, lock, pause, store, unlock
+from search.kernel.params import SearchParams
+from search.kernel.stubs import absorb_leaves, evaluate_leaves, select_leaves
+from search.kernel.workspace import Leaves, Workspace
+from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
+
+LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
+"""Places of the marks: the lock; the next job; the number of jobs in the tree; whether the search has ended;
+from READY on, for each slot of the ring, whether its job has been played. Some have a cache line of their own."""
+
+_ONE = np.uint64(1)
+
+
+class Ring(NamedTuple):
+    """Jobs in flight: job j is in slot j % lanes, which has room for ``room`` leaves."""
+
+    leaves: Leaves
+    """The leaves of slot s are ``room`` rows from row s * room on."""
+    rows: npt.NDArray[np.int64]
+    """[lanes] number of leaves in each slot."""
+    sums: npt.NDArray[np.float64]
+    """[lanes x room x players] what playouts came to, as `evaluate_leaves` writes it."""
+    marks: Marks
+    """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY."""
+
+
+class Stretch(NamedTuple):
+    """Consecutive jobs, and what they need to know of the request."""
+
+    first: int
+    """The number of the first of them."""
+    sizes: npt.NDArray[np.int64]
+    """[jobs] simulations of each."""
+    drain: bool
+    """Whether the results of the last jobs are waited for: no job comes after them."""
+    playouts_per_leaf: int
+    stop_when_full: bool
+    """Whether the search ends when the memory is used up."""
+    selecting: np.uint64
+    """The streams of selections: what `stream_of` makes a job's stream from."""
+    playing: np.uint64
+    """The streams of playouts."""
+
+
+@inner_njit
+def stream_of(stream: Stream, begun: np.uint64, number: int) -> None:
+    """Set ``stream`` to the one that `games.rng.new_stream` makes of an identity that ends with ``number``.
+
+    ``begun``: `games.rng.begin_stream` of the numbers before it.
+    """
+    state = mix(begun ^ np.uint64(number)) + GOLDEN
+    stream[0] = mix(state)
+    stream[1] = mix(state + GOLDEN) | _ONE
+
+
+@inner_njit
+def part(leaves: Leaves, begin: int, end: int) -> Leaves:
+    """These rows of a batch, as a batch that shares its arrays."""
+    return Leaves(
+        leaves.moves[begin:end],
+        leaves.slots[begin:end],
+        leaves.movers[begin:end],
+        leaves.depths[begin:end],
+        leaves.visits[begin:end],
+        leaves.draws[begin:end],
+        leaves.scores[begin:end],
+    )
+
+
+@inner_njit
+def wait_for(marks: Marks, slot: int, job: int) -> None:
+    """Wait until the job in the slot has been played, another thread has begun ``job``, or the search ends."""
+    looks = 0
+    while load(marks, READY + slot) == 0 and load(marks, NEXT) == job and load(marks, ENDED) == 0:
+        looks += 1
+        pause(looks)
+
+
+def take_turns(
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    ring: Ring,
+    stretch: Stretch,
+    work: Workspace,
+    streams: npt.NDArray[np.uint64],
+) -> None:
+    """Generic: run jobs of a stretch, beside other threads that do the same, until none is left to begin.
+
+    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. A thread that
+    returns has played all that it has selected, except where the root is proven or the memory is used up.
+    """
+    marks = ring.marks
+    lanes = len(ring.rows)
+    room = len(ring.leaves.depths) // lanes
+    players = len(work.ends)
+    last = stretch.first + len(stretch.sizes)
+    while True:
+        lock(marks, LOCK)
+        job = marks[NEXT]
+        if marks[ENDED] != 0 or job >= last + (lanes if stretch.drain else 0):
+            unlock(marks, LOCK)
+            return
+        slot = job % lanes
+        begin = slot * room
+        if job >= lanes and marks[ABSORBED] <= job - lanes:
+            if load(marks, READY + slot) == 0:
+                unlock(marks, LOCK)
+                wait_for(marks, slot, job)
+                continue
+            end = begin + ring.rows[slot]
+            sums = ring.sums[begin * players : end * players]
+            absorb_leaves(tree, params, part(ring.leaves, begin, end), sums, work)
+            store(marks, READY + slot, 0)
+            marks[ABSORBED] += 1
+            if proof(tree, ROOT) != UNPROVEN or (stretch.stop_when_full and tree.counts[FULL] != 0):
+                store(marks, ENDED, 1)
+                unlock(marks, LOCK)
+                return
+        store(marks, NEXT, job + 1)
+        if job >= last:
+            unlock(marks, LOCK)
+            continue
+        left = stretch.sizes[job - stretch.first]
+        end = begin
+        while left > 0:
+            ring.leaves.visits[end] = min(left, stretch.playouts_per_leaf)
+            left -= stretch.playouts_per_leaf
+            end += 1
+        ring.rows[slot] = end - begin
+        leaves = part(ring.leaves, begin, end)
+        stream_of(streams[0], stretch.selecting, job)
+        select_leaves(tree, params, root_state, leaves, 0, streams[0], work)
+        unlock(marks, LOCK)
+        stream_of(streams[1], stretch.playing, job)
+        sums = ring.sums[begin * players : end * players]
+        moves, depths, visits, draws = leaves.moves, leaves.depths, leaves.visits, leaves.draws
+        evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, streams[1], work)
+        store(marks, READY + slot, 1)

@@ -1,0 +1,172 @@
+"""Jobs of strategy leaf in the process of the coordinator: many at a time, by threads that share the tree.
+
+A stretch is some milliseconds of consecutive jobs. Between two of them the tree is at rest: then progress is
+looked at and checkpoints are written.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from games.rng import begin_stream
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM
+from search.kernel.playouts import PLAYOUTS
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch, part
+from search.kernel.workspace import Leaves
+
+if TYPE_CHECKING:
+    from search.strategies.leaf import LeafStrategy
+
+STRETCH_S = 0.05
+"""Target length of a stretch in seconds, so that progress and cancelling are prompt."""
+GROWTH = 4
+"""A stretch has at most this many times the jobs of the one before it, while the speed is not known."""
+PAYS_JOBS, PAYS_JOB_S = 500, 0.002
+"""Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
+a job elsewhere costs some 0.1 ms of Python."""
+
+
+@dataclass(frozen=True)
+class StretchResult:
+    """What a stretch has done; its statistics are in the tree."""
+
+    index: int
+    """The first of its jobs."""
+    jobs: int
+    """Number of results that are in the tree since the stretch before."""
+    simulations: int
+    """Their simulations."""
+    playouts: int
+    duration_s: float
+    """Wall time of the stretch, in seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class StretchJob:
+    """Jobs from ``index`` on, to be run where the tree is. Unlike other jobs it is run once only."""
+
+    index: int
+    simulations: int
+    stretch: Stretch
+    shared: SharedTree
+
+    def run(self) -> StretchResult:
+        """Run the jobs in as many threads as the search has; this is one of them."""
+        return self.shared.run(self.stretch)
+
+
+class SharedTree:
+    """The ring of jobs in flight, and what each thread needs."""
+
+    def __init__(self, strategy: LeafStrategy, threads: int) -> None:
+        engine, plan = strategy.engine, strategy.plan
+        self._strategy, self._engine = strategy, engine
+        most = strategy.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
+        self._room = -(-most // plan.playouts_per_leaf)
+        self._lanes = strategy.lanes
+        leaves = engine.new_leaves(np.ones(self._lanes * self._room, dtype=np.int32))
+        self._works = [engine.new_workspace() for _ in range(threads)]
+        players = len(self._works[0].ends)
+        self.ring = Ring(
+            leaves,
+            np.zeros(self._lanes, dtype=np.int64),
+            np.zeros(len(leaves.depths) * players),
+            np.zeros(READY + self._lanes, dtype=np.int64),
+        )
+        self._players = players
+        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in range(threads)]
+
+    @property
+    def threads(self) -> int:
+        return len(self._works)
+
+    def stretch(self, first: int, sizes: npt.NDArray[np.int64], drain: bool) -> Stretch:
+        """Jobs from ``first`` on, of these sizes."""
+        request, plan = self._strategy.context.request, self._strategy.plan
+        return Stretch(
+            first,
+            sizes,
+            drain,
+            plan.playouts_per_leaf,
+            request.stop_when_full,
+            np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
+            np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
+        )
+
+    def run(self, stretch: Stretch) -> StretchResult:
+        """Run a stretch; returns when all threads are done with it."""
+        started = time.perf_counter()
+        for work in self._works:
+            work.tally[:] = 0
+        before = self.absorbed, self._strategy.visits
+        helpers = [
+            threading.Thread(target=self._take_turns, args=(stretch, number), name=f"banyan worker {number}")
+            for number in range(1, self.threads)
+        ]
+        for helper in helpers:
+            helper.start()
+        self._take_turns(stretch, 0)
+        for helper in helpers:
+            helper.join()
+        return StretchResult(
+            index=stretch.first,
+            jobs=self.absorbed - before[0],
+            simulations=self._strategy.visits - before[1],
+            playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
+            duration_s=time.perf_counter() - started,
+        )
+
+    @property
+    def issued(self) -> int:
+        """Number of jobs that were begun."""
+        return int(self.ring.marks[NEXT])
+
+    @property
+    def absorbed(self) -> int:
+        """Number of jobs whose results are in the tree."""
+        return int(self.ring.marks[ABSORBED])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search has come to its end before its budget."""
+        return bool(self.ring.marks[ENDED])
+
+    def put(self, job: int, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
+        """Put a job in flight into its slot, with its result."""
+        slot, rows = job % self._lanes, len(leaves.depths)
+        begin = slot * self._room
+        for mine, its in zip(part(self.ring.leaves, begin, begin + rows), leaves, strict=True):
+            mine[:] = its
+        self.ring.rows[slot] = rows
+        self.ring.sums[begin * self._players : (begin + rows) * self._players] = sums
+        self.ring.marks[READY + slot] = 1
+
+    def leaves_of(self, job: int) -> Leaves:
+        """A copy of the leaves of a job in flight."""
+        slot = job % self._lanes
+        begin = slot * self._room
+        end = begin + int(self.ring.rows[slot])
+        return Leaves(*(column.copy() for column in part(self.ring.leaves, begin, end)))
+
+    def begin(self, issued: int, absorbed: int) -> None:
+        """Go on from a search of which so many jobs were begun, and so many are in the tree."""
+        self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
+
+    def _take_turns(self, stretch: Stretch, number: int) -> None:
+        strategy = self._strategy
+        with np.errstate(over="ignore"):
+            self._engine.take_turns(
+                strategy.tree,
+                strategy.params,
+                strategy.context.root_state,
+                self.ring,
+                stretch,
+                self._works[number],
+                self._streams[number],
+            )
