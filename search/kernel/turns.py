@@ -13,11 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from games.compile.rule_stubs import PLAYERS
 from games.jit import inner_njit
 from games.rng import GOLDEN, Stream, mix
 from games.rules import State
 from search.kernel.atomics import Marks, load, lock, pause, store, unlock
 from search.kernel.params import SearchParams
+from search.kernel.rewards import VALUE
 from search.kernel.stubs import absorb_leaves, evaluate_leaves, select_leaves
 from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
@@ -38,6 +40,8 @@ class Ring(NamedTuple):
     """[lanes] number of leaves in each slot."""
     sums: npt.NDArray[np.float64]
     """[lanes x room x players] what playouts came to, as `evaluate_leaves` writes it."""
+    totals: npt.NDArray[np.float64]
+    """[players] from three players on, each one's scores at the end, summed over the results in the tree."""
     marks: Marks
     """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY."""
 
@@ -94,6 +98,17 @@ def wait_for(marks: Marks, slot: int, job: int) -> None:
         pause(looks)
 
 
+@inner_njit
+def add_totals(totals: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> None:
+    """Add up what the leaves of a job came to ([leaves x players]), player by player."""
+    players = len(totals)
+    for player in range(players):
+        of_job = 0.0
+        for at in range(player, len(sums), players):
+            of_job += sums[at]
+        totals[player] += of_job
+
+
 def take_turns(
     tree: Tree,
     params: SearchParams,
@@ -102,11 +117,12 @@ def take_turns(
     stretch: Stretch,
     work: Workspace,
     streams: npt.NDArray[np.uint64],
+    found: npt.NDArray[np.int64],
 ) -> None:
     """Generic: run jobs of a stretch, beside other threads that do the same, until none is left to begin.
 
-    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. A thread that
-    returns has played all that it has selected, except where the root is proven or the memory is used up.
+    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. ``found`` ([1])
+    gets the job of the best line of this thread. A thread that returns has played all that it has selected.
     """
     marks = ring.marks
     lanes = len(ring.rows)
@@ -129,6 +145,8 @@ def take_turns(
             end = begin + ring.rows[slot]
             sums = ring.sums[begin * players : end * players]
             absorb_leaves(tree, params, part(ring.leaves, begin, end), sums, work)
+            if PLAYERS > 2:
+                add_totals(ring.totals, sums)
             store(marks, READY + slot, 0)
             marks[ABSORBED] += 1
             if proof(tree, ROOT) != UNPROVEN or (stretch.stop_when_full and tree.counts[FULL] != 0):
@@ -153,5 +171,8 @@ def take_turns(
         stream_of(streams[1], stretch.playing, job)
         sums = ring.sums[begin * players : end * players]
         moves, depths, visits, draws = leaves.moves, leaves.depths, leaves.visits, leaves.draws
+        best = work.best[VALUE]
         evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, streams[1], work)
+        if work.best[VALUE] > best:
+            found[0] = job
         store(marks, READY + slot, 1)

@@ -88,7 +88,7 @@ class LeafStrategy(Strategy):
         game, request, plan = self.engine.game, self.context.request, self.plan
         if request.evaluator is not None or not is_compiled(game.rules):
             return False
-        if self.engine.features.learnt or self._has_outlook:
+        if self.engine.features.learnt:
             return False
         if plan.is_fixed:
             return plan.jobs >= PAYS_JOBS and plan.size(0) < PAYS_JOB_S * game.nominal_simulations_per_s
@@ -135,6 +135,8 @@ class LeafStrategy(Strategy):
         begun = shared.issued - self.issued
         self.unobserved += int(job.stretch.sizes[: max(0, begun)].sum()) - result.simulations
         self.created += self.tree_nodes() - self._nodes
+        if result.outlook is not None:
+            self._look_out(result.outlook)
         self.issued, self.absorbed = min(shared.issued, job.index + len(job.stretch.sizes)), shared.absorbed
 
     def state(self) -> Arrays:

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Outlook, tells_lines
 from search.kernel.playouts import PLAYOUTS
+from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch, part
 from search.kernel.workspace import Leaves
 
@@ -45,6 +46,9 @@ class StretchResult:
     playouts: int
     duration_s: float
     """Wall time of the stretch, in seconds."""
+    outlook: Outlook | None
+    """The best line of the jobs that were played, or the scores by player of those that are in the tree; None
+    where there is neither."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +81,10 @@ class SharedTree:
             leaves,
             np.zeros(self._lanes, dtype=np.int64),
             np.zeros(len(leaves.depths) * players),
+            np.zeros(players),
             np.zeros(READY + self._lanes, dtype=np.int64),
         )
+        self._found = [np.zeros(1, dtype=np.int64) for _ in range(threads)]
         self._players = players
         self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in range(threads)]
 
@@ -104,6 +110,8 @@ class SharedTree:
         started = time.perf_counter()
         for work in self._works:
             work.tally[:] = 0
+            reset_outlook(work)
+        self.ring.totals[:] = 0.0
         before = self.absorbed, self._strategy.visits
         helpers = [
             threading.Thread(target=self._take_turns, args=(stretch, number), name=f"banyan worker {number}")
@@ -120,6 +128,7 @@ class SharedTree:
             simulations=self._strategy.visits - before[1],
             playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
             duration_s=time.perf_counter() - started,
+            outlook=self._outlook(),
         )
 
     @property
@@ -158,6 +167,18 @@ class SharedTree:
         """Go on from a search of which so many jobs were begun, and so many are in the tree."""
         self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
 
+    def _outlook(self) -> Outlook | None:
+        game, request = self._engine.game, self._strategy.context.request
+        if game.num_players > 2:
+            return Outlook(totals=tuple(self.ring.totals.tolist()))
+        if not tells_lines(game, request):
+            return None
+        # Of equal lines that of the earlier job.
+        bests = [(-float(work.best[VALUE]), int(job[0])) for work, job in zip(self._works, self._found, strict=True)]
+        number = bests.index(min(bests))
+        line = self._works[number].best_line
+        return Outlook(tuple(line[1 : 1 + line[0]].tolist()), -bests[number][0])
+
     def _take_turns(self, stretch: Stretch, number: int) -> None:
         strategy = self._strategy
         with np.errstate(over="ignore"):
@@ -169,4 +190,5 @@ class SharedTree:
                 stretch,
                 self._works[number],
                 self._streams[number],
+                self._found[number],
             )
