@@ -178,7 +178,7 @@ def _advance_by_stretches(
         stopped_by = None
         if strategy.proven != UNPROVEN:
             stopped_by = "proven"
-        elif plan.is_fixed and strategy.absorbed == plan.jobs or simulations == request.most_simulations:
+        elif (plan.is_fixed and strategy.absorbed == plan.jobs) or simulations == request.most_simulations:
             stopped_by = "simulations"
         elif strategy.absorbed >= strategy.least_jobs:
             if full and request.stop_when_full:

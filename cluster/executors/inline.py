@@ -88,7 +88,7 @@ class InlineExecutor:
         try:
             future = self._workers.begin(task.context, task.job)
         except Exception as error:
-            return _failed(task.context, task.index, error)
+            return failed(task, error)
         if future is None:
             return run_task(self._workers, self._status, task)
         self._status.become(WorkerState.BUSY)
@@ -122,10 +122,15 @@ def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event
         event = JobDone(workers.run(task.context, task.job), task.context)
         status.jobs_done += 1
     except Exception as error:
-        event = _failed(task.context, task.index, error)
+        event = failed(task, error)
     status.busy_s += time.perf_counter() - started
     status.become(WorkerState.IDLE)
     return event
+
+
+def failed(task: Task, error: Exception) -> JobFailed:
+    """The event of a task that raised."""
+    return _failed(task.context, task.index, error)
 
 
 def _failed(context: int, index: int, error: Exception) -> JobFailed:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from cluster.executors.inline import run_task
+from cluster.executors.inline import failed, run_task
 from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.queue import Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, Task, TaskWorker
+from cluster.runtime.tasks import OPENED, Event, JobDone, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.errors import InvalidInput
 from search.worker import Worker, why_one_at_a_time
@@ -32,11 +33,16 @@ class ThreadsExecutor:
         self._contexts: set[int] = set()
         self._used = threads
         self._queue: Queue = TaskQueue()
-        self._here: deque[Task] = deque()
-        """Tasks that run in the thread that waits."""
+        self._divided: deque[Task] = deque()
+        """Tasks that use all threads."""
+        self._parts: dict[int, Callable[[], None]] = {}
+        """What each thread has to do for such a task, by slot, until it begins."""
+        self._failed: Exception | None = None
+        """What a part has raised."""
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._changed = threading.Condition()
-        """Guards the queue of tasks, the number of running ones, the contexts of workers, and ``_closed``."""
+        """Guards the queue of tasks, parts, the number of running ones, the contexts of workers, and
+        ``_closed``."""
         self._running = 0
         self._closed = False
         self._threads = [
@@ -95,14 +101,14 @@ class ThreadsExecutor:
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
-        self._here.extend(task for task in tasks if task.here)
+        self._divided.extend(task for task in tasks if task.divided)
         with self._changed:
-            self._queue.add(task for task in tasks if not task.here)
+            self._queue.add(task for task in tasks if not task.divided)
             self._changed.notify_all()
 
     def wait(self, timeout_s: float) -> list[Event]:
-        if self._here:
-            return [self._run_here(self._here.popleft())]
+        if self._divided:
+            return [self._run_together(self._divided.popleft())]
         try:
             events = [self._events.get(timeout=timeout_s)]
         except queue.Empty:
@@ -113,7 +119,7 @@ class ThreadsExecutor:
 
     def drop(self) -> None:
         """Forget all tasks; waits for the end of those that run."""
-        self._here.clear()
+        self._divided.clear()
         with self._changed:
             self._queue.clear()
             self._changed.wait_for(lambda: not self._running)
@@ -131,34 +137,51 @@ class ThreadsExecutor:
             status.become(WorkerState.ENDED)
 
     def _serve(self, slot: int) -> None:
-        """Run tasks until the executor is closed."""
+        """Run tasks, and parts of tasks, until the executor is closed."""
         while True:
+            tasks: list[Task] = []
             with self._changed:
-                while not self._closed and not (tasks := self._take(slot)):
+                while not self._closed and (part := self._parts.pop(slot, None)) is None:
+                    if tasks := self._take(slot):
+                        break
                     self._changed.wait()
                 if self._closed:
                     return
                 self._running += 1
             try:
-                self._events.put(run_task(self._workers[slot], self._statuses[slot], tasks[0]))
+                if part is not None:
+                    self._run_part(slot, part)
+                else:
+                    self._events.put(run_task(self._workers[slot], self._statuses[slot], tasks[0]))
             finally:
                 with self._changed:
                     self._running -= 1
                     if not self._running:
                         self._changed.notify_all()
 
-    def _run_here(self, task: Task) -> Event:
-        """Run a task that uses all threads."""
-        others = self.workers[1:]
-        for status in others:
-            status.become(WorkerState.BUSY)
-        busy_s = self._statuses[0].busy_s
-        event = run_task(self._workers[0], self._statuses[0], task)
-        for status in others:
-            status.busy_s += self._statuses[0].busy_s - busy_s
+    def _run_together(self, task: Task) -> Event:
+        """Run a task in all threads; returns when all have done their part."""
+        parts: Sequence[Callable[[], None]] = task.job.parts
+        with self._changed:
+            self._failed = None
+            self._parts = dict(enumerate(parts))
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._parts and not self._running)
+        if self._failed is not None:
+            return failed(task, self._failed)
+        return JobDone(task.job.outcome(), task.context)
+
+    def _run_part(self, slot: int, part: Callable[[], None]) -> None:
+        status = self._statuses[slot]
+        status.become(WorkerState.BUSY)
+        started = time.perf_counter()
+        try:
+            part()
             status.jobs_done += 1
-            status.become(WorkerState.IDLE)
-        return event
+        except Exception as error:
+            self._failed = error
+        status.busy_s += time.perf_counter() - started
+        status.become(WorkerState.IDLE)
 
     def _take(self, slot: int) -> list[Task]:
         """The next task of a thread, or none."""

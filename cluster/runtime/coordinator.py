@@ -30,7 +30,7 @@ from search.packing.results import pack_results, unpack_results
 from search.prepare import Search
 from search.result import SearchResult, result
 from search.strategies import LeafStrategy
-from search.strategies.stretches import StretchJob, StretchResult
+from search.strategies.stretches import AnyJob, StretchJob, StretchResult
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
@@ -91,7 +91,7 @@ class Coordinator:
         self.workers = max(1, workers)
         """Number of workers; used for job sizes under a budget in seconds, and for reports."""
         self._stopwatch = stopwatch
-        self._ledger: Ledger[Job | StretchJob] = Ledger()
+        self._ledger: Ledger[AnyJob] = Ledger()
         self._early: dict[int, JobResult] = {}
         self._rate = search.game.nominal_simulations_per_s / 2
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
@@ -124,7 +124,7 @@ class Coordinator:
         return tree_bytes(self.search.strategy.tree)
 
     def share_tree(self, threads: int) -> None:
-        """Run jobs in that many threads of this process, by stretches, if that pays; 0: nowhere near the tree.
+        """Run jobs in that many threads of this process, by stretches, if that pays; 0: elsewhere.
 
         Only before `start`. The executor must run a StretchJob while its caller waits.
         """
@@ -138,7 +138,7 @@ class Coordinator:
         strategy.share_tree(threads, self._early)
         self._ledger, self._early = Ledger(), {}
 
-    def start(self, elapsed_s: float = 0.0) -> list[Job | StretchJob]:
+    def start(self, elapsed_s: float = 0.0) -> list[AnyJob]:
         """The first jobs to run: in a resumed search those that were pending, then new ones.
 
         Also called when the executor has lost all its jobs.
@@ -146,9 +146,7 @@ class Coordinator:
         jobs = [] if self.finished else self._ledger.items
         return jobs + self._issue(elapsed_s)
 
-    def job_done(
-        self, done: JobResult | StretchResult, elapsed_s: float = 0.0
-    ) -> list[Job | StretchJob]:
+    def job_done(self, done: JobResult | StretchResult, elapsed_s: float = 0.0) -> list[AnyJob]:
         """Take a result; returns the jobs to run now. It is absorbed when all results before it have been."""
         if isinstance(done, StretchResult):
             return self._stretch_done(done, elapsed_s)
@@ -159,7 +157,7 @@ class Coordinator:
         if done.simulations and done.duration_s > 0:
             self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
         self._early[done.index] = done
-        jobs: list[Job | StretchJob] = []
+        jobs: list[AnyJob] = []
         strategy = self.search.strategy
         while not self.finished and strategy.absorbed in self._early:
             self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
@@ -168,7 +166,7 @@ class Coordinator:
             jobs += self._issue(elapsed_s)
         return jobs
 
-    def job_lost(self, index: int, reason: str) -> list[Job | StretchJob]:
+    def job_lost(self, index: int, reason: str) -> list[AnyJob]:
         """Note that a job's worker died or missed its deadline; returns the job again if it is still pending.
 
         Raises SearchFailed if the job was lost too often.
@@ -246,9 +244,9 @@ class Coordinator:
         require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
         self.counters.resumed += not self.finished
 
-    def _issue(self, elapsed_s: float) -> list[Job | StretchJob]:
+    def _issue(self, elapsed_s: float) -> list[AnyJob]:
         """Make all jobs that can be made now."""
-        jobs: list[Job | StretchJob] = []
+        jobs: list[AnyJob] = []
         strategy = self.search.strategy
         if isinstance(strategy, LeafStrategy) and strategy.shared is not None:
             return [] if self.finished or self._ledger else [self._next_stretch(strategy, elapsed_s)]
@@ -269,7 +267,7 @@ class Coordinator:
         self._ledger.hand_out(job.index, job)
         return job
 
-    def _stretch_done(self, done: StretchResult, elapsed_s: float) -> list[Job | StretchJob]:
+    def _stretch_done(self, done: StretchResult, elapsed_s: float) -> list[AnyJob]:
         """Take the result of a stretch, which is in the tree already; returns the next stretch."""
         strategy = self.search.strategy
         assert isinstance(strategy, LeafStrategy) and strategy.shared is not None

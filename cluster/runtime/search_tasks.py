@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from cluster.runtime.tasks import OPENED, Shared, Task
-from search.job import GrowJob, Job, RoundJob
-from search.strategies.stretches import StretchJob
+from search.job import GrowJob, RoundJob
+from search.strategies.stretches import AnyJob, StretchJob
 
 
-def task_of(job: Job | StretchJob, context: int = OPENED, work: int | None = None) -> Task:
+def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task:
     """The task that runs a job. ``work`` None: the job's number of simulations."""
     work = job.simulations if work is None else work
     if isinstance(job, StretchJob):
-        return Task(job.index, job, work, context, here=True)
+        return Task(job.index, job, work, context, divided=True)
     if isinstance(job, GrowJob):
         return Task(job.index, job, work, context, job.lane, pieces=job.sizes)
     if isinstance(job, RoundJob):

@@ -12,10 +12,9 @@ from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.drive import TICK_S, drive
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Task
-from search.job import Job
 from search.prepare import Search
 from search.result import SearchResult
-from search.strategies.stretches import StretchJob
+from search.strategies.stretches import AnyJob
 
 GRACE_S = 0.1
 """How long a search may exceed its budget in seconds to wait for its first result."""
@@ -122,10 +121,10 @@ class Session:
             raise failed from event.cause
         return []
 
-    def _tasks(self, jobs: list[Job | StretchJob]) -> list[Task]:
+    def _tasks(self, jobs: list[AnyJob]) -> list[Task]:
         return [task_of(job, self.context, self._work(job)) for job in jobs]
 
-    def _work(self, job: Job | StretchJob) -> int:
+    def _work(self, job: AnyJob) -> int:
         if self.work_unit_s is None:
             return job.simulations
         return max(1, round(job.simulations / self.coordinator.rate / self.work_unit_s))

@@ -52,8 +52,9 @@ class Task:
     the last piece, any other worker all of them. Empty if lanes have no state."""
     shared: Shared | None = None
     """The part that all tasks of a round have in common; None without rounds."""
-    here: bool = False
-    """Whether the task runs in the thread that waits for it: it divides its work over threads by itself."""
+    divided: bool = False
+    """Whether the job has a part for each thread of this process. Its ``parts`` are functions to be called
+    side by side, and its ``outcome`` tells what they did; a worker that runs the job does all in its thread."""
 
     @property
     def key(self) -> tuple[int, int]:

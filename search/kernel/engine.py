@@ -145,7 +145,9 @@ class Engine:
     @cached_property
     def take_turns(self) -> Callable[..., None]:
         """Only for compiled rules: see search/kernel/turns.py."""
-        bound = {name: self._functions[name] for name in ("select_leaves", "evaluate_leaves", "absorb_leaves")}
+        bound = {
+            name: self._functions[name] for name in ("select_leaves", "evaluate_leaves", "absorb_leaves")
+        }
         return specialise((turns.take_turns,), self.game, bound)["take_turns"]
 
     @cached_property

@@ -147,7 +147,13 @@ def leaf_playout(params: SearchParams, work: Workspace, stream: Stream) -> float
 
 
 def select_leaves(
-    tree: Tree, params: SearchParams, root_state: State, leaves: Leaves, begin: int, stream: Stream, work: Workspace
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    leaves: Leaves,
+    begin: int,
+    stream: Stream,
+    work: Workspace,
 ) -> int:
     """`search.kernel.loop.select_leaves` of the search."""
     raise NotImplementedError(_UNBOUND)

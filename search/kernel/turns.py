@@ -1,7 +1,7 @@
 """Strategy leaf in one process: threads select, play and back up by turns, in one tree under one lock.
 
-Tree parallelisation with a global mutex (Chaslot et al. 2008, section 3.3), with an order that does not depend on
-threads: job j is selected when exactly the results of jobs 0 to j - lanes are in the tree, as
+Tree parallelisation with a global mutex (Chaslot et al. 2008, section 3.3), in an order that does not depend
+on threads: job j is selected when exactly the results of jobs 0 to j - lanes are in the tree, as
 `search.strategies.leaf` does with workers elsewhere. So statistics are equal, bit for bit, for any number of
 threads. A job that takes microseconds costs no call of Python.
 """
@@ -25,8 +25,8 @@ from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
 
 LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
-"""Places of the marks: the lock; the next job; the number of jobs in the tree; whether the search has ended;
-from READY on, for each slot of the ring, whether its job has been played. Some have a cache line of their own."""
+"""Places of the marks, a cache line each: the lock; the next job; the number of jobs in the tree;
+whether the search has ended; from READY on, for each slot of the ring, whether its job has been played."""
 
 _ONE = np.uint64(1)
 
@@ -91,7 +91,7 @@ def part(leaves: Leaves, begin: int, end: int) -> Leaves:
 
 @inner_njit
 def wait_for(marks: Marks, slot: int, job: int) -> None:
-    """Wait until the job in the slot has been played, another thread has begun ``job``, or the search ends."""
+    """Wait until the job in the slot has been played, another thread begins ``job``, or the search ends."""
     looks = 0
     while load(marks, READY + slot) == 0 and load(marks, NEXT) == job and load(marks, ENDED) == 0:
         looks += 1
@@ -121,8 +121,9 @@ def take_turns(
 ) -> None:
     """Generic: run jobs of a stretch, beside other threads that do the same, until none is left to begin.
 
-    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. ``found`` ([1])
-    gets the job of the best line of this thread. A thread that returns has played all that it has selected.
+    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. ``found``
+    ([1]) gets the job of the best line of this thread. A thread that returns has played all that it has
+    selected.
     """
     marks = ring.marks
     lanes = len(ring.rows)

@@ -109,8 +109,8 @@ class LeafStrategy(Strategy):
         self.shared = shared
 
     def next_stretch(self, rate: float, size: int, room: int, left_s: float) -> StretchJob:
-        """The next jobs. ``rate``: simulations/s of one thread. Where the plan is not fixed they have ``size``
-        simulations each, ``room`` at most in all, and should take a part of ``left_s`` seconds."""
+        """The next jobs. ``rate``: simulations/s of one thread. Where the plan is not fixed they have
+        ``size`` simulations each, ``room`` at most in all, and should take a part of ``left_s`` seconds."""
         shared, plan = self.shared, self.plan
         assert shared is not None
         if plan.is_fixed:

@@ -6,19 +6,20 @@ looked at and checkpoints are written.
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Outlook, tells_lines
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, Outlook, tells_lines
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
-from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch, part
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 
 if TYPE_CHECKING:
@@ -60,9 +61,26 @@ class StretchJob:
     stretch: Stretch
     shared: SharedTree
 
+    @property
+    def parts(self) -> list[Callable[[], None]]:
+        """What each thread has to do, side by side with the others."""
+        self.shared.begin_stretch()
+        return [
+            partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
+        ]
+
+    def outcome(self) -> StretchResult:
+        """What the parts have done, when all have returned."""
+        return self.shared.end_stretch(self.index)
+
     def run(self) -> StretchResult:
-        """Run the jobs in as many threads as the search has; this is one of them."""
-        return self.shared.run(self.stretch)
+        """Run the jobs in this thread."""
+        self.shared.begin_stretch()
+        self.shared.take_turns(self.stretch, 0)
+        return self.outcome()
+
+
+AnyJob = Job | StretchJob
 
 
 class SharedTree:
@@ -87,6 +105,10 @@ class SharedTree:
         self._found = [np.zeros(1, dtype=np.int64) for _ in range(threads)]
         self._players = players
         self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in range(threads)]
+        self._before, self._started = (0, 0), 0.0
+        """Results and visits in the tree, and the time, when the stretch began."""
+        # Compiled, or loaded, before the clock of the search starts.
+        self.take_turns(self.stretch(0, np.zeros(0, dtype=np.int64), False), 0)
 
     @property
     def threads(self) -> int:
@@ -105,29 +127,23 @@ class SharedTree:
             np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
         )
 
-    def run(self, stretch: Stretch) -> StretchResult:
-        """Run a stretch; returns when all threads are done with it."""
-        started = time.perf_counter()
+    def begin_stretch(self) -> None:
+        """Before the parts of a stretch."""
         for work in self._works:
             work.tally[:] = 0
             reset_outlook(work)
         self.ring.totals[:] = 0.0
-        before = self.absorbed, self._strategy.visits
-        helpers = [
-            threading.Thread(target=self._take_turns, args=(stretch, number), name=f"banyan worker {number}")
-            for number in range(1, self.threads)
-        ]
-        for helper in helpers:
-            helper.start()
-        self._take_turns(stretch, 0)
-        for helper in helpers:
-            helper.join()
+        self._before = self.absorbed, self._strategy.visits
+        self._started = time.perf_counter()
+
+    def end_stretch(self, first: int) -> StretchResult:
+        """After them; ``first`` is the first of its jobs."""
         return StretchResult(
-            index=stretch.first,
-            jobs=self.absorbed - before[0],
-            simulations=self._strategy.visits - before[1],
+            index=first,
+            jobs=self.absorbed - self._before[0],
+            simulations=self._strategy.visits - self._before[1],
             playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
-            duration_s=time.perf_counter() - started,
+            duration_s=time.perf_counter() - self._started,
             outlook=self._outlook(),
         )
 
@@ -150,8 +166,9 @@ class SharedTree:
         """Put a job in flight into its slot, with its result."""
         slot, rows = job % self._lanes, len(leaves.depths)
         begin = slot * self._room
-        for mine, its in zip(part(self.ring.leaves, begin, begin + rows), leaves, strict=True):
-            mine[:] = its
+        columns: tuple[npt.NDArray[Any], ...] = self.ring.leaves
+        for mine, its in zip(columns, leaves, strict=True):
+            mine[begin : begin + rows] = its
         self.ring.rows[slot] = rows
         self.ring.sums[begin * self._players : (begin + rows) * self._players] = sums
         self.ring.marks[READY + slot] = 1
@@ -161,7 +178,7 @@ class SharedTree:
         slot = job % self._lanes
         begin = slot * self._room
         end = begin + int(self.ring.rows[slot])
-        return Leaves(*(column.copy() for column in part(self.ring.leaves, begin, end)))
+        return Leaves._make(column[begin:end].copy() for column in self.ring.leaves)
 
     def begin(self, issued: int, absorbed: int) -> None:
         """Go on from a search of which so many jobs were begun, and so many are in the tree."""
@@ -174,12 +191,16 @@ class SharedTree:
         if not tells_lines(game, request):
             return None
         # Of equal lines that of the earlier job.
-        bests = [(-float(work.best[VALUE]), int(job[0])) for work, job in zip(self._works, self._found, strict=True)]
+        bests = [
+            (-float(work.best[VALUE]), int(job[0]))
+            for work, job in zip(self._works, self._found, strict=True)
+        ]
         number = bests.index(min(bests))
         line = self._works[number].best_line
         return Outlook(tuple(line[1 : 1 + line[0]].tolist()), -bests[number][0])
 
-    def _take_turns(self, stretch: Stretch, number: int) -> None:
+    def take_turns(self, stretch: Stretch, number: int) -> None:
+        """Run jobs of a stretch in this thread, the one with that number."""
         strategy = self._strategy
         with np.errstate(over="ignore"):
             self._engine.take_turns(

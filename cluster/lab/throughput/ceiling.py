@@ -23,6 +23,7 @@ from cluster.runtime.tasks import Executor
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
+from search.strategies.stretches import AnyJob, StretchJob
 from search.worker import Worker
 
 RECORDED_BYTES = 128 * 2**20
@@ -40,9 +41,13 @@ class _Recorder(Coordinator):
         self._bytes = 0
         self._snapshots: set[int] = set()
 
-    def _issue(self, elapsed_s: float) -> list[Job]:
+    def share_tree(self, threads: int) -> None:
+        """Not here: jobs are recorded as workers elsewhere get them."""
+
+    def _issue(self, elapsed_s: float) -> list[AnyJob]:
         jobs = super()._issue(elapsed_s)
         for job in jobs:
+            assert not isinstance(job, StretchJob)
             if self._bytes < RECORDED_BYTES:
                 self.recorded.append(job)
                 self._bytes += self._cost(job)
