@@ -57,6 +57,8 @@ class Measurement:
     lanes: Annotated[
         int | None, request_option("lanes", panel="", show_default="16, or 4 for each worker")
     ] = None
+    batch: Annotated[int | None, request_option("batch", panel="")] = None
+    playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
     memory: Annotated[int, request_option("memory_mb", show_default=True)] = 4096
     seed: Annotated[int, request_option("seed")] = 0
     preset: Annotated[
@@ -132,6 +134,8 @@ def _request(game: str, asked: Measurement, strategy: str, workers: int) -> Sear
         seed=asked.seed,
         memory_mb=asked.memory,
         strategy=strategy,
+        batch=asked.batch,
+        playouts_per_leaf=asked.playouts_per_leaf,
     )
     if asked.preset is not None:
         request = replace(request, **measured_settings_of(asked.preset, loaded))

@@ -11,10 +11,13 @@ import multiprocessing
 import pickle
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.coordinator import Coordinator
@@ -23,11 +26,14 @@ from cluster.runtime.tasks import Executor
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
+from search.strategies import LeafStrategy
 from search.strategies.stretches import AnyJob, StretchJob
 from search.worker import Worker
 
 RECORDED_BYTES = 128 * 2**20
 """Largest size in bytes of recorded jobs; they are repeated to fill the measurement."""
+JOINED = 64
+"""Number of jobs that are joined to one where jobs run by stretches."""
 START_S = 120.0
 """Time limit in seconds for the start of a process, with one process per worker starting at once."""
 
@@ -76,11 +82,15 @@ class Ceiling:
         executor.open(search.context)
         recorder = _Recorder(search, executor.num_workers)
         Session(recorder, executor).run()
+        recorded = recorder.recorded
+        strategy = search.strategy
+        if executor.sharing and isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
+            recorded = _joined(recorded)
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
         with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
-            pickle.dump((search.context, recorder.recorded), file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump((search.context, recorded), file, protocol=pickle.HIGHEST_PROTOCOL)
             file.flush()
             for _ in range(processes):
                 ours, theirs = spawn.Pipe()
@@ -111,6 +121,19 @@ class Ceiling:
             if process.is_alive():
                 process.kill()
                 process.join()
+
+
+def _joined(jobs: Sequence[Job]) -> list[Job]:
+    """Fewer jobs with the same leaves: where a job costs no call of Python, none is in the ceiling."""
+    joined = list[Job]()
+    for first in range(0, len(jobs), JOINED):
+        several = [job for job in jobs[first : first + JOINED] if isinstance(job, LeafJob)]
+        longest = max(job.moves.shape[1] for job in several)
+        moves = [np.pad(job.moves, ((0, 0), (0, longest - job.moves.shape[1]))) for job in several]
+        columns = ("depths", "visits", "draws")
+        others = {name: np.concatenate([getattr(job, name) for job in several]) for name in columns}
+        joined.append(LeafJob(index=len(joined), moves=np.concatenate(moves), **others))
+    return joined
 
 
 def _serve(path: str, pipe: Connection) -> None:
