@@ -14,8 +14,10 @@ from search.request import SearchRequest
 class Retired:
     """An option that was removed."""
 
-    default: float
-    """Its last default; a stored request with this value is still valid."""
+    default: float | None
+    """Its last default."""
+    neutral: float
+    """The value that changed nothing; a stored request with it is still valid."""
     why: str
 
     @property
@@ -25,11 +27,12 @@ class Retired:
 
 
 RETIRED = {
-    "perturbation": Retired(0.0, "no measured search played better with it"),
+    "perturbation": Retired(0.0, 0.0, "no measured search played better with it"),
     "lane_exploration": Retired(
-        1.0, "it gained in one of two measured games and lost in the other; set exploration"
+        1.0, 1.0, "it gained in one of two measured games and lost in the other; set exploration"
     ),
-    "bias": Retired(0.0, "no measurement shows a gain; implicit_minimax uses the same evaluations"),
+    "bias": Retired(0.0, 0.0, "no measurement shows a gain; implicit_minimax uses the same evaluations"),
+    "staleness": Retired(None, 0.0, "by exact values lanes play worse where rounds overlap"),
 }
 """Options of earlier versions that are refused now."""
 
@@ -48,14 +51,14 @@ def request_of(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequ
 def current(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> dict[str, Any]:
     """The values of a stored or sent request by the current names of fields.
 
-    Earlier names are replaced. A removed option is left out if its value is its last default or None. Raises
+    Earlier names are replaced. A removed option is left out if its value is neutral or None. Raises
     InvalidInput for any other value of it, and for a field with two names.
     """
     renamed = {old: knob.name for knob in knobs_of(kind) for old in knob.option.old}
     found: dict[str, Any] = {}
     for name, value in values.items():
         if name in RETIRED:
-            if value is not None and value != RETIRED[name].default:
+            if value is not None and value != RETIRED[name].neutral:
                 refuse(name, value, RETIRED[name].accepted)
             continue
         today = renamed.get(name, name)

@@ -50,14 +50,11 @@ class Context:
     """Strategy tree: upper bound of the rows (nodes) of a job's increments."""
     evaluator_source: str | None = None
     """The text of the evaluator's file, if the request names one."""
-    staleness: int = 0
-    """Strategy tree: a job of round r starts from the merge of all rounds before r - staleness."""
 
     @property
     def anticipated(self) -> int:
-        """Strategy tree: visits by other lanes, and by rounds not merged yet, that a lane assumes for each of
-        its own visits."""
-        return round((self.request.lanes * (1 + self.staleness) - 1) * self.request.anticipation)
+        """Strategy tree: visits by other lanes that a lane assumes for each of its own visits."""
+        return round((self.request.lanes - 1) * self.request.anticipation)
 
     @property
     def features(self) -> Features:

@@ -73,8 +73,6 @@ class SearchPlan:
     """The request's lanes, or fewer if the budget in simulations is smaller than that."""
     rounds: int
     """Jobs of each lane; with a budget in seconds, their target number."""
-    staleness: int
-    """tree: how many of the latest rounds a snapshot lacks; otherwise 0."""
     root_first: bool
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int
@@ -131,12 +129,12 @@ def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
     rate, budget = game.nominal_simulations_per_s, request.simulations
     playouts_per_leaf = _playouts_per_leaf(request, game)
     if budget is None:
-        lanes, (rounds, staleness) = request.lanes, _timed_rounds(request)
+        lanes, rounds = request.lanes, _timed_rounds(request)
         expected, job_s = int(rate * (request.seconds or ENDLESS_S)), job_seconds(lanes)
     else:
-        lanes, rounds, staleness = _fixed_rounds(request, rate, budget, playouts_per_leaf)
+        lanes, rounds = _fixed_rounds(request, rate, budget, playouts_per_leaf)
         expected, job_s = budget, budget / (lanes * rounds) / rate
-    memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES // (1 + staleness)
+    memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
     snapshot_rows = min(max(job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS), MAX_SNAPSHOT_ROWS)
     increment_rows = job_s * INCREMENT_ROWS_PER_SECOND / lanes
     return SearchPlan(
@@ -144,7 +142,6 @@ def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
         seconds=request.seconds,
         lanes=lanes,
         rounds=rounds,
-        staleness=staleness,
         root_first=budget is not None and request.evaluator is not None,
         playouts_per_leaf=playouts_per_leaf,
         expected_simulations=expected,
@@ -160,9 +157,8 @@ def job_seconds(lanes: int) -> float:
 
 def _fixed_rounds(
     request: SearchRequest, rate: float, budget: int, playouts_per_leaf: int
-) -> tuple[int, int, int]:
-    """Lanes, rounds and staleness under a budget in simulations; ``rate`` is simulations/s of one core."""
-    staleness = 0
+) -> tuple[int, int]:
+    """Lanes and rounds under a budget in simulations; ``rate`` is simulations/s of one core."""
     # With an evaluator the root is a job of its own.
     simulations = budget - 1 if request.evaluator is not None else budget
     lanes = min(request.lanes, simulations)
@@ -176,7 +172,7 @@ def _fixed_rounds(
     elif request.strategy == "root":
         rounds = math.ceil(per_lane / longest)
     elif request.strategy == "tree":
-        least, staleness = _rounds_of_tree(request, lanes, per_lane / rate)
+        least = _rounds_of_tree(request, lanes, per_lane / rate)
         rounds = request.rounds or max(least, math.ceil(per_lane / longest))
     elif request.batch is not None:
         rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf))
@@ -186,28 +182,27 @@ def _fixed_rounds(
             leaves = int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf)
             longest = float(playouts_per_leaf * max(1, leaves))
         rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
-    return lanes, max(1, min(rounds, simulations // lanes)), staleness
+    return lanes, max(1, min(rounds, simulations // lanes))
 
 
-def _timed_rounds(request: SearchRequest) -> tuple[int, int]:
-    """Rounds and staleness under another budget, where the number of cores is not known."""
+def _timed_rounds(request: SearchRequest) -> int:
+    """Rounds under another budget, where the number of cores is not known."""
     if request.strategy != "tree":
-        return request.rounds or MIN_ROUNDS, 0
+        return request.rounds or MIN_ROUNDS
     return _rounds_of_tree(request, request.lanes, (request.seconds or ENDLESS_S) / LANES_OF_A_CORE)
 
 
-def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> tuple[int, int]:
-    """tree: the rounds, if the budget allows them, and the staleness: those of the request, or the defaults.
+def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> int:
+    """tree: the rounds, if the budget allows them: those of the request, or the default.
 
     More rounds play better, as long as ``lane_s``, the seconds of one core per lane, is enough to avoid short
     jobs.
     """
-    rounds = request.rounds
-    if rounds is None:
-        least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
-        affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
-        rounds = least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
-    return rounds, request.staleness or 0
+    if request.rounds is not None:
+        return request.rounds
+    least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
+    affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
+    return least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
 
 
 def _playouts_per_leaf(request: SearchRequest, game: Game) -> int:

@@ -228,15 +228,6 @@ class SearchRequest:
         unit="rounds",
         unset="by the budget and the number of lanes",
     )
-    staleness: int | None = option(
-        None,
-        help="Strategy tree: how many of the latest rounds a snapshot lacks; with 1, rounds overlap and no "
-        "worker waits at the end of a round, but lanes play worse.",
-        group=PARALLEL,
-        bounds=(0, 1000),
-        unit="rounds",
-        unset="0",
-    )
     anticipation: float = option(
         1.0,
         help="Strategy tree: for each of its visits a lane assumes this number by every other lane; 0 plays "

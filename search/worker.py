@@ -220,10 +220,8 @@ class Worker:
         lanes = context.request.lanes
         # The tree counts in int32: what a job anticipates in all must not run over.
         anticipated = min(context.anticipated, (2**31 - 1) // (job.simulations + 1))
-        # Shares go round, so that none stays with a lane; rounds that overlap have other ones.
-        overlapping = 1 + context.staleness
-        share = job.round % overlapping * lanes + (job.lane + job.round) % lanes
-        params = params_of(context, anticipated, share, overlapping * lanes)
+        # Shares go round, so that none stays with a lane.
+        params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
         begin(tree, base, params)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()

@@ -55,7 +55,6 @@ class Searches:
         ),
     ] = None
     rounds: Annotated[int | None, request_option("rounds", panel="")] = None
-    staleness: Annotated[int | None, request_option("staleness", panel="")] = None
     batch: Annotated[int | None, request_option("batch", panel="")] = None
     playouts_per_leaf: Annotated[int | None, request_option("playouts_per_leaf", panel="")] = None
     seed: Annotated[int, request_option("seed")] = 0
@@ -67,7 +66,6 @@ class Searches:
             lanes=self.lanes or workers,
             simulations=self.simulations,
             rounds=self.rounds,
-            staleness=self.staleness,
             batch=self.batch,
             playouts_per_leaf=self.playouts_per_leaf,
             seed=self.seed,

@@ -21,11 +21,6 @@ SHORT_ROUND, FEW_BUNDLES = 4, 16
 """A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle and at most
 FEW_BUNDLES bundles. Gain with the simulated executor at 16 lanes: 1.7 % on two workers, 1.2 % on four; no
 loss with more lanes or workers."""
-OVERLAPPING_SHARE, FEW_WORKERS = 0.4, 4
-"""Smallest bundle as a fraction of BUNDLE_S where rounds overlap and there are at most FEW_WORKERS workers;
-it is at most a worker's part of a round. Overlapping rounds have no wait at their end, so larger bundles save
-calls: 2 instead of 5 a round, 9 % more simulations/s (gomoku 12x12, jobs of 9 ms, two workers). With more
-workers there is no gain."""
 
 
 class Queue(Protocol):
@@ -66,12 +61,6 @@ class TaskQueue:
         self._size = 0
         self._short = False
         """Whether the waiting round is short: see SHORT_ROUND."""
-        self._begun = False
-        """Whether a round has begun since the last call of `share`."""
-        self._overlapping = False
-        """Whether the last round began before the one before it had ended."""
-        self._lanes = 1
-        """Number of tasks in a round."""
 
     def __len__(self) -> int:
         return self._size
@@ -80,13 +69,7 @@ class TaskQueue:
         """Append tasks."""
         for task in tasks:
             self._size += 1
-            if task.pieces:
-                self._new.append(task)
-                continue
-            self._waiting.append(task)
-            if task.shared is not None and task.lane is not None:
-                self._begun |= task.lane == 0
-                self._lanes = task.lane + 1
+            (self._new if task.pieces else self._waiting).append(task)
 
     def clear(self) -> None:
         """Remove all tasks."""
@@ -105,10 +88,6 @@ class TaskQueue:
         if not self._size:
             return 0
         if self._waiting and self._waiting[0].shared is not None:
-            if self._begun:
-                self._begun = False
-                both = {self._waiting[0].shared_key, self._waiting[-1].shared_key}
-                self._overlapping = running > 0 or len(both) > 1
             if not running:
                 self._short = self._size <= SHORT_ROUND * bundles and bundles <= FEW_BUNDLES
             return max(1, round(self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles))
@@ -117,19 +96,14 @@ class TaskQueue:
     def take(self, slot: int, num_slots: int, share: int, work: float) -> list[Task]:
         """Remove and return the next bundle for a worker slot; empty if there is no task for it.
 
-        It has at most ``share`` tasks (more if tasks are short and rounds overlap), and is complete once
-        their work reaches ``work``. All tasks of a bundle have one shared part. Pieces of a lane go to the
-        slot that keeps the lane's state.
+        It has at most ``share`` tasks, and is complete once their work reaches ``work``. All tasks of a
+        bundle have one shared part. Pieces of a lane go to the slot that keeps the lane's state.
         """
         self._divide(num_slots)
         source = self._at_slot.get(slot) or self._waiting
         tasks: list[Task] = []
         done = 0
-        long_enough = OVERLAPPING_SHARE * work
-        least = self._lanes // num_slots if self._overlapping and num_slots <= FEW_WORKERS else 0
-        while source and (not tasks or done < work):
-            if len(tasks) >= share and (len(tasks) >= least or done >= long_enough):
-                break
+        while source and len(tasks) < share and (not tasks or done < work):
             if tasks and source[0].shared_key != tasks[0].shared_key:
                 break
             tasks.append(source.popleft())

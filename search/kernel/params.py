@@ -36,7 +36,7 @@ class SearchParams(NamedTuple):
     share: int
     """tree: the rank of this lane among ``num_shares``; it decides which visits of a round are its own."""
     num_shares: int
-    """tree: number of lanes, in all overlapping rounds, among which a round's visits are divided."""
+    """tree: number of lanes, among which a round's visits are divided."""
     order: int
     """tree: seed, at least 0, of the order in which all lanes try the moves of a node."""
     implicit: float

@@ -143,8 +143,8 @@ class Strategy(ABC):
         Raises CorruptState, and then the strategy must not be used.
         """
         issued, absorbed, self.created, self.duplicates = take(arrays, "tally", np.int64, 4).tolist()
-        most_out = 2 * self.lanes * (1 + self.context.staleness)
-        require(0 <= absorbed <= issued <= min(absorbed + most_out, MAX_SIMULATIONS), "jobs are out of order")
+        most = min(absorbed + 2 * self.lanes, MAX_SIMULATIONS)
+        require(0 <= absorbed <= issued <= most, "jobs are out of order")
         require(0 <= self.duplicates <= self.created, "created nodes make no sense")
         sizes = take(arrays, "sizes", np.int64, issued - absorbed)
         within(sizes, 1, MAX_SIMULATIONS, "sizes")

@@ -20,26 +20,26 @@ from search.tree.snapshot import snapshot
 
 
 class TreeStrategy(Strategy):
-    """Round r starts from the merge of all rounds before r - staleness."""
+    """Every round starts from the merge of all rounds before it."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._min_visits = self.context.request.share_visits
         # Not a lone root where the search goes on from a tree that was kept.
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
-        first = Snapshot(0, statistics)
-        self._snapshots = dict.fromkeys(range(self.context.staleness + 1), first)
+        self._snapshot = Snapshot(0, statistics)
+        """That of the round whose results are being absorbed; its key is the number of the round."""
 
     @property
     def ready(self) -> bool:
-        return self.issued // self.lanes in self._snapshots
+        return self.issued // self.lanes == self._snapshot.key
 
     def _make_job(self, simulations: int) -> Job:
         return self._job(self.issued, simulations)
 
     def _job(self, index: int, simulations: int) -> Job:
         this_round, lane = divmod(index, self.lanes)
-        return RoundJob(index, lane, this_round, simulations, self._snapshots[this_round])
+        return RoundJob(index, lane, this_round, simulations, self._snapshot)
 
     def _absorb(self, job: Job, result: JobResult) -> None:
         assert isinstance(job, RoundJob)
@@ -47,31 +47,25 @@ class TreeStrategy(Strategy):
         self._merge(result.added)
         if job.lane == self.lanes - 1:
             # Taken here and not when the next job is made, so that it always holds the same jobs.
-            del self._snapshots[job.round]
             statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
-            key = job.round + 1 + self.context.staleness
-            self._snapshots[key] = Snapshot(key, statistics)
+            self._snapshot = Snapshot(job.round + 1, statistics)
 
     def _state(self) -> Arrays:
-        kept = [self._snapshots[key].statistics for key in self._rounds_at_hand()]
         least = np.array([self._min_visits], dtype=np.int64)
-        return prefixed("snapshots.", pack_snapshots(kept, self.lone_root)) | {"min_visits": least}
+        packed = pack_snapshots([self._snapshot.statistics], self.lone_root)
+        return prefixed("snapshots.", packed) | {"min_visits": least}
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         self._min_visits = int(take(arrays, "min_visits", np.int64, 1)[0])
         require(self._min_visits >= self.context.request.share_visits, "min_visits is less than asked")
-        keys = self._rounds_at_hand()
-        kept = unpack_snapshots(
-            without_prefix("snapshots.", arrays), len(keys), self.snapshot_rows, self.lone_root
-        )
-        self._snapshots = {key: Snapshot(key, item) for key, item in zip(keys, kept, strict=True)}
-        require(not sizes or (self.issued - 1) // self.lanes in keys, "jobs that are out have no snapshot")
-        return [self._job(self.absorbed + k, size) for k, size in enumerate(sizes)]
-
-    def _rounds_at_hand(self) -> range:
-        """Rounds whose jobs can be made: the one that is being absorbed, and those that overlap it."""
+        packed = without_prefix("snapshots.", arrays)
+        (statistics,) = unpack_snapshots(packed, 1, self.snapshot_rows, self.lone_root)
         this_round = self.absorbed // self.lanes
-        return range(this_round, this_round + 1 + self.context.staleness)
+        self._snapshot = Snapshot(this_round, statistics)
+        require(
+            not sizes or (self.issued - 1) // self.lanes == this_round, "jobs that are out have no snapshot"
+        )
+        return [self._job(self.absorbed + k, size) for k, size in enumerate(sizes)]
 
     @property
     def snapshot_rows(self) -> int:

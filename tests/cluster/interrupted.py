@@ -19,7 +19,7 @@ from tests.faults.kill_and_resume import DIFFERENT
 REQUESTS = {
     "root": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, seed=4),
     "vote": SearchRequest("gomoku:size=5", strategy="root", lanes=40, simulations=900, final_move="vote"),
-    "tree": SearchRequest("gomoku:size=5", strategy="tree", lanes=3, simulations=900, seed=4, staleness=1),
+    "tree": SearchRequest("gomoku:size=5", strategy="tree", lanes=3, simulations=900, seed=4),
     "leaf": SearchRequest("gomoku:size=5", strategy="leaf", lanes=5, simulations=900, seed=4, solver=True),
     "hidden": SearchRequest("battleship", moves=("e5", "miss"), strategy="leaf", lanes=3, simulations=500),
 }

@@ -234,7 +234,7 @@ def test_a_state_of_another_search_is_refused(kept: Path, tmp_path: Path) -> Non
 
 def test_jobs_that_are_not_those_of_the_request_are_refused(kept: Path) -> None:
     request = read_description(kept)["request"]
-    for wrong in ({"simulations": 90}, {"lanes": 2}, {"staleness": 0}, {"rounds": 2}):
+    for wrong in ({"simulations": 90}, {"lanes": 2}, {"rounds": 2}):
         changed(kept, request=request | wrong)
         with pytest.raises(InvalidInput, match="a sound checkpoint"):
             read_checkpoint(kept).open()
@@ -268,12 +268,13 @@ def test_fields_under_the_names_of_the_last_version_are_read(kept: Path) -> None
     request = read_description(kept)["request"]
     request["urgency_reduction"] = request.pop("fpu_reduction")
     request["exploration_base"] = request.pop("cpuct_base")
-    gone = {"perturbation": 0.0, "lane_exploration": None, "bias": 0.0}
+    gone = {"perturbation": 0.0, "lane_exploration": None, "bias": 0.0, "staleness": 0}
     changed(kept, request=request | gone)
     assert read_checkpoint(kept).request == REQUESTS["tree"]
-    changed(kept, request=request | gone | {"perturbation": 0.2})
-    with pytest.raises(InvalidInput, match=r"perturbation: 0\.2 .* the option is gone"):
-        read_checkpoint(kept)
+    for name, value in {"perturbation": 0.2, "staleness": 1}.items():
+        changed(kept, request=request | gone | {name: value})
+        with pytest.raises(InvalidInput, match=rf"{name}: {value} .* the option is gone"):
+            read_checkpoint(kept)
 
 
 def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept: Path) -> None:

@@ -205,7 +205,6 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
 KINDS: list[dict[str, Any]] = [
     {"strategy": "root", "lanes": 3},
     {"strategy": "tree", "lanes": 4, "rounds": 5},
-    {"strategy": "tree", "lanes": 4, "rounds": 5, "staleness": 2},
     {"strategy": "leaf", "lanes": 4, "batch": 3, "playouts_per_leaf": 2},
     {"strategy": "leaf", "lanes": 4, "batch": 3, "playouts_per_leaf": 2, "in_flight": "virtual-loss"},
 ]

@@ -118,33 +118,6 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
     return [size for size in sizes if size]
 
 
-def test_where_rounds_overlap_few_workers_get_bundles_that_are_worth_a_call() -> None:
-    """No less than the part of one worker, if that is short; the others do not wait for a round's end."""
-
-    def sizes(num_slots: int, staleness: int, work: float) -> list[int]:
-        """Of the bundles of the second round, while the first is running."""
-        queue = TaskQueue()
-        bundles = 2 * num_slots
-        queue.add(round_job(k, k // 16, lanes=16) for k in range(16 * (1 + staleness)))
-        running = 0
-        while running < 16:
-            running += len(queue.take(0, num_slots, queue.share(bundles, running), work))
-        if not staleness:
-            running = 0
-            queue.add(round_job(k, 1, lanes=16) for k in range(16, 32))
-        found = []
-        while jobs := queue.take(0, num_slots, queue.share(bundles, running), work):
-            found.append(len(jobs))
-            running += len(jobs)
-        return found
-
-    assert sizes(2, staleness=1, work=1e9) == [8, 8]
-    # What is long enough is not made longer.
-    assert sizes(2, staleness=1, work=250.0) == [3, 3, 3, 2, 2, 1, 1, 1]
-    assert sizes(2, staleness=0, work=1e9) == [6, 4, 2, 2, 1, 1]
-    assert sizes(8, staleness=1, work=1e9)[-1] == 1
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40),
     st.integers(1, 4),

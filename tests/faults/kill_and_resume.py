@@ -56,7 +56,7 @@ SEARCHES: dict[str, list[dict[str, Any]]] = {
     ],
     "tree": [
         {"game": "gomoku", "lanes": 16, "simulations": 300_000},
-        {"game": "gomoku:size=9", "lanes": 5, "simulations": 300_000, "staleness": 2, "solver": True},
+        {"game": "gomoku:size=9", "lanes": 5, "simulations": 300_000, "solver": True},
         {"game": "battleship", "lanes": 8, "simulations": 150_000},
     ],
     "leaf": [

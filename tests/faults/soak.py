@@ -52,7 +52,7 @@ GROWTH, GROWTH_MB = 1.1, 8.0
 SEARCHES: list[dict[str, Any]] = [
     {"game": "gomoku", "strategy": "root", "lanes": 5, "simulations": 200_000},
     {"game": "gomoku", "strategy": "tree", "lanes": 16, "simulations": 100_000},
-    {"game": "gomoku:size=9", "strategy": "tree", "lanes": 5, "simulations": 100_000, "staleness": 2},
+    {"game": "gomoku:size=9", "strategy": "tree", "lanes": 5, "simulations": 100_000, "solver": True},
     {"game": "gomoku", "strategy": "leaf", "lanes": 16, "simulations": 350_000},
     {"game": "gomoku:size=9", "strategy": "leaf", "simulations": 200_000, "in_flight": "virtual-loss"},
     {"game": "tictactoe", "strategy": "tree", "lanes": 4, "simulations": 350_000},

@@ -18,8 +18,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "root": {"strategy": "root", "lanes": 5},
     "root with solver": {"strategy": "root", "lanes": 5, "solver": True},
     "tree": {"strategy": "tree", "lanes": 5, "rounds": 8},
-    "tree, stale": {"strategy": "tree", "lanes": 5, "rounds": 8, "staleness": 2},
-    "tree with solver": {"strategy": "tree", "lanes": 4, "solver": True, "staleness": 1},
+    "tree with solver": {"strategy": "tree", "lanes": 4, "solver": True},
     "tree with urgency": {"strategy": "tree", "lanes": 3, "first_play_urgency": 0.4},
     "leaf": {"strategy": "leaf", "lanes": 5},
     "leaf, one by one": {"strategy": "leaf", "lanes": 7, "batch": 1, "playouts_per_leaf": 3},
@@ -39,7 +38,7 @@ def golden_digest(kind: str) -> str:
 PROBLEMS = {
     f"{form}, {kind}": {"game": problem(form, 3), **KINDS[kind]}
     for form in COMPILED
-    for kind in ("tree, stale", "leaf, one by one")
+    for kind in ("tree", "leaf, one by one")
 }
 """Searches of problems beyond two players and a return at the end."""
 

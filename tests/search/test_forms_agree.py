@@ -33,7 +33,7 @@ from tests.search.test_kept import run, same
 SIMULATIONS = 120
 STRATEGIES = {
     "root": {"strategy": "root", "lanes": 3},
-    "tree": {"strategy": "tree", "lanes": 3, "rounds": 6, "staleness": 1},
+    "tree": {"strategy": "tree", "lanes": 3, "rounds": 6},
     "leaf": {"strategy": "leaf", "lanes": 6, "playouts_per_leaf": 2},
 }
 assert STRATEGIES.keys() == STRATEGY_CLASSES.keys()

@@ -43,7 +43,7 @@ STRATEGIES = [
     {"strategy": "root", "lanes": 1},
     {"strategy": "root", "lanes": 5},
     {"strategy": "tree", "lanes": 4},
-    {"strategy": "tree", "lanes": 3, "rounds": 4, "staleness": 2},
+    {"strategy": "tree", "lanes": 3, "rounds": 4},
     {"strategy": "leaf", "lanes": 4},
 ]
 

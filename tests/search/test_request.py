@@ -40,8 +40,6 @@ GOOD = SearchRequest("tictactoe", simulations=10)
         ("seed", 2**63),
         ("rounds", 0),
         ("share_visits", 1),
-        ("staleness", -1),
-        ("staleness", 1001),
         ("batch", 0),
         ("batch", 65_537),
         ("playouts_per_leaf", 0),

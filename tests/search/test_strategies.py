@@ -169,7 +169,7 @@ def test_tree_has_a_round_for_each_lane(lanes: int, asked: int | None, rounds: i
     game = games.load("gomoku")
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=lanes * 1000, rounds=asked)
     assert plan_search(request, game).rounds == rounds
-    timed = plan_search(replace(request, simulations=None, seconds=0.1 * lanes, staleness=0), game)
+    timed = plan_search(replace(request, simulations=None, seconds=0.1 * lanes), game)
     assert timed.job_s(1, 9.0) == pytest.approx(0.1 / rounds)
     assert timed.job_s(1, 0.0015) == min(0.0015, 0.1 / rounds)
     assert timed.job_s(1, 0.0) == SHORTEST_JOB_S
@@ -224,39 +224,23 @@ def test_there_are_more_rounds_where_jobs_are_long_enough(lanes: int, lane_s: fl
     game = games.load("gomoku")
     simulations = round(lanes * lane_s * game.nominal_simulations_per_s)
     request = SearchRequest("gomoku", strategy="tree", lanes=lanes, simulations=simulations)
-    plan = plan_search(request, game)
-    assert (plan.rounds, plan.staleness) == (rounds, 0)
+    assert plan_search(request, game).rounds == rounds
     timed = plan_search(replace(request, simulations=None, seconds=lane_s * LANES_OF_A_CORE), game)
-    assert timed.staleness == 0
     job_s = timed.job_s(lanes, 9.0)
     assert job_s == pytest.approx(min(lane_s * LANES_OF_A_CORE / rounds, job_seconds(lanes)), rel=0.02)
     # What is asked for is what there is.
-    for asked in ({"rounds": 40}, {"staleness": 0}, {"staleness": 2}, {"rounds": 40, "staleness": 1}):
-        plan = plan_search(replace(request, **asked), game)
-        assert plan.staleness == asked.get("staleness", 0)
-        assert plan.rounds == asked.get("rounds", plan.rounds)
-    assert plan_search(replace(request, strategy="root"), game).staleness == 0
+    assert plan_search(replace(request, rounds=40), game).rounds == 40
 
 
-def test_anticipated_visits_count_the_other_lanes_and_the_rounds_not_seen() -> None:
+def test_anticipated_visits_count_the_other_lanes() -> None:
     def anticipated(lanes: int, **others: Any) -> int:
         request = SearchRequest("tictactoe", strategy="tree", lanes=lanes, simulations=1000, **others)
         return open_search(request).context.anticipated
 
     assert anticipated(16) == 15
-    assert anticipated(16, staleness=2) == 47
     assert anticipated(16, anticipation=0.5) == 8
     assert anticipated(16, anticipation=0.0) == 0
     assert anticipated(1) == 0
-
-
-def test_rounds_that_overlap_share_out_moves_as_lanes_do() -> None:
-    """Two rounds know nothing of each other: together their lanes try each move once."""
-    request = SearchRequest("gomoku:size=5", strategy="tree", lanes=4, rounds=2, staleness=1, simulations=24)
-    _, session = run_search(request)
-    strategy = session.search.strategy
-    assert strategy.created == strategy.tree_nodes() - 1 == 24
-    assert strategy.duplicates == 0
 
 
 def test_the_longer_jobs_are_the_more_travels() -> None:
@@ -277,9 +261,8 @@ def test_the_longer_jobs_are_the_more_travels() -> None:
     timed: dict[str, Any] = {"simulations": None, "seconds": 10.0}
     assert rows(**timed) == (150_000, 11_718)
     assert rows(**timed, lanes=64)[1] == 2_929
-    # As many snapshots as are at hand at a time share the memory.
-    assert rows(**timed, memory_mb=64, staleness=0)[0] == 2**17
-    assert rows(**timed, memory_mb=64, staleness=3)[0] == 2**15
+    # No more than has room in the memory.
+    assert rows(**timed, memory_mb=64)[0] == 2**17
 
 
 def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
@@ -306,7 +289,6 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("root", {"first_play_urgency": 0.3}),
         ("tree", {"anticipation": 0.0}),
         ("tree", {"anticipation": 2.0}),
-        ("tree", {"staleness": 1}),
         ("tree", {"share_visits": 40}),
         ("tree", {"rounds": 9}),
         ("tree", {"lanes": 6}),
@@ -394,25 +376,19 @@ def test_root_with_one_lane_is_the_sequential_search() -> None:
     assert digest_of(reported) == digest(session.search.strategy.tree)
 
 
-def test_a_stale_round_starts_from_older_statistics() -> None:
-    request = SearchRequest(
-        "tictactoe", strategy="tree", lanes=2, rounds=5, staleness=1, simulations=200, seed=1
-    )
-    search = open_search(request)
+def test_a_round_starts_from_the_merge_of_all_before_it() -> None:
+    search = open_search(SearchRequest("tictactoe", lanes=2, rounds=5, simulations=200, seed=1))
     strategy, worker = search.strategy, Worker()
-    jobs = []
-    while strategy.ready:
-        jobs.append(strategy.next_job(20))
-    assert [job.index for job in jobs] == [0, 1, 2, 3]
     visits_at_start = []
-    while jobs:
-        job = jobs.pop(0)
-        assert isinstance(job, RoundJob)
-        visits_at_start.append(int(job.snapshot.statistics.visits[0]))
-        strategy.absorb(job, worker.run(search.context, job))
-        while strategy.ready and strategy.issued < 10:
+    while strategy.issued < 10:
+        jobs = []
+        while strategy.ready:
             jobs.append(strategy.next_job(20))
-    assert visits_at_start == [0, 0, 0, 0, 40, 40, 80, 80, 120, 120]
+        for job in jobs:
+            assert isinstance(job, RoundJob)
+            visits_at_start.append(int(job.snapshot.statistics.visits[0]))
+            strategy.absorb(job, worker.run(search.context, job))
+    assert visits_at_start == [0, 0, 40, 40, 80, 80, 120, 120, 160, 160]
 
 
 def test_leaves_in_flight_are_counted_and_given_back() -> None:
@@ -513,18 +489,12 @@ def test_lanes_of_tree_tell_how_often_they_make_the_same_node() -> None:
 
 def test_more_is_anticipated_than_a_tree_can_count() -> None:
     """Visits expected of others are int32 in the tree, and must not run over."""
-    request = SearchRequest(
-        "tictactoe",
-        strategy="tree",
-        lanes=2,
-        rounds=2,
-        staleness=1000,
-        anticipation=1000.0,
-        simulations=4 * (5000 if JIT else 1200),
-    )
-    result, session = run_search(request)
-    assert session.search.context.anticipated * result.simulations > 2**31
-    assert result.simulations == session.search.strategy.tree.visits[ROOT] == request.simulations
+    size = 5000 if JIT else 2400
+    search = open_search(SearchRequest("tictactoe", lanes=1000, simulations=1000 * size, anticipation=1000.0))
+    assert search.context.anticipated * size > 2**31
+    result = Worker().run(search.context, search.strategy.next_job(size))
+    assert result.added is not None
+    assert result.simulations == result.added.visits[ROOT] == size
 
 
 @pytest.mark.parametrize("kind_name", KINDS)

@@ -139,7 +139,6 @@ def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
         request,
         strategy=strategy,
         rounds=request.rounds if strategy == "tree" else None,
-        staleness=request.staleness if strategy == "tree" else None,
         batch=request.batch if strategy == "leaf" else None,
         playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
     )

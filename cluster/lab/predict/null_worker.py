@@ -64,7 +64,6 @@ def open_null(request: SearchRequest) -> Search:
         exploration_scale=1.0,
         tree_slots=4,
         report_visits=2,
-        staleness=plan.staleness,
     )
     engine = engine_of(game)
     setup = Setup(

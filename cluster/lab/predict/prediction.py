@@ -234,7 +234,7 @@ class Change:
 def try_changes(
     request: SearchRequest, costs: Costs, row: Predicted, faults: FaultModel | None = None
 ) -> list[Change]:
-    """Simulate changes on the row's number of workers: lanes, longer jobs, overlapping rounds; best first."""
+    """Simulate changes on the row's number of workers: lanes, longer jobs; best first."""
     found = []
     for what, changed in _changes(request):
         cores = costs.cores if _is_local(costs, row.workers) else None
@@ -267,13 +267,9 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
     more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
     changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
     if request.strategy == "tree":
-        rounds, lag = max(2, plan.rounds // 4), plan.staleness
-        asked = f"--rounds {rounds}" + (f" --staleness {lag}" if lag else "")
-        fewer = replace(request, rounds=rounds, staleness=lag)
-        changes.append((f"{asked} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})", fewer))
-        rounds, lag = (plan.rounds, lag + 1) if lag else (2 * plan.rounds, 1)
-        overlapping = replace(request, rounds=rounds, staleness=lag)
-        changes.append((f"--rounds {rounds} --staleness {lag} ({WEAKER})", overlapping))
+        rounds = max(2, plan.rounds // 4)
+        what = f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})"
+        changes.append((what, replace(request, rounds=rounds)))
     if request.strategy == "leaf":
         playouts = plan.playouts_per_leaf
         batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
