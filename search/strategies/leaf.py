@@ -36,7 +36,6 @@ from search.strategies.stretches import (
     StretchJob,
     StretchResult,
 )
-from search.tree.arena import ROOT
 
 
 class LeafStrategy(Strategy):
@@ -45,7 +44,8 @@ class LeafStrategy(Strategy):
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
-        self.engine, self.plan, self.params = setup.engine, setup.plan, setup.params
+        self._setup = setup
+        self.engine, self.plan = setup.engine, setup.plan
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
         self._in_flight: dict[int, Leaves] = {}
@@ -78,11 +78,6 @@ class LeafStrategy(Strategy):
         return 2 if self._evaluated else 1
 
     @property
-    def visits(self) -> int:
-        """Visits of the root."""
-        return int(self.tree.visits[ROOT])
-
-    @property
     def stretches_pay(self) -> bool:
         """Whether jobs are so short that, in this process, they should run by stretches, and can."""
         game, request, plan = self.engine.game, self.context.request, self.plan
@@ -97,7 +92,9 @@ class LeafStrategy(Strategy):
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
         """From now on run jobs in threads of this process: `next_stretch` and `end_stretch` instead of
         `next_job` and `absorb`. ``results``: those of all jobs in flight, by index."""
-        shared = SharedTree(self, threads)
+        plan = self.plan
+        most = self.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
+        shared = SharedTree(self._setup, most, threads)
         shared.begin(self.issued, self.absorbed)
         for index, leaves in self._in_flight.items():
             assert results is not None

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,8 @@ from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
-
-if TYPE_CHECKING:
-    from search.strategies.leaf import LeafStrategy
+from search.strategies.base import Setup
+from search.tree.arena import ROOT
 
 STRETCH_S = 0.05
 """Target length of a stretch in seconds, so that progress and cancelling are prompt."""
@@ -86,12 +85,12 @@ AnyJob = Job | StretchJob
 class SharedTree:
     """The ring of jobs in flight, and what each thread needs."""
 
-    def __init__(self, strategy: LeafStrategy, threads: int) -> None:
-        engine, plan = strategy.engine, strategy.plan
-        self._strategy, self._engine = strategy, engine
-        most = strategy.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
+    def __init__(self, setup: Setup, most: int, threads: int) -> None:
+        """``most``: the most simulations that a job may have."""
+        engine, plan = setup.engine, setup.plan
+        self._setup = setup
         self._room = -(-most // plan.playouts_per_leaf)
-        self._lanes = strategy.lanes
+        self._lanes = plan.lanes
         leaves = engine.new_leaves(np.ones(self._lanes * self._room, dtype=np.int32))
         self._works = [engine.new_workspace() for _ in range(threads)]
         players = len(self._works[0].ends)
@@ -116,7 +115,7 @@ class SharedTree:
 
     def stretch(self, first: int, sizes: npt.NDArray[np.int64], drain: bool) -> Stretch:
         """Jobs from ``first`` on, of these sizes."""
-        request, plan = self._strategy.context.request, self._strategy.plan
+        request, plan = self._setup.context.request, self._setup.plan
         return Stretch(
             first,
             sizes,
@@ -133,7 +132,7 @@ class SharedTree:
             work.tally[:] = 0
             reset_outlook(work)
         self.ring.totals[:] = 0.0
-        self._before = self.absorbed, self._strategy.visits
+        self._before = self.absorbed, self._visits
         self._started = time.perf_counter()
 
     def end_stretch(self, first: int) -> StretchResult:
@@ -141,11 +140,15 @@ class SharedTree:
         return StretchResult(
             index=first,
             jobs=self.absorbed - self._before[0],
-            simulations=self._strategy.visits - self._before[1],
+            simulations=self._visits - self._before[1],
             playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
             duration_s=time.perf_counter() - self._started,
             outlook=self._outlook(),
         )
+
+    @property
+    def _visits(self) -> int:
+        return int(self._setup.tree.visits[ROOT])
 
     @property
     def issued(self) -> int:
@@ -185,7 +188,7 @@ class SharedTree:
         self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
 
     def _outlook(self) -> Outlook | None:
-        game, request = self._engine.game, self._strategy.context.request
+        game, request = self._setup.engine.game, self._setup.context.request
         if game.num_players > 2:
             return Outlook(totals=tuple(self.ring.totals.tolist()))
         if not tells_lines(game, request):
@@ -201,12 +204,12 @@ class SharedTree:
 
     def take_turns(self, stretch: Stretch, number: int) -> None:
         """Run jobs of a stretch in this thread, the one with that number."""
-        strategy = self._strategy
+        setup = self._setup
         with np.errstate(over="ignore"):
-            self._engine.take_turns(
-                strategy.tree,
-                strategy.params,
-                strategy.context.root_state,
+            setup.engine.take_turns(
+                setup.tree,
+                setup.params,
+                setup.context.root_state,
                 self.ring,
                 stretch,
                 self._works[number],
