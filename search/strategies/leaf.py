@@ -54,8 +54,8 @@ class LeafStrategy(Strategy):
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
         """Where jobs run in this process, by stretches: see `share_tree`."""
-        self._stretch_jobs = 2 * self.lanes // GROWTH
-        """Number of jobs of the last stretch."""
+        self._stretch_jobs = 1
+        """Number of jobs of the last stretch. The first ones are short: what a job takes is not known."""
         self._nodes = 0
         """Nodes of the tree when it began."""
 

@@ -13,7 +13,7 @@ import pytest
 
 import games
 from cluster.lab.studies import shooters
-from cluster.lab.studies.in_time import in_time, read_strength
+from cluster.lab.studies.in_time import TURN_S, in_time, read_strength
 from cluster.lab.studies.value_kept import points_lost, risky_positions
 from games.analysis.solving import solve
 from games.errors import InvalidInput
@@ -82,8 +82,15 @@ def test_strength_in_time_is_strength_where_nothing_costs_time() -> None:
     assert slow.gain[0] == pytest.approx(12.0 / slow.move_s)
     # Threads make no calls.
     calls = replace(FREE, worker_call_s=0.01, turn_s=0.01, latency_s=0.1, fetch_s=0.1, publish_s=0.1)
-    (threads,) = in_time(exact_strength(), {"tree": calls.in_threads()}, 1e-3)
+    (threads,) = in_time(exact_strength(), {"tree": calls}, 1e-3, threads=True)
     assert threads.move_s == pytest.approx(free.move_s)
+
+
+def test_lanes_of_leaf_take_turns_in_threads() -> None:
+    (slow,) = in_time(exact_strength(strategy="leaf"), {"leaf": FREE}, 1e-3, threads=True)
+    assert slow.move_s == pytest.approx(1.0, rel=0.01)
+    (quick,) = in_time(exact_strength(strategy="leaf"), {"leaf": FREE}, 1e-6, threads=True)
+    assert quick.move_s == pytest.approx(16_000 * TURN_S)
 
 
 def test_strength_in_time_needs_a_finite_interval() -> None:

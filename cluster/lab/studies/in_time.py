@@ -6,7 +6,8 @@
 
 Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker
 with a core of its own for each lane, where a simulation takes the given time; the costs of calls are those of
-Ray, or none with --threads. Workers and speed do not change an answer, so both belong to one search.
+Ray, or none with --threads, where the lanes of `leaf` take turns. Workers and speed do not change an answer,
+so both belong to one search.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from matplotlib import pyplot as plt
 
 WIDE, TALL = 4.5, 4.5
 """Inches of a panel."""
+TURN_S = 2e-6
+"""threads: time of a turn in strategy leaf, in seconds: cluster/lab/records/throughput.md."""
 BESIDE = 0.06
 """Horizontal distance, in doublings, between the points of two strategies."""
 
@@ -67,10 +70,13 @@ class InTime:
         return self.equal_s / self.move_s, low, high
 
 
-def in_time(measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_s: float) -> list[InTime]:
+def in_time(
+    measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_s: float, threads: bool = False
+) -> list[InTime]:
     """The parallel searches of a ``strength.json`` by the exact judge whose speedup has a finite interval.
 
-    ``costs``: by strategy; their time of a simulation is replaced by ``simulation_s``.
+    ``costs``: by strategy; their time of a simulation is replaced by ``simulation_s``. ``threads``: whether
+    workers are threads, whose calls cost nothing.
     """
     found = []
     for row in measured["rows"]:
@@ -80,14 +86,17 @@ def in_time(measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_
         strategy, lanes = parse_spec(row["strategy"], "strategies"), row["lanes"]
         cell = Cell(strategy, lanes, row["simulations_per_lane"], row["total_simulations"])
         slow = replace(
-            costs[strategy.name],
+            costs[strategy.name].in_threads() if threads else costs[strategy.name],
             simulation_s=simulation_s,
             crowded_simulation_s=simulation_s,
             job_cpu_share=1.0,
             cores=1,
         )
-        (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
-        move_s = cell.total_simulations / predicted.simulations_per_s
+        if threads and strategy.name == "leaf":
+            move_s = cell.total_simulations * max((simulation_s + TURN_S) / lanes, TURN_S)
+        else:
+            (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
+            move_s = cell.total_simulations / predicted.simulations_per_s
         equal = [end * cell.lane_simulations * simulation_s for end in ends]
         found.append(InTime(str(strategy), lanes, cell.lane_simulations, move_s, *equal))
     return found
@@ -189,10 +198,8 @@ def main() -> None:
         measured = read_strength(given.strength)
         names = {parse_spec(row["strategy"], "strategies").name for row in measured["rows"]}
         costs = read_costs(given.costs, sorted(names - {"sequential"}))
-        if given.threads:
-            costs = {name: each.in_threads() for name, each in costs.items()}
         simulation_s = given.simulation_ms / 1000
-        rows = in_time(measured, costs, simulation_s)
+        rows = in_time(measured, costs, simulation_s, given.threads)
         print("\n".join(report.markdown(table(rows))))
         if given.out is not None:
             lines = [asdict(row) for row in rows]
