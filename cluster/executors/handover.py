@@ -85,8 +85,10 @@ class HandoverExecutor:
 
     @property
     def sharing(self) -> int:
-        """None in this process while its tasks may be handed over."""
-        return 0 if self._executor is self._inline else self._executor.sharing
+        """None while tasks in this process may be handed over."""
+        if self._executor is self._inline and why_one_at_a_time(self._context) is not None:
+            return 0
+        return self._executor.sharing
 
     @property
     def workers(self) -> list[WorkerStatus]:
@@ -148,6 +150,9 @@ class HandoverExecutor:
 
     def _start_if_it_pays(self) -> None:
         if self.left_s is None or self._clock() < self._opened_s + LOOK_S:
+            return
+        if any(task.divided for task in self._out.values()):
+            # Only where the tree is can such a task be run.
             return
         left_s = self.left_s()
         about = f"about {left_s:.0f} s of work" if left_s < 1e6 else "endless work"

@@ -161,7 +161,7 @@ class ThreadsExecutor:
 
     def _run_together(self, task: Task) -> Event:
         """Run a task in all threads; returns when all have done their part."""
-        parts: Sequence[Callable[[], None]] = task.job.parts
+        parts: Sequence[Callable[[], None]] = task.job.parts()
         with self._changed:
             self._failed = None
             self._parts = dict(enumerate(parts))

@@ -19,7 +19,7 @@ from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, Outlook, tells_lines
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
-from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
+from search.kernel.turns import ABSORBED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
 from search.tree.arena import ROOT
@@ -60,9 +60,8 @@ class StretchJob:
     stretch: Stretch
     shared: SharedTree
 
-    @property
     def parts(self) -> list[Callable[[], None]]:
-        """What each thread has to do, side by side with the others."""
+        """Begin the stretch; returns what each thread has to do, side by side with the others."""
         self.shared.begin_stretch()
         return [
             partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
@@ -159,11 +158,6 @@ class SharedTree:
     def absorbed(self) -> int:
         """Number of jobs whose results are in the tree."""
         return int(self.ring.marks[ABSORBED])
-
-    @property
-    def ended(self) -> bool:
-        """Whether the search has come to its end before its budget."""
-        return bool(self.ring.marks[ENDED])
 
     def put(self, job: int, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
         """Put a job in flight into its slot, with its result."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
+from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.coordinator import Coordinator
@@ -150,6 +151,23 @@ def test_a_search_goes_on_after_a_checkpoint(
     assert len(opened.coordinator.search.strategy.jobs) == 8
     result = Session(opened.coordinator, executor).run()
     assert (result.digest, result.simulations) == (expected, 4_000)
+
+
+def test_a_search_by_stretches_is_not_handed_over() -> None:
+    """Short by what its game says, and so without threads at first; then it seems to last."""
+
+    def never() -> Executor:
+        raise AssertionError("started")
+
+    moments = iter(range(10**6))
+    executor = HandoverExecutor(never, 2, lambda line: None, clock=lambda: float(next(moments)))
+    executor.left_s = lambda: 1e9
+    request = SearchRequest("tictactoe", strategy="leaf", lanes=8, simulations=20_000, **ONE)
+    session = session_of(request, executor)
+    assert session.run().digest == one_by_one(request).digest
+    assert session.coordinator.counters.simulations == 20_000
+    assert executor.name == "inline"
+    executor.close()
 
 
 def test_a_budget_in_seconds_is_kept(executor: Executor) -> None:
