@@ -109,8 +109,10 @@ class SearchPlan:
         """Simulations of ``count`` jobs from the first of these on, or of those that there are; only if
         `is_fixed` and the root is no job of its own."""
         assert self.simulations is not None
-        ends = np.arange(first, min(first + count, self.jobs) + 1) * self.simulations // self.jobs
-        return np.diff(ends)
+        last = min(first + count, self.jobs)
+        if last * self.simulations >= 2**63:
+            return np.array([self.size(index) for index in range(first, last)], dtype=np.int64)
+        return np.diff(np.arange(first, last + 1) * self.simulations // self.jobs)
 
     def job_s(self, cores: int, most_s: float) -> float:
         """Target length of the next job in seconds of one core, if sizes are not fixed.

@@ -253,8 +253,8 @@ class SearchRequest:
     )
     batch: int | None = option(
         None,
-        help="Strategy leaf: the number of leaves in a job. 1, with one playout from each, plays best; on "
-        "Ray a job should take a millisecond or more.",
+        help="Strategy leaf: the number of leaves in a job. 1, with one playout from each, plays best where "
+        "jobs run in threads, or take many milliseconds.",
         group=PARALLEL,
         bounds=(1, MAX_BATCH),
         unit="leaves",

@@ -103,7 +103,7 @@ def run_inline(
     several = worker.at_once(context) > 1
     request = context.request
     if isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
-        return _advance_by_stretches(strategy, request, nominal_per_s, clock)
+        return _advance_by_stretches(strategy, request, clock)
     began = clock()
     simulations = playouts = 0
     full = False
@@ -153,40 +153,34 @@ def run_inline(
     return Ran(simulations, playouts, clock() - began, full, stopped_by)
 
 
-def _advance_by_stretches(
-    strategy: LeafStrategy, request: SearchRequest, nominal_per_s: float, clock: Callable[[], float]
-) -> Ran:
-    """`advance` where jobs are too short for Python."""
+def _advance_by_stretches(strategy: LeafStrategy, request: SearchRequest, clock: Callable[[], float]) -> Ran:
+    """Run a search to its end where jobs are too short for Python."""
     plan = strategy.plan
     strategy.share_tree(1)
+    assert strategy.shared is not None
     began = clock()
     simulations = playouts = 0
-    rate, measured = nominal_per_s * FIRST_SHARE, False
+    stopped_by = None
     while True:
         left_s = math.inf if request.seconds is None else request.seconds - (clock() - began)
-        size = _next_size(request, plan, strategy, simulations, rate, None if left_s == math.inf else left_s)
+        late = left_s <= 0 and strategy.issued > 0
         room = request.most_simulations - simulations - strategy.unobserved
-        job = strategy.next_stretch(rate, size, room, max(0.0, left_s))
+        # When time is up the results in flight, which are there, come into the tree.
+        job = strategy.next_stretch(0 if late else min(room, strategy.most), room, max(0.0, left_s))
         done = job.run()
         strategy.end_stretch(job, done)
         simulations += done.simulations
         playouts += done.playouts
-        if done.duration_s > 0 and done.simulations:
-            rate += (0.5 if measured else 1.0) * (done.simulations / done.duration_s - rate)
-            measured = True
-        full = bool(strategy.tree.counts[FULL])
-        stopped_by = None
         if strategy.proven != UNPROVEN:
             stopped_by = "proven"
         elif (plan.is_fixed and strategy.absorbed == plan.jobs) or simulations == request.most_simulations:
             stopped_by = "simulations"
-        elif strategy.absorbed >= strategy.least_jobs:
-            if full and request.stop_when_full:
-                stopped_by = "memory"
-            elif request.seconds is not None and clock() - began >= request.seconds:
-                stopped_by = "seconds"
+        elif strategy.shared.ended:
+            stopped_by = "memory"
+        elif late:
+            stopped_by = "seconds"
         if stopped_by is not None:
-            return Ran(simulations, playouts, clock() - began, full, stopped_by)
+            return Ran(simulations, playouts, clock() - began, bool(strategy.tree.counts[FULL]), stopped_by)
 
 
 def _next_size(

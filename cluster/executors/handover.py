@@ -85,7 +85,7 @@ class HandoverExecutor:
 
     @property
     def sharing(self) -> int:
-        """None while tasks in this process may be handed over."""
+        """0 while tasks in this process may be handed over."""
         if self._executor is self._inline and why_one_at_a_time(self._context) is not None:
             return 0
         return self._executor.sharing

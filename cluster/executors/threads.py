@@ -35,7 +35,7 @@ class ThreadsExecutor:
         self._queue: Queue = TaskQueue()
         self._divided: deque[Task] = deque()
         """Tasks that use all threads."""
-        self._parts: dict[int, Callable[[], None]] = {}
+        self._parts: dict[int, Callable[[], int]] = {}
         """What each thread has to do for such a task, by slot, until it begins."""
         self._failed: Exception | None = None
         """What a part has raised."""
@@ -161,23 +161,27 @@ class ThreadsExecutor:
 
     def _run_together(self, task: Task) -> Event:
         """Run a task in all threads; returns when all have done their part."""
-        parts: Sequence[Callable[[], None]] = task.job.parts()
-        with self._changed:
-            self._failed = None
-            self._parts = dict(enumerate(parts))
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._parts and not self._running)
+        parts: Sequence[Callable[[], int]] = task.job.parts()
+        try:
+            with self._changed:
+                self._failed = None
+                self._parts = dict(enumerate(parts))
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: not self._parts and not self._running)
+        except BaseException:
+            with self._changed:
+                self._parts.clear()
+            raise
         if self._failed is not None:
             return failed(task, self._failed)
         return JobDone(task.job.outcome(), task.context)
 
-    def _run_part(self, slot: int, part: Callable[[], None]) -> None:
+    def _run_part(self, slot: int, part: Callable[[], int]) -> None:
         status = self._statuses[slot]
         status.become(WorkerState.BUSY)
         started = time.perf_counter()
         try:
-            part()
-            status.jobs_done += 1
+            status.jobs_done += part()
         except Exception as error:
             self._failed = error
         status.busy_s += time.perf_counter() - started

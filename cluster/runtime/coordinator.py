@@ -10,7 +10,7 @@ Invariants:
   order; a result that arrives before its turn waits in `_early`.
 - A result is accepted only while its job is pending; a late or duplicate result is dropped.
 - A lost job is handed out again unchanged. Jobs are pure functions, so the result equals the one
-  that was lost.
+  that was lost. (Stretches of jobs run in this process, at the tree itself: they are not lost.)
 """
 
 from __future__ import annotations
@@ -102,6 +102,9 @@ class Coordinator:
 
     @property
     def jobs_in_flight(self) -> int:
+        strategy = self.search.strategy
+        if isinstance(strategy, LeafStrategy) and strategy.shared is not None:
+            return strategy.issued - strategy.absorbed
         return len(self._ledger)
 
     @property
@@ -185,12 +188,21 @@ class Coordinator:
     def job_failed(self, index: int, error: str) -> None:
         """Raise SearchFailed if the job is pending: a job that raised would raise again."""
         if index in self._ledger and not self.finished:
+            for job in self._ledger.items:
+                if isinstance(job, StretchJob):
+                    self._note_stretch(job, job.outcome())
             raise SearchFailed(f"job {index} failed: {error}")
 
     def stop(self, reason: str) -> None:
         """End the search with the results absorbed so far; no effect on a search that is over."""
-        if not self.finished:
-            self.stopped_by = reason
+        if self.finished:
+            return
+        strategy = self.search.strategy
+        if reason == "seconds" and isinstance(strategy, LeafStrategy) and strategy.shared is not None:
+            # All jobs in flight have been played.
+            job = strategy.next_stretch(0, 0, 0.0)
+            self._note_stretch(job, job.run())
+        self.stopped_by = reason
 
     def result(self, elapsed_s: float, executor: str) -> SearchResult:
         """The final result; only after the search has finished."""
@@ -263,28 +275,40 @@ class Coordinator:
         """Make the next stretch of jobs."""
         seconds = self.search.request.seconds
         left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
-        job = strategy.next_stretch(self._rate, self._next_size(elapsed_s), self._room(), left_s)
+        job = strategy.next_stretch(self._next_size(elapsed_s), self._room(), left_s)
         self._ledger.hand_out(job.index, job)
         return job
 
     def _stretch_done(self, done: StretchResult, elapsed_s: float) -> list[AnyJob]:
         """Take the result of a stretch, which is in the tree already; returns the next stretch."""
-        strategy = self.search.strategy
-        assert isinstance(strategy, LeafStrategy) and strategy.shared is not None
         job = self._ledger.items[0]
         assert isinstance(job, StretchJob)
+        self._note_stretch(job, done)
+        self._end_if_due()
+        return self._issue(elapsed_s)
+
+    def _note_stretch(self, job: StretchJob, done: StretchResult) -> None:
+        """Count what a stretch has done."""
+        strategy = self.search.strategy
+        assert isinstance(strategy, LeafStrategy) and strategy.shared is not None
         self._ledger.settle(job.index)
         strategy.end_stretch(job, done)
         counters, threads = self.counters, strategy.shared.threads
-        if done.jobs and done.duration_s > 0:
-            self._rate += 0.5 * (done.simulations / (done.duration_s * threads) - self._rate)
-            counters.job_durations.observe(done.duration_s * threads / done.jobs)
+        if done.played and done.duration_s > 0:
+            job_s = done.duration_s * threads / done.played
+            self._rate += 0.2 * (job.simulations / len(job.stretch.sizes) / job_s - self._rate)
+            counters.job_durations.observe(job_s)
         counters.jobs_done += done.jobs
         counters.simulations += done.simulations
         counters.playouts += done.playouts
         counters.tree_full |= bool(strategy.tree.counts[FULL])
-        self._end_if_due()
-        return self._issue(elapsed_s)
+
+    @property
+    def _full_at_result(self) -> bool:
+        """Whether the memory was used up when the last result came. Only then a search ends for it: with the
+        same result wherever its jobs run."""
+        strategy = self.search.strategy
+        return not isinstance(strategy, LeafStrategy) or strategy.shared is None or strategy.shared.ended
 
     def _room(self) -> int:
         """The most simulations that can be asked for."""
@@ -321,5 +345,5 @@ class Coordinator:
             plan.is_fixed and strategy.absorbed == plan.jobs
         ):
             self.stop("simulations")
-        elif counters.tree_full and self.search.request.stop_when_full:
+        elif counters.tree_full and self.search.request.stop_when_full and self._full_at_result:
             self.stop("memory")

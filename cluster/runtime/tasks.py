@@ -53,8 +53,9 @@ class Task:
     shared: Shared | None = None
     """The part that all tasks of a round have in common; None without rounds."""
     divided: bool = False
-    """Whether the job has a part for each thread of this process. Its ``parts()`` are functions to be
-    called side by side, and its ``outcome()`` tells what they did; a worker that runs the job does it all."""
+    """Whether the job has a part for each thread of this process. Its ``parts()`` are functions to be called
+    side by side, which return how many jobs they ran; its ``outcome()`` tells what they did. A worker that
+    runs the job does it all."""
 
     @property
     def key(self) -> tuple[int, int]:

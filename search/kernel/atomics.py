@@ -57,14 +57,16 @@ def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def swap(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write the item and return what it was, in one step."""
+def take(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write the item if it is 0, in one step; returns whether it was."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _place(context, builder, signature.args[0], *args[:2])
-        return builder.atomic_rmw("xchg", place, args[2], "acq_rel")
+        nothing = context.get_constant(types.int64, 0)
+        pair = builder.cmpxchg(place, nothing, args[2], "acq_rel", "acquire")
+        return builder.extract_value(pair, 1)
 
-    return types.int64(array, types.intp, types.int64), generate
+    return types.boolean(array, types.intp, types.int64), generate
 
 
 @inner_njit
@@ -77,10 +79,10 @@ def pause(looks: int) -> None:
 
 
 @inner_njit
-def lock(marks: Marks, index: int) -> None:
-    """Wait until the item is 0, and make it 1."""
+def lock(marks: Marks, index: int, owner: int) -> None:
+    """Wait until the item is 0, and make it ``owner``, which is not 0."""
     looks = 0
-    while load(marks, index) != 0 or swap(marks, index, 1) != 0:
+    while load(marks, index) != 0 or not take(marks, index, owner):
         looks += 1
         pause(looks)
 

@@ -143,7 +143,7 @@ class Engine:
         return self._functions["play_flat"]
 
     @cached_property
-    def take_turns(self) -> Callable[..., None]:
+    def take_turns(self) -> Callable[..., int]:
         """Only for compiled rules: see search/kernel/turns.py."""
         bound = {
             name: self._functions[name] for name in ("select_leaves", "evaluate_leaves", "absorb_leaves")

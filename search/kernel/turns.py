@@ -8,6 +8,7 @@ threads. A job that takes microseconds costs no call of Python.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,27 +20,34 @@ from games.rng import GOLDEN, Stream, mix
 from games.rules import State
 from search.kernel.atomics import Marks, load, lock, pause, store, unlock
 from search.kernel.params import SearchParams
+from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE
 from search.kernel.stubs import absorb_leaves, evaluate_leaves, select_leaves
 from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
 
 LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
-"""Places of the marks, a cache line each: the lock; the next job; the number of jobs in the tree;
-whether the search has ended; from READY on, for each slot of the ring, whether its job has been played."""
+"""Places of the marks, a cache line each: the lock, with the number of its owner; the next job; the number of
+results in the tree; whether the search has ended; from READY on, for each slot, if its job was played."""
 
 _ONE = np.uint64(1)
 
 
 class Ring(NamedTuple):
-    """Jobs in flight: job j is in slot j % lanes, which has room for ``room`` leaves."""
+    """Jobs in flight: job j is in slot j % lanes, which has as many rows as a job may have leaves."""
 
     leaves: Leaves
-    """The leaves of slot s are ``room`` rows from row s * room on."""
+    """The leaves of slot s are its first rows."""
     rows: npt.NDArray[np.int64]
     """[lanes] number of leaves in each slot."""
     sums: npt.NDArray[np.float64]
-    """[lanes x room x players] what playouts came to, as `evaluate_leaves` writes it."""
+    """[lanes x rows of a slot x players] what playouts came to, as `evaluate_leaves` writes it."""
+    playouts: npt.NDArray[np.int64]
+    """[lanes + 1] number of playouts of each slot; of all results in the tree."""
+    values: npt.NDArray[np.float64]
+    """[lanes + 1] value of the best line of each slot, -inf without one; of all results in the tree."""
+    lines: npt.NDArray[np.int32]
+    """[lanes + 1, 1 + max_plies] those lines, each after its length; [lanes + 1, 2] where none are kept."""
     totals: npt.NDArray[np.float64]
     """[players] from three players on, each one's scores at the end, summed over the results in the tree."""
     marks: Marks
@@ -58,6 +66,8 @@ class Stretch(NamedTuple):
     playouts_per_leaf: int
     stop_when_full: bool
     """Whether the search ends when the memory is used up."""
+    lines: bool
+    """Whether best lines are kept."""
     selecting: np.uint64
     """The streams of selections: what `stream_of` makes a job's stream from."""
     playing: np.uint64
@@ -109,6 +119,27 @@ def add_totals(totals: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -
         totals[player] += of_job
 
 
+@inner_njit
+def take_outlook(ring: Ring, slot: int) -> None:
+    """Add the playouts of a job, and keep its best line if it is better."""
+    last = len(ring.rows)
+    ring.playouts[last] += ring.playouts[slot]
+    if ring.values[slot] > ring.values[last]:
+        ring.values[last] = ring.values[slot]
+        for k in range(ring.lines.shape[1]):
+            ring.lines[last, k] = ring.lines[slot, k]
+
+
+@inner_njit
+def put_outlook(ring: Ring, slot: int, playouts: int, lines: bool, work: Workspace) -> None:
+    """Keep with a job in its slot what it found beside the sums of its leaves."""
+    ring.playouts[slot] = playouts
+    ring.values[slot] = work.best[VALUE] if lines else -math.inf
+    if ring.values[slot] > -math.inf:
+        for k in range(1 + work.best_line[0]):
+            ring.lines[slot, k] = work.best_line[k]
+
+
 def take_turns(
     tree: Tree,
     params: SearchParams,
@@ -117,27 +148,27 @@ def take_turns(
     stretch: Stretch,
     work: Workspace,
     streams: npt.NDArray[np.uint64],
-    found: npt.NDArray[np.int64],
-) -> None:
+    number: int,
+) -> int:
     """Generic: run jobs of a stretch, beside other threads that do the same, until none is left to begin.
 
-    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are this one's own. ``found``
-    ([1]) gets the job of the best line of this thread. A thread that returns has played all that it has
-    selected.
+    Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are those of the thread with
+    this ``number``, at least 1. Returns how many jobs it has played: all that it has selected.
     """
     marks = ring.marks
     lanes = len(ring.rows)
-    room = len(ring.leaves.depths) // lanes
+    slot_rows = len(ring.leaves.depths) // lanes
     players = len(work.ends)
     last = stretch.first + len(stretch.sizes)
+    played = 0
     while True:
-        lock(marks, LOCK)
+        lock(marks, LOCK, number)
         job = marks[NEXT]
         if marks[ENDED] != 0 or job >= last + (lanes if stretch.drain else 0):
             unlock(marks, LOCK)
-            return
+            return played
         slot = job % lanes
-        begin = slot * room
+        begin = slot * slot_rows
         if job >= lanes and marks[ABSORBED] <= job - lanes:
             if load(marks, READY + slot) == 0:
                 unlock(marks, LOCK)
@@ -146,6 +177,7 @@ def take_turns(
             end = begin + ring.rows[slot]
             sums = ring.sums[begin * players : end * players]
             absorb_leaves(tree, params, part(ring.leaves, begin, end), sums, work)
+            take_outlook(ring, slot)
             if PLAYERS > 2:
                 add_totals(ring.totals, sums)
             store(marks, READY + slot, 0)
@@ -153,9 +185,9 @@ def take_turns(
             if proof(tree, ROOT) != UNPROVEN or (stretch.stop_when_full and tree.counts[FULL] != 0):
                 store(marks, ENDED, 1)
                 unlock(marks, LOCK)
-                return
-        store(marks, NEXT, job + 1)
+                return played
         if job >= last:
+            store(marks, NEXT, job + 1)
             unlock(marks, LOCK)
             continue
         left = stretch.sizes[job - stretch.first]
@@ -168,12 +200,14 @@ def take_turns(
         leaves = part(ring.leaves, begin, end)
         stream_of(streams[0], stretch.selecting, job)
         select_leaves(tree, params, root_state, leaves, 0, streams[0], work)
+        store(marks, NEXT, job + 1)
         unlock(marks, LOCK)
         stream_of(streams[1], stretch.playing, job)
         sums = ring.sums[begin * players : end * players]
         moves, depths, visits, draws = leaves.moves, leaves.depths, leaves.visits, leaves.draws
-        best = work.best[VALUE]
+        work.best[VALUE] = -math.inf
+        before = work.tally[PLAYOUTS]
         evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, streams[1], work)
-        if work.best[VALUE] > best:
-            found[0] = job
+        put_outlook(ring, slot, work.tally[PLAYOUTS] - before, stretch.lines, work)
         store(marks, READY + slot, 1)
+        played += 1

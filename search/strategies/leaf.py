@@ -54,8 +54,8 @@ class LeafStrategy(Strategy):
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
         """Where jobs run in this process, by stretches: see `share_tree`."""
-        self._stretch_jobs = 1
-        """Number of jobs of the last stretch. The first ones are short: what a job takes is not known."""
+        self._stretch = 1, 0.0
+        """Number of jobs that the last stretch played, and its seconds. The first stretches are short."""
         self._nodes = 0
         """Nodes of the tree when it began."""
 
@@ -83,7 +83,7 @@ class LeafStrategy(Strategy):
         game, request, plan = self.engine.game, self.context.request, self.plan
         if request.evaluator is not None or not is_compiled(game.rules):
             return False
-        if self.engine.features.learnt:
+        if self.engine.features.learnt or self.issued - self.absorbed > self.lanes:
             return False
         if plan.is_fixed:
             return plan.jobs >= PAYS_JOBS and plan.size(0) < PAYS_JOB_S * game.nominal_simulations_per_s
@@ -94,33 +94,33 @@ class LeafStrategy(Strategy):
         `next_job` and `absorb`. ``results``: those of all jobs in flight, by index."""
         plan = self.plan
         most = self.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
-        shared = SharedTree(self._setup, most, threads)
+        rows = max(
+            [-(-most // plan.playouts_per_leaf), *(len(each.depths) for each in self._in_flight.values())]
+        )
+        shared = SharedTree(self._setup, rows, threads, self.outlook)
         shared.begin(self.issued, self.absorbed)
         for index, leaves in self._in_flight.items():
             assert results is not None
-            sums = results[index].sums
-            assert sums is not None
-            shared.put(index, leaves, sums)
+            shared.put(index, leaves, results[index])
         self.jobs.clear()
         self._in_flight.clear()
         self.shared = shared
 
-    def next_stretch(self, rate: float, size: int, room: int, left_s: float) -> StretchJob:
-        """The next jobs. ``rate``: simulations/s of one thread. Where the plan is not fixed they have
-        ``size`` simulations each, ``room`` at most in all, and should take a part of ``left_s`` seconds."""
+    def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
+        """The next jobs. Where the plan is not fixed they have ``size`` simulations each, ``room`` at most in
+        all, and should take a part of ``left_s`` seconds; with size 0 only results are waited for."""
         shared, plan = self.shared, self.plan
         assert shared is not None
-        if plan.is_fixed:
-            size = plan.size(self.issued)
-        aim = rate * shared.threads * min(STRETCH_S, left_s / GROWTH) / max(1, size)
-        count = max(1, min(int(aim), GROWTH * self._stretch_jobs))
+        played, seconds = self._stretch
+        count = GROWTH * max(1, played)
+        if seconds > 0:
+            count = max(1, min(count, int(played / seconds * min(STRETCH_S, left_s / GROWTH))))
         if plan.is_fixed:
             sizes = plan.sizes(self.issued, count)
             drain = self.issued + len(sizes) == plan.jobs
         else:
             sizes = np.full(min(count, room // size) if size else 0, size, dtype=np.int64)
             drain = size == 0
-        self._stretch_jobs = max(1, len(sizes))
         self._nodes = self.tree_nodes()
         simulations = int(sizes.sum())
         return StretchJob(self.issued, simulations, shared.stretch(self.issued, sizes, drain), shared)
@@ -129,12 +129,13 @@ class LeafStrategy(Strategy):
         """Note what a stretch has done to the tree."""
         shared = self.shared
         assert shared is not None
-        begun = shared.issued - self.issued
-        self.unobserved += int(job.stretch.sizes[: max(0, begun)].sum()) - result.simulations
+        begun = min(shared.issued - self.issued, len(job.stretch.sizes))
+        self.unobserved += int(job.stretch.sizes[:begun].sum()) - result.simulations
         self.created += self.tree_nodes() - self._nodes
-        if result.outlook is not None:
-            self._look_out(result.outlook)
-        self.issued, self.absorbed = min(shared.issued, job.index + len(job.stretch.sizes)), shared.absorbed
+        self.outlook = result.outlook
+        self.issued, self.absorbed = self.issued + begun, shared.absorbed
+        if result.played:
+            self._stretch = result.played, result.duration_s
 
     def state(self) -> Arrays:
         if self.shared is None:

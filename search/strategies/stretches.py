@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, Outlook, tells_lines
-from search.kernel.playouts import PLAYOUTS
-from search.kernel.rewards import VALUE, reset_outlook
-from search.kernel.turns import ABSORBED, NEXT, READY, Ring, Stretch
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook, tells_lines
+from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
 from search.tree.arena import ROOT
@@ -27,7 +25,7 @@ from search.tree.arena import ROOT
 STRETCH_S = 0.05
 """Target length of a stretch in seconds, so that progress and cancelling are prompt."""
 GROWTH = 4
-"""A stretch has at most this many times the jobs of the one before it, while the speed is not known."""
+"""A stretch has at most this many times the jobs of the one before: what a job takes shows only then."""
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
 """Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
 a job elsewhere costs some 0.1 ms of Python."""
@@ -39,28 +37,30 @@ class StretchResult:
 
     index: int
     """The first of its jobs."""
+    played: int
+    """Number of jobs that were played."""
     jobs: int
-    """Number of results that are in the tree since the stretch before."""
+    """Number of results that came into the tree."""
     simulations: int
     """Their simulations."""
     playouts: int
+    """Their playouts."""
     duration_s: float
     """Wall time of the stretch, in seconds."""
-    outlook: Outlook | None
-    """The best line of the jobs that were played, or the scores by player of those that are in the tree; None
-    where there is neither."""
+    outlook: Outlook
+    """The best line and the scores by player of all results that are in the tree."""
 
 
 @dataclass(frozen=True, eq=False)
 class StretchJob:
-    """Jobs from ``index`` on, to be run where the tree is. Unlike other jobs it is run once only."""
+    """Jobs from ``index`` on, to be run where the tree is, which they change: it cannot be run again."""
 
     index: int
     simulations: int
     stretch: Stretch
     shared: SharedTree
 
-    def parts(self) -> list[Callable[[], None]]:
+    def parts(self) -> list[Callable[[], int]]:
         """Begin the stretch; returns what each thread has to do, side by side with the others."""
         self.shared.begin_stretch()
         return [
@@ -84,27 +84,31 @@ AnyJob = Job | StretchJob
 class SharedTree:
     """The ring of jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, most: int, threads: int) -> None:
-        """``most``: the most simulations that a job may have."""
-        engine, plan = setup.engine, setup.plan
-        self._setup = setup
-        self._room = -(-most // plan.playouts_per_leaf)
-        self._lanes = plan.lanes
-        leaves = engine.new_leaves(np.ones(self._lanes * self._room, dtype=np.int32))
-        self._works = [engine.new_workspace() for _ in range(threads)]
+    def __init__(self, setup: Setup, rows: int, threads: int, outlook: Outlook) -> None:
+        """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree."""
+        engine, lanes = setup.engine, setup.plan.lanes
+        self._setup, self._lanes, self._rows = setup, lanes, rows
+        leaves = engine.new_leaves(np.ones(lanes * rows, dtype=np.int32))
+        # Threads without a lane would only wait.
+        self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
         players = len(self._works[0].ends)
         self.ring = Ring(
             leaves,
-            np.zeros(self._lanes, dtype=np.int64),
+            np.zeros(lanes, dtype=np.int64),
             np.zeros(len(leaves.depths) * players),
+            np.zeros(lanes + 1, dtype=np.int64),
+            np.full(lanes + 1, -np.inf),
+            np.zeros((lanes + 1, max(2, len(self._works[0].best_line))), dtype=np.int32),
             np.zeros(players),
-            np.zeros(READY + self._lanes, dtype=np.int64),
+            np.zeros(READY + lanes, dtype=np.int64),
         )
-        self._found = [np.zeros(1, dtype=np.int64) for _ in range(threads)]
         self._players = players
-        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in range(threads)]
-        self._before, self._started = (0, 0), 0.0
-        """Results and visits in the tree, and the time, when the stretch began."""
+        self._keep(lanes, outlook)
+        self.ring.totals[: len(outlook.totals)] = outlook.totals
+        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
+        self._played = [0] * len(self._works)
+        self._before, self._started = (0, 0, 0), 0.0
+        """Results, visits and playouts in the tree, and the time, when the stretch began."""
         # Compiled, or loaded, before the clock of the search starts.
         self.take_turns(self.stretch(0, np.zeros(0, dtype=np.int64), False), 0)
 
@@ -121,26 +125,25 @@ class SharedTree:
             drain,
             plan.playouts_per_leaf,
             request.stop_when_full,
+            tells_lines(self._setup.engine.game, request),
             np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
             np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
         )
 
     def begin_stretch(self) -> None:
         """Before the parts of a stretch."""
-        for work in self._works:
-            work.tally[:] = 0
-            reset_outlook(work)
-        self.ring.totals[:] = 0.0
-        self._before = self.absorbed, self._visits
+        self._played = [0] * len(self._works)
+        self._before = self.absorbed, self._visits, self._playouts
         self._started = time.perf_counter()
 
     def end_stretch(self, first: int) -> StretchResult:
         """After them; ``first`` is the first of its jobs."""
         return StretchResult(
             index=first,
+            played=sum(self._played),
             jobs=self.absorbed - self._before[0],
             simulations=self._visits - self._before[1],
-            playouts=sum(int(work.tally[PLAYOUTS]) for work in self._works),
+            playouts=self._playouts - self._before[2],
             duration_s=time.perf_counter() - self._started,
             outlook=self._outlook(),
         )
@@ -148,6 +151,15 @@ class SharedTree:
     @property
     def _visits(self) -> int:
         return int(self._setup.tree.visits[ROOT])
+
+    @property
+    def _playouts(self) -> int:
+        return int(self.ring.playouts[self._lanes])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the root was proven or the memory used up when the last result came into the tree."""
+        return bool(self.ring.marks[ENDED])
 
     @property
     def issued(self) -> int:
@@ -159,21 +171,24 @@ class SharedTree:
         """Number of jobs whose results are in the tree."""
         return int(self.ring.marks[ABSORBED])
 
-    def put(self, job: int, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
+    def put(self, job: int, leaves: Leaves, result: JobResult) -> None:
         """Put a job in flight into its slot, with its result."""
         slot, rows = job % self._lanes, len(leaves.depths)
-        begin = slot * self._room
+        begin = slot * self._rows
         columns: tuple[npt.NDArray[Any], ...] = self.ring.leaves
         for mine, its in zip(columns, leaves, strict=True):
             mine[begin : begin + rows] = its
         self.ring.rows[slot] = rows
-        self.ring.sums[begin * self._players : (begin + rows) * self._players] = sums
+        self.ring.sums[begin * self._players : (begin + rows) * self._players] = result.sums
+        self.ring.playouts[slot] = result.playouts
+        if result.outlook is not None:
+            self._keep(slot, result.outlook)
         self.ring.marks[READY + slot] = 1
 
     def leaves_of(self, job: int) -> Leaves:
         """A copy of the leaves of a job in flight."""
         slot = job % self._lanes
-        begin = slot * self._room
+        begin = slot * self._rows
         end = begin + int(self.ring.rows[slot])
         return Leaves._make(column[begin:end].copy() for column in self.ring.leaves)
 
@@ -181,32 +196,40 @@ class SharedTree:
         """Go on from a search of which so many jobs were begun, and so many are in the tree."""
         self.ring.marks[NEXT], self.ring.marks[ABSORBED] = issued, absorbed
 
-    def _outlook(self) -> Outlook | None:
-        game, request = self._setup.engine.game, self._setup.context.request
-        if game.num_players > 2:
-            return Outlook(totals=tuple(self.ring.totals.tolist()))
-        if not tells_lines(game, request):
-            return None
-        # Of equal lines that of the earlier job.
-        bests = [
-            (-float(work.best[VALUE]), int(job[0]))
-            for work, job in zip(self._works, self._found, strict=True)
-        ]
-        number = bests.index(min(bests))
-        line = self._works[number].best_line
-        return Outlook(tuple(line[1 : 1 + line[0]].tolist()), -bests[number][0])
+    def _keep(self, place: int, outlook: Outlook) -> None:
+        """Put a best line into its place."""
+        self.ring.values[place] = outlook.value
+        self.ring.lines[place, 0] = len(outlook.line)
+        self.ring.lines[place, 1 : 1 + len(outlook.line)] = outlook.line
 
-    def take_turns(self, stretch: Stretch, number: int) -> None:
-        """Run jobs of a stretch in this thread, the one with that number."""
-        setup = self._setup
-        with np.errstate(over="ignore"):
-            setup.engine.take_turns(
-                setup.tree,
-                setup.params,
-                setup.context.root_state,
-                self.ring,
-                stretch,
-                self._works[number],
-                self._streams[number],
-                self._found[number],
-            )
+    def _outlook(self) -> Outlook:
+        totals = self.ring.totals.tolist() if self._players > 1 else []
+        line, value = self.ring.lines[self._lanes], float(self.ring.values[self._lanes])
+        return Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals))
+
+    def take_turns(self, stretch: Stretch, number: int) -> int:
+        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played.
+
+        Where rules raise, the other threads end as well.
+        """
+        setup, marks, owner = self._setup, self.ring.marks, number + 1
+        try:
+            with np.errstate(over="ignore"):
+                played: int = setup.engine.take_turns(
+                    setup.tree,
+                    setup.params,
+                    setup.context.root_state,
+                    self.ring,
+                    stretch,
+                    self._works[number],
+                    self._streams[number],
+                    owner,
+                )
+        except BaseException:
+            # Whoever waits for this thread's job sees that there is nothing to wait for.
+            marks[ENDED] = 1
+            if marks[LOCK] == owner:
+                marks[LOCK] = 0
+            raise
+        self._played[number] = played
+        return self._played[number]
