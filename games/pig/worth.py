@@ -66,26 +66,24 @@ def chance_to_win(goal: Int, own: Int, other: Int) -> float:
         return 1.0 if own >= goal else 0.0
     needed = 2.0 * goal - own - other
     lead = SLOPE * (own - other + HALF_TURN)
-    return 0.5 + 0.5 * lead / math.sqrt(VARIANCE * needed + lead * lead)
+    return float(0.5 + 0.5 * lead / math.sqrt(VARIANCE * needed + lead * lead))
 
 
 @njit
 def evaluate(state: rules.State) -> float:
     """The first player's expected return: twice its estimated probability to win, less 1.
 
-    The player to move goes on to its aim, or holds now if that looks better.
+    The player to move goes on to its aim, for one roll if it is there, or holds now if that looks better.
     """
     mover = state[rules.MOVER]
     own, other, turn, goal = state[mover], state[1 - mover], state[rules.TURN], state[rules.GOAL]
-    rolling = state[rules.ROLLING] != 0
-    won = 0.0 if rolling else 1.0 - chance_to_win(goal, other, own + turn)
-    missing = max(aim_of(state) - turn, np.int64(rolling))
-    if missing > 0:
-        # Rolls come to a point more than is missing, or to two.
-        reached = REACHING[missing] * (1.0 - chance_to_win(goal, other, own + turn + missing + 1))
-        lost = (1.0 - REACHING[missing]) * (1.0 - chance_to_win(goal, other, own))
-        won = max(won, reached + lost)
-    return 2.0 * won - 1.0 if mover == FIRST else 1.0 - 2.0 * won
+    missing = max(aim_of(state) - turn, np.int64(1))
+    # Rolls come to a point more than is missing, or to two.
+    reached = REACHING[missing] * (1.0 - chance_to_win(goal, other, own + turn + missing + 1))
+    won = reached + (1.0 - REACHING[missing]) * (1.0 - chance_to_win(goal, other, own))
+    if not state[rules.ROLLING]:
+        won = max(won, 1.0 - chance_to_win(goal, other, own + turn))
+    return float(2.0 * won - 1.0 if mover == FIRST else 1.0 - 2.0 * won)
 
 
 @njit
