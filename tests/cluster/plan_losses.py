@@ -1,6 +1,6 @@
 """What plans lose beside dynamic programming: ``python -m tests.cluster.plan_losses SPEC ...``.
 
-The problems are environments with a table, and Blackjack: ``gym:tests/games/blackjack.py:Blackjack:unseen=redraw``.
+The problems are environments with a table, and ``gym:tests/games/blackjack.py:Blackjack:unseen=redraw``.
 """
 
 from __future__ import annotations
