@@ -1,4 +1,4 @@
-"""Blackjack, whose hidden card a method redraws: plans are near the best that is possible, and never above."""
+"""Blackjack, whose hidden card a method redraws: plans are near the best that is possible, not above."""
 
 from __future__ import annotations
 

@@ -475,6 +475,7 @@ def test_services_refuse_files_and_texts() -> None:
         ("CartPole-v1(xml_file=./model.xml)", "others may name files"),
         ("CartPole-v1(render_mode=human)", "without render_mode"),
         ("CartPole-v1:mask=close", "others name methods"),
+        ("Blackjack-v1:unseen=close", "unseen=none: others name methods"),
     ):
         with pytest.raises(InvalidInput, match=reason) as refused:
             games.load(f"gym:{wrong}", files=False)
