@@ -5,6 +5,10 @@ faces of six against 20 with one, so a turn aims at 20 points: at more by who is
 ahead. Near the end of the game a turn aims at the goal, since there may be no other. A turn that aims at 20
 brings 8 points on average, with a variance of 110, so the rest of the game is a race whose lead can be
 compared with its spread.
+
+Nothing is read from a solved game. But of seven such rules that were compared with optimal play, with other
+aims, shares and ends of the game, this one lost least; it is close to "keep pace and end race" of Neller and
+Presser, "Practical play of the dice game Pig", The UMAP Journal 31 (1), 2010.
 """
 
 from __future__ import annotations
