@@ -60,7 +60,7 @@ MEASURED = (
 GENERATED = ("cluster/commands/REFERENCE.md",)
 """Pages that a command writes and another test holds current. Links may point there before one is written."""
 EXAMPLES = {
-    *("connect4.py", "dice.py", "slow.py", "net.py", "mygame.py", "searches.sqlite"),
+    *("connect4.py", "dice.py", "slow.py", "net.py", "blackjack.py", "mygame.py", "searches.sqlite"),
     *("deploy/secrets/grafana_password", "deploy/secrets/banyan_token", "results.html"),
 }
 """Names of files that a reader writes, or a program at work."""

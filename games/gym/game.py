@@ -49,14 +49,17 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     clairvoyant = options.choice("clairvoyant", "no", ("no", "yes"))
     loop = options.choice("loop", "auto", ("auto", "open", "closed"))
     mask = options.text("mask", "auto", re.compile(r"\w+"), "auto, none, or the name of a method")
+    unseen = options.text("unseen", "none", re.compile(r"\w+"), "none, or the name of a method")
     model = options.choice("model", "auto", ("auto", "table", "environment"))
     options.close()
+    if unseen != "none" and chance == "no":
+        raise InvalidInput("game option chance", chance, "auto or yes with unseen, whose method draws")
     make, limit = maker(named, source)
     env, info = _opened(make, named)
     actions = Actions(env, info, mask, named.environment)
     close(env)
     most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
-    plain = (state, chance, clairvoyant, loop) == ("auto", "auto", "no", "auto")
+    plain = (state, chance, clairvoyant, loop, unseen) == ("auto", "auto", "no", "auto", "none")
     table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
     if table is not None:
         known = TableGame(make(), table, actions, named.environment, discount or 1.0, most)
@@ -68,7 +71,8 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     if model == "table":
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)
-    found = Trial(make, actions, named.environment).examine(state, chance, clairvoyant == "yes")
+    trial = Trial(make, actions, named.environment, None if unseen == "none" else unseen)
+    found = trial.examine(state, chance, clairvoyant == "yes")
     game = GymGame(
         found,
         actions,
@@ -87,6 +91,8 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
         "mask": mask,
         "model": "environment",
     }
+    if unseen != "none":
+        game.options["unseen"] = unseen
     game.source_text = source
     return game
 
@@ -105,8 +111,9 @@ class GymGame(PythonGame):
     """An environment of gymnasium; a move is the number of an action, and the returns are sums of rewards.
 
     Episode N is what ``reset(seed=N)`` begins. Where moves draw random numbers the game is an open loop: the
-    generators of each simulation are seeded anew, so no search sees the random numbers of the episode. An
-    episode ends where the environment says so, and after ``max_plies`` steps.
+    generators of each simulation are seeded anew, so no search sees the random numbers of the episode; a
+    method of the environment (``unseen``) may then redraw what the agent has not seen. An episode ends where
+    the environment says so, and after ``max_plies`` steps.
     """
 
     num_players = 1
@@ -305,12 +312,23 @@ class GymPosition:
         return twin
 
     def reseed(self, seed: int) -> None:
-        """Make what is drawn from now on depend on ``seed`` alone."""
+        """Make what is drawn from now on depend on ``seed`` alone, and what is unseen too.
+
+        Raises BrokenGame if that changes what has been seen.
+        """
         stage = self._stage
         with stage.lock:
             stage.give_to(self)
-            stage.states.reseed(seed)
             self.saved = None
+            method = stage.states.unseen
+            try:
+                seen = stage.states.reseed(seed)
+            except Exception as error:
+                stage.holder = None
+                raise BrokenGame(stage.spec, f"{method}: raised {reason_of(error)}") from error
+            if method is not None and comparable(seen) != comparable(self.observation):
+                stage.holder = None
+                raise BrokenGame(stage.spec, f"{method}: returned {seen}, not {self.observation} as was seen")
 
     def seen(self) -> int:
         """A number in [0, 65535) for the observation: itself, if it is one, else a hash of it."""

@@ -81,6 +81,8 @@ def refuse_reaching_out(spec: Spec) -> None:
         refused = "an environment of gymnasium whose arguments are numbers and words: others may name files"
     elif named.options.options.get("mask", "auto") not in ("auto", "none"):
         refused = "mask=auto or mask=none: others name methods"
+    elif named.options.options.get("unseen", "none") != "none":
+        refused = "unseen=none: others name methods"
     if refused is not None:
         raise InvalidInput("game", f"{GYM}:{spec.options[TEXT_OF[GYM]]}", refused)
 

@@ -53,6 +53,9 @@ class States:
     """The name of this way, as the option ``state`` has it."""
     stays = True
     """Whether the environment can go on after `save`, without `restore`."""
+    unseen: str | None = None
+    """The name of the environment's method that redraws what the agent has not seen, from generators of its
+    own, and returns the observation."""
 
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         self._make, self._actions = make, actions
@@ -79,9 +82,11 @@ class States:
         """Go on from a position that was saved."""
         raise NotImplementedError
 
-    def reseed(self, seed: int) -> None:
-        """Make everything that is drawn from now on depend on ``seed`` alone, an integer in [0, 2**62)."""
+    def reseed(self, seed: int) -> Any:
+        """Make everything that is drawn from now on depend on ``seed`` alone, an integer in [0, 2**62), and
+        then redraw what is unseen; returns the observation that the method ``unseen`` gives, else None."""
         self._reseed(seed)
+        return self._redraw()
 
     def played(self, moves: Sequence[int]) -> None:
         """Be told of moves that were played."""
@@ -104,6 +109,9 @@ class States:
     def _reseed(self, seed: int) -> None:
         for number, generator in enumerate(self._generators()):
             _seed_generator(generator, seed, number)
+
+    def _redraw(self) -> Any:
+        return None if self.unseen is None else self.env.get_wrapper_attr(self.unseen)()
 
     def _generators(self) -> Iterator[Any]:
         if self._nested:
@@ -291,13 +299,14 @@ class ReplayStates(States):
         for each in trail:
             if each < 0:
                 self._reseed(-1 - each)
+                self._redraw()
             else:
                 self.env.step(self._actions.actions[each])
         self._trail = list(trail)
 
-    def reseed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> Any:
         self._trail.append(-1 - seed)
-        self._reseed(seed)
+        return super().reseed(seed)
 
     def played(self, moves: Sequence[int]) -> None:
         self._trail.extend(moves)

@@ -27,6 +27,9 @@ CHANCES, CHANCE_STEPS = 16, 100
 """Episodes, and steps of each, in which chance is looked for where a table says that there is none."""
 STARTS, PAIRS = 64, 8
 """Episodes among which equal starts are looked for, and how many pairs of them are compared."""
+REDRAWN, WALKS, DEPTH = 4, 24, 4
+"""Starts, the walks from each with other draws, and their steps, after which equal histories are looked for
+where a method redraws what is unseen; `PAIRS` of each start are compared."""
 
 
 class Found(NamedTuple):
@@ -58,9 +61,13 @@ class _Episode(NamedTuple):
 class Trial:
     """Experiments with one environment."""
 
-    def __init__(self, make: Callable[[], Any], actions: Actions, spec: str) -> None:
-        self._make, self._actions, self._spec = make, actions, spec
+    def __init__(
+        self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None = None
+    ) -> None:
+        """``unseen``: the name of the method that redraws what the agent has not seen."""
+        self._make, self._actions, self._spec, self._unseen = make, actions, spec, unseen
         self._reference = States(make, actions)
+        self._reference.unseen = unseen
         self._info: dict[str, Any] = {}
 
     def examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
@@ -70,6 +77,8 @@ class Trial:
         """
         try:
             episodes = self._recorded()
+            if self._unseen is not None:
+                self._look_at_method(episodes, self._unseen)
             states = self._first_right(state, episodes)
             try:
                 return self._with_chance(states, episodes, chance, clairvoyant)
@@ -108,6 +117,7 @@ class Trial:
             states: States | None = None
             try:
                 states = way(self._make, self._actions)
+                states.unseen = self._unseen
                 self._reset(states, 0)
                 states.look_for_nested()
                 if isinstance(states, CopyStates):
@@ -133,6 +143,50 @@ class Trial:
                 self._step(states, move)
                 if played < 3 or played == len(episode.moves) - 1:
                     look()
+        if self._unseen is not None:
+            for episode in episodes:
+                for begin in self._beginnings(episode):
+                    self._replayed(states, episode.number, begin)
+                    states.reseed(episode.number)
+                    look()
+                    self._random_steps(states, random.Random(episode.number), STEPS, [])
+                    look()
+
+    def _beginnings(self, episode: _Episode) -> list[list[int]]:
+        """No moves, and the first half of those that were recorded."""
+        return [episode.moves[:cut] for cut in sorted({0, len(episode.moves) // 2})]
+
+    def _look_at_method(self, episodes: list[_Episode], name: str) -> None:
+        """Raise InvalidInput for a method that does not do what it should with what is seen and drawn."""
+
+        def refuse(accepted: str) -> None:
+            raise InvalidInput("game option unseen", name, accepted)
+
+        states = self._reference
+        if not states.env.has_wrapper_attr(name) or not callable(states.env.get_wrapper_attr(name)):
+            refuse("none, or the name of a method of the environment")
+        for episode in episodes[:CHECKED]:
+            for begin in self._beginnings(episode):
+                futures = []
+                for _ in range(2):
+                    steps = self._replayed(states, episode.number, begin)
+                    seen = steps[-1].seen[0] if begin else steps[-1].seen
+                    legal = [*self._actions.legal(states.env, self._info)]
+                    try:
+                        found = states.reseed(episode.number)
+                    except Exception as error:
+                        refuse(f"a method that runs without arguments ({reason_of(error)})")
+                    if comparable(found) != seen:
+                        refuse(
+                            "a method that changes nothing that has been seen, and returns the observation; "
+                            f"this one returned {found}"
+                        )
+                    if [*self._actions.legal(states.env, self._info)] != legal:
+                        refuse("a method that does not change which actions are legal")
+                    rest = self._random_steps(states, random.Random(episode.number), STEPS, [])
+                    futures.append([step.seen for step in rest])
+                if futures[0] != futures[1]:
+                    refuse("a method that draws from generators of the environment alone")
 
     def _fault(self, states: States, episodes: list[_Episode]) -> str | None:
         """What is wrong with a way of keeping positions; None if nothing was found.
@@ -144,10 +198,16 @@ class Trial:
             for cut in sorted({0, len(episode.moves) // 2}):
                 begin, rest = episode.moves[:cut], episode.moves[cut:]
                 self._replayed(self._reference, episode.number, begin)
+                if self._unseen is not None:
+                    self._reference.reseed(cut)
                 detour: list[int] = []
                 expected = self._random_steps(self._reference, random.Random(cut), INTERLEAVED, detour)
                 self._replayed(states, episode.number, begin)
                 one = other = states.save()
+                if self._unseen is not None:
+                    states.restore(other)
+                    states.reseed(cut)
+                    other = states.save()
                 for turn in range(INTERLEAVED):
                     if turn < len(rest):
                         states.restore(one)
@@ -164,16 +224,23 @@ class Trial:
     def _with_chance(self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool) -> Found:
         draws = any(step.drew for episode in episodes for step in episode.steps)
         table = _table_has_chance(self._reference.env)
-        happens = chance == "yes"
-        if chance == "auto":
+        happens = chance == "yes" or self._unseen is not None
+        if chance == "auto" and not happens:
             happens = bool(table) or (draws and (table is None or self._differs(states)))
         # Also where the option says that there is none: it may have been found by an experiment like this.
         guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
-        knows = self._hides(states) or (chance == "no" and draws and self._differs(states))
+        knows = (
+            self._hides(states)
+            or self._hides_later(states)
+            or (chance == "no" and draws and self._differs(states))
+        )
         if knows and not clairvoyant:
+            left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
+            more = "" if self._unseen is not None else "unseen=METHOD redraws it, "
             accepted = (
                 "an environment whose observation, and draws that can be seeded, decide the future; this one "
-                "hides a part, so that a search would know what no player can (clairvoyant=yes allows that)"
+                f"hides a part{left}, so that a search would know what no player can ({more}clairvoyant=yes "
+                "allows that)"
             )
             raise InvalidInput("game", self._spec, accepted)
         return Found(states, happens, knows, guarded)
@@ -221,6 +288,47 @@ class Trial:
             if pairs == PAIRS:
                 break
         return False
+
+    def _hides_later(self, states: States) -> bool:
+        """Where a method redraws what is unseen: whether episodes that began alike, by all that was seen, go
+        on differently after equal draws."""
+        for number in range(REDRAWN if self._unseen is not None else 0):
+            self._reset(states, number)
+            start, info, pairs = states.save(), self._info, 0
+            known: dict[Any, tuple[Any, dict[str, Any]]] = {}
+            for walk in range(WALKS):
+                states.restore(start)
+                self._info = info
+                states.reseed(walk)
+                draw, history = random.Random(number), []
+                for _ in range(DEPTH):
+                    moves: list[int] = []
+                    step = self._random_steps(states, draw, 1, moves)[0]
+                    if step.ended or pairs == PAIRS:
+                        break
+                    history.append((moves[0], step.seen))
+                    here = states.save(), self._info
+                    one = known.setdefault(tuple(history), here)
+                    if one is not here:
+                        pairs += 1
+                        if self._part(states, one, here, number):
+                            return True
+                    states.restore(here[0])
+                    self._info = here[1]
+        return False
+
+    def _part(
+        self, states: States, one: tuple[Any, dict[str, Any]], other: tuple[Any, dict[str, Any]], seed: int
+    ) -> bool:
+        """Whether two positions, each saved with its info, go on differently after equal draws."""
+        moves: list[int] = []
+        saved, self._info = one
+        states.restore(saved)
+        states.reseed(seed)
+        first = self._random_steps(states, random.Random(seed), STEPS, moves)
+        states.restore(other[0])
+        states.reseed(seed)
+        return self._departs(states, moves, first)
 
     def _departs(self, states: States, moves: list[int], expected: list[_Step]) -> bool:
         """Whether these moves come out otherwise; none is played after the first that does."""

@@ -18,6 +18,7 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Board, Cell, Game, Rules, State
 from games.pig import rules
+from games.pig.worth import evaluate, greedy_move, priority
 from games.spec import Options, Spec
 
 MIN_GOAL, MAX_GOAL = 2, 999
@@ -30,6 +31,9 @@ RULES = Rules(
     rules.is_terminal,
     rules.returns,
     rules.playout,
+    evaluate=evaluate,
+    priority=priority,
+    greedy_move=greedy_move,
     chance=rules.chance,
 )
 

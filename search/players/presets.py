@@ -1,7 +1,7 @@
 """Settings of a search that have a name, and the player that plays each game best.
 
-BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md, and with one player what came
-to most in cluster/lab/records/games.md.
+BEST and OPPONENTS are what won the matches in cluster/lab/records/settings.md, with one player what came to
+most in cluster/lab/records/games.md, and in Pig what lost least in cluster/lab/records/planning.md.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ BEST: Mapping[str, Mapping[str, Any]] = {
     "battleship": {"exploration": 0.02, "playout_plies": 0, "widening": 5, "paired": 8},
     "gomoku": {"playout_plies": 0, "widening": 8},
     "morris": {"playout_plies": 0, "widening": 4},
+    "pig": {"playout_plies": 0, "widening": 1},
     "samegame": {"playout_policy": "greedy"},
     "tictactoe": {"exploration": 0.7, "decisive": True, "playout_policy": "decisive"},
     "thud": {

@@ -1,4 +1,7 @@
-"""What plans of tables lose beside dynamic programming: ``python -m tests.cluster.plan_losses SPEC ...``."""
+"""What plans lose beside dynamic programming: ``python -m tests.cluster.plan_losses SPEC ...``.
+
+The problems are environments with a table, and ``gym:tests/games/blackjack.py:Blackjack:unseen=redraw``.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ import typer
 from cluster.matches.statistics import Z95
 from cluster.planning.defaults import MoveSearch
 from games.catalogue import load
+from games.gym.game import GymGame
 from games.gym.table import AT, TableGame
 from search.episode import Planner
-from tests.games.tabular import exact_values, losses_of
+from tests.games.tabular import blackjack_losses_of, blackjack_worths, exact_values, losses_of
 
 
 def main(
@@ -25,15 +29,21 @@ def main(
     """Print a row of a table in Markdown for each problem, played by the defaults of `banyan plan`."""
     for spec in specs:
         game = load(spec)
-        assert isinstance(game, TableGame), spec
+        assert isinstance(game, TableGame) or ":Blackjack" in spec, spec
         planner = Planner(MoveSearch(spec, simulations=simulations).of_game(game), game, None)
         began = time.thread_time()
         played = [planner.play(number) for number in range(episodes)]
         seconds = time.thread_time() - began
-        exact = exact_values(game)[game.steps].max(axis=1)
-        best = fmean(float(exact[int(game.episode_state(number)[AT])]) for number in range(episodes))
         values = [episode.value for episode in played]
-        losses = [losses_of(game, episode) for episode in played]
+        if isinstance(game, TableGame):
+            exact = exact_values(game)[game.steps].max(axis=1)
+            best = fmean(float(exact[int(game.episode_state(number)[AT])]) for number in range(episodes))
+            losses = [losses_of(game, episode) for episode in played]
+        else:
+            assert isinstance(game, GymGame)
+            starts = [game.position(game.episode_state(number)).observation for number in range(episodes)]
+            best = fmean(max(blackjack_worths(start)) for start in starts)
+            losses = [blackjack_losses_of(game, episode) for episode in played]
         row = (
             spec.replace("|", "\\|"),
             f"{simulations:,}",

@@ -266,6 +266,71 @@ class Hidden(Walk):
         return 1, float(action == self.secret), True, False, {}
 
 
+class Unseen(Walk):
+    """Guess five coins, each of which lies there, unseen, before it is guessed."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.coin = int(self.np_random.integers(2))
+        return found
+
+    def step(self, action: Any) -> Any:
+        self.at += 1
+        right = float(action == self.coin)
+        self.coin = int(self.np_random.integers(2))
+        return self.at, right, self.at >= 5, False, {}
+
+    def redraw(self) -> Any:
+        self.coin = int(self.np_random.integers(2))
+        return self.at
+
+    def redraw_nothing(self) -> Any:
+        return self.at
+
+    def redraw_the_first(self) -> Any:
+        return self.redraw() if self.at == 0 else self.at
+
+    def turn_over(self) -> Any:
+        self.coin = 1 - self.coin
+        return self.at
+
+    def draw_elsewhere(self) -> Any:
+        self.coin = random.randrange(2)
+        return self.at
+
+    def step_aside(self) -> Any:
+        self.at += 1
+        return self.redraw()
+
+    def say_nothing(self) -> None:
+        self.redraw()
+
+    def ask_for_more(self, more: int) -> Any:
+        return self.at + more
+
+
+class Deck(Unseen):
+    """The coins lie in a deck so large that it is not copied if it never changes."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.deck = self.np_random.integers(2, size=2000)
+        return found
+
+    def step(self, action: Any) -> Any:
+        right = float(action == self.deck[self.at])
+        self.at += 1
+        return self.at, right, self.at >= 5, False, {}
+
+    def redraw(self) -> Any:
+        self.np_random.shuffle(self.deck[self.at :])
+        return self.at
+
+    def redraw_anew(self) -> Any:
+        self.deck[self.at :] = self.np_random.integers(2, size=2000 - self.at)
+        return self.at
+
+
 class Late(Walk):
     """A large table that changes after many steps."""
 

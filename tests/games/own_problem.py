@@ -12,7 +12,7 @@ ROUNDS, ROLLS = 3, 3
 
 def dice() -> str:
     """The text of the file that games/PROBLEMS.md prints."""
-    (text,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    text, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     return str(text)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.game import CHANCE
+from games.gym.game import GymGame
 from games.gym.table import AT, END, NEXT, PROBABILITY, REWARD, STEPS, TableGame
 from games.rng import new_stream
 from search.episode import EPISODE_STREAM, OUTCOMES, Episode
@@ -83,14 +84,39 @@ CARDS = {**dict.fromkeys(range(1, 10), 1 / 13), 10: 4 / 13}
 """The values of cards by their chances, from a deck without end."""
 
 
-def blackjack_optimum() -> float:
-    """What Blackjack-v1, with the rules of Sutton and Barto, is worth to who does not see the hidden card."""
+def blackjack_optimum(natural_wins: bool = True) -> float:
+    """What Blackjack-v1 is worth to who does not see the hidden card.
+
+    ``natural_wins``: with the rules of Sutton and Barto, ``sab=True``; else with those that are the default.
+    """
     total = 0.0
     for shown, chance in CARDS.items():
         for one, first in CARDS.items():
             for two, second in CARDS.items():
-                worth = blackjack_value(one + two, one == 1 or two == 1, sorted((one, two)) == [1, 10], shown)
-                total += chance * first * second * worth
+                natural = natural_wins and sorted((one, two)) == [1, 10]
+                total += chance * first * second * blackjack_value(one + two, 1 in (one, two), natural, shown)
+    return total
+
+
+def blackjack_worths(observation: tuple[int, int, int]) -> tuple[float, float]:
+    """What it is worth to stick and to hit, by the rules that are the default of Blackjack-v1.
+
+    The observation is the sum, the card that the dealer shows, and whether an ace counts as 11.
+    """
+    total, shown, ace = observation
+    points = total - 10 if ace else total
+    return blackjack_stick(points, bool(ace), False, shown), blackjack_hit(points, bool(ace), shown)
+
+
+def blackjack_losses_of(game: GymGame, episode: Episode) -> float:
+    """By how much the decisions of an episode are worse than the best ones, together, by exact values."""
+    state, total = game.episode_state(episode.seed), 0.0
+    for action in episode.actions:
+        worths = blackjack_worths(game.position(state).observation)
+        total += max(worths) - worths[int(action)]
+        game.rules.play(state, int(action))
+        if not game.rules.is_terminal(state):
+            game.rules.play(state, game.legal_moves(state)[0])
     return total
 
 

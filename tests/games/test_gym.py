@@ -15,8 +15,10 @@ import pytest
 
 import games
 from games import InvalidInput
+from games.errors import BrokenGame
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
+from tests.games import gym_environments
 from tests.games.common import JIT
 from tests.games.tabular import blackjack_optimum, optimum
 
@@ -205,7 +207,11 @@ def test_simulations_draw_as_the_table_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Coin", "Coin:loop=open", "Coin:state=deepcopy", "HeldGenerator", "OwnGenerator"]
+    "name",
+    [
+        *("Coin", "Coin:loop=open", "Coin:state=deepcopy", "HeldGenerator", "OwnGenerator"),
+        *("Unseen:unseen=redraw", "Unseen:unseen=redraw,loop=open", "Deck:unseen=redraw_anew"),
+    ],
 )
 def test_a_planner_does_not_see_the_future(name: str) -> None:
     """Who saw the draws of the episode would guess every coin."""
@@ -373,6 +379,19 @@ def test_positions_of_simulations_read_back() -> None:
         (own("Sticky"), "clairvoyant=yes"),
         (own("Hidden"), "clairvoyant=yes"),
         (own("Coin", ":chance=no"), "clairvoyant=yes"),
+        ("gym:Blackjack-v1", "unseen=METHOD"),
+        (own("Unseen"), "unseen=METHOD"),
+        (own("Unseen", ":unseen=redraw,chance=no"), "auto or yes with unseen"),
+        (own("Unseen", ":unseen=no_such"), "the name of a method"),
+        (own("Unseen", ":unseen=coin"), "the name of a method"),
+        (own("Unseen", ":unseen=redraw_nothing"), "its method redraw_nothing does not redraw"),
+        (own("Unseen", ":unseen=redraw_the_first"), "its method redraw_the_first does not redraw"),
+        (own("Unseen", ":unseen=turn_over"), "its method turn_over does not redraw"),
+        (own("Unseen", ":unseen=draw_elsewhere"), "draws from generators of the environment alone"),
+        (own("Unseen", ":unseen=step_aside"), "changes nothing that has been seen"),
+        (own("Unseen", ":unseen=say_nothing"), "returns the observation; this one returned None"),
+        (own("Unseen", ":unseen=ask_for_more"), "runs without arguments"),
+        (own("Deck", ":unseen=redraw"), "its method redraw does not redraw"),
         (own("Masks", ":mask=no_such"), "the name of a method"),
         (own("Masks", ":mask=too_many"), "action masks of 2 numbers, not 3"),
         ("gym:./no_such_file.py:Walk", "a game file that can be read"),
@@ -383,6 +402,36 @@ def test_what_is_refused(spec: str, told: str) -> None:
         games.load(spec)
     assert "\n" not in str(caught.value)
     assert caught.value.field.startswith("game")
+
+
+@pytest.mark.parametrize("name", ["Unseen:unseen=redraw", "Deck:unseen=redraw_anew"])
+def test_what_is_unseen_is_redrawn_whatever_the_way(name: str) -> None:
+    """And neither the episode nor another simulation is changed by it."""
+    ways = [games.load(own(name, f",state={way}")) for way in ("copy", "deepcopy", "replay")]
+    for episode in range(3):
+        states = [game.episode_state(episode) for game in ways]
+        for turn in range(4):
+            lines = [
+                [rolled_out(game, state, seed) for seed in (turn, turn + 1, turn)]
+                for game, state in zip(ways, states, strict=True)
+            ]
+            assert lines[0] == lines[1] == lines[2]
+            assert lines[0][0] == lines[0][2]
+            for game, state in zip(ways, states, strict=True):
+                act(game, state, turn % 2)
+            assert len({game.rules.returns(state) for game, state in zip(ways, states, strict=True)}) == 1
+        env = gym_environments.__dict__[name.partition(":")[0]]()
+        env.reset(seed=episode)
+        total = sum(env.step(turn % 2)[1] for turn in range(4))
+        assert ways[0].rules.returns(states[0]) == total
+
+
+def test_a_method_that_changes_later_what_is_seen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    game: Any = games.load(own("Unseen", ":unseen=redraw"))
+    state = game.initial_state()
+    monkeypatch.setattr(type(game._stage.states.env), "redraw", lambda self: 7)
+    with pytest.raises(BrokenGame, match="redraw: returned 7, not 0 as was seen"):
+        rolled_out(game, state, 1)
 
 
 def test_clairvoyance_is_told() -> None:
@@ -426,6 +475,7 @@ def test_services_refuse_files_and_texts() -> None:
         ("CartPole-v1(xml_file=./model.xml)", "others may name files"),
         ("CartPole-v1(render_mode=human)", "without render_mode"),
         ("CartPole-v1:mask=close", "others name methods"),
+        ("Blackjack-v1:unseen=close", "unseen=none: others name methods"),
     ):
         with pytest.raises(InvalidInput, match=reason) as refused:
             games.load(f"gym:{wrong}", files=False)

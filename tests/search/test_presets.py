@@ -48,6 +48,7 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
         "hex",
         "morris",
         "othello",
+        "pig",
         "thud",
         "tictactoe",
     ],
