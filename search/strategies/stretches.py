@@ -1,7 +1,7 @@
 """Jobs of strategy leaf in the process of the coordinator: many at a time, by threads that share the tree.
 
 A stretch is some milliseconds of consecutive jobs. Between two of them the tree is at rest: then progress is
-looked at and checkpoints are written.
+looked at and checkpoints are written. The clock decides how many jobs a stretch has, and nothing else.
 """
 
 from __future__ import annotations
