@@ -368,7 +368,9 @@ def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> 
     assert run.ask(1, 10.0) == []
     with pytest.raises(Problem, match="send the evaluations again"):
         run.tell(0, 0.0, None)
-    run.session = Session(opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1)))
+    run.session = Session(
+        opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1, sharing=0))
+    )
     assert run.begin() == []
     assert (run.contexts, run.again()) == ({}, [])
     [leaf] = run.ask(5, 10.0)
