@@ -178,7 +178,7 @@ def test_states_that_are_alike_are_evaluated_once() -> None:
     job = LeafJob(
         0, moves, np.array([3, 3, 3, 1], np.int32), np.ones(4, np.int32), np.zeros((0, 2), np.uint64)
     )
-    engine = search.strategy._engine  # type: ignore[attr-defined]
+    engine = search.strategy.engine  # type: ignore[attr-defined]
     sums, policies, evaluated = evaluate_job(
         engine, Counting(search.game), 1.0, search.context.root_state, job
     )
@@ -199,7 +199,7 @@ def test_finished_games_count_their_return_and_are_not_evaluated() -> None:
     search = open_search(request_of())
     moves = np.array([[0, 3, 1, 4, 2], [0, 1, 2, 4, 3]], dtype=np.uint16)
     job = LeafJob(0, moves[:1], np.array([5], np.int32), np.array([3], np.int32), np.zeros((0, 2), np.uint64))
-    engine = search.strategy._engine  # type: ignore[attr-defined]
+    engine = search.strategy.engine  # type: ignore[attr-defined]
     sums, policies, evaluated = evaluate_job(
         engine, Refusing(search.game), 1.0, search.context.root_state, job
     )
