@@ -10,6 +10,9 @@ import games
 import search
 from games.game import CHANCE, Game
 from tests.games.common import JIT
+
+# Here too: a module that was skipped is not imported a second time.
+pytest.importorskip("pyspiel")
 from tests.games.test_openspiel import HIDING, MORE_PLAYERS, PERFECT
 
 
