@@ -144,38 +144,3 @@ def leaf_playout(params: SearchParams, work: Workspace, stream: Stream) -> float
     Workspace and stream are modified in place.
     """
     raise NotImplementedError(_UNBOUND)
-
-
-def select_leaves(
-    tree: Tree,
-    params: SearchParams,
-    root_state: State,
-    leaves: Leaves,
-    begin: int,
-    stream: Stream,
-    work: Workspace,
-) -> int:
-    """`search.kernel.loop.select_leaves` of the search."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def evaluate_leaves(
-    root_state: State,
-    params: SearchParams,
-    moves: npt.NDArray[np.uint16],
-    depths: npt.NDArray[np.int32],
-    visits: npt.NDArray[np.int32],
-    draws: npt.NDArray[np.uint64],
-    sums: npt.NDArray[np.float64],
-    stream: Stream,
-    work: Workspace,
-) -> None:
-    """`search.kernel.loop.evaluate_leaves` of the search."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def absorb_leaves(
-    tree: Tree, params: SearchParams, leaves: Leaves, sums: npt.NDArray[np.float64], work: Workspace
-) -> None:
-    """`search.kernel.loop.absorb_leaves` of the search."""
-    raise NotImplementedError(_UNBOUND)
