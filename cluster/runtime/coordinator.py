@@ -101,11 +101,15 @@ class Coordinator:
         return self.stopped_by is not None
 
     @property
-    def jobs_in_flight(self) -> int:
+    def _by_stretches(self) -> LeafStrategy | None:
+        """The strategy, if its jobs run in this process by stretches: see `share_tree`."""
         strategy = self.search.strategy
-        if isinstance(strategy, LeafStrategy) and strategy.shared is not None:
-            return strategy.issued - strategy.absorbed
-        return len(self._ledger)
+        return strategy if isinstance(strategy, LeafStrategy) and strategy.shared is not None else None
+
+    @property
+    def jobs_in_flight(self) -> int:
+        by_stretches = self._by_stretches
+        return len(self._ledger) if by_stretches is None else by_stretches.issued - by_stretches.absorbed
 
     @property
     def duplicate_share(self) -> float | None:
@@ -197,10 +201,10 @@ class Coordinator:
         """End the search with the results absorbed so far; no effect on a search that is over."""
         if self.finished:
             return
-        strategy = self.search.strategy
-        if reason == "seconds" and isinstance(strategy, LeafStrategy) and strategy.shared is not None:
+        by_stretches = self._by_stretches
+        if reason == "seconds" and by_stretches is not None:
             # All jobs in flight have been played.
-            job = strategy.next_stretch(0, 0, 0.0)
+            job = by_stretches.next_stretch(0, 0, 0.0)
             self._note_stretch(job, job.run())
         self.stopped_by = reason
 
@@ -259,9 +263,9 @@ class Coordinator:
     def _issue(self, elapsed_s: float) -> list[AnyJob]:
         """Make all jobs that can be made now."""
         jobs: list[AnyJob] = []
-        strategy = self.search.strategy
-        if isinstance(strategy, LeafStrategy) and strategy.shared is not None:
-            return [] if self.finished or self._ledger else [self._next_stretch(strategy, elapsed_s)]
+        by_stretches, strategy = self._by_stretches, self.search.strategy
+        if by_stretches is not None:
+            return [] if self.finished or self._ledger else [self._next_stretch(by_stretches, elapsed_s)]
         while not self.finished and strategy.ready:
             size = self._next_size(elapsed_s)
             if size == 0:
@@ -289,8 +293,8 @@ class Coordinator:
 
     def _note_stretch(self, job: StretchJob, done: StretchResult) -> None:
         """Count what a stretch has done."""
-        strategy = self.search.strategy
-        assert isinstance(strategy, LeafStrategy) and strategy.shared is not None
+        strategy = self._by_stretches
+        assert strategy is not None and strategy.shared is not None
         self._ledger.settle(job.index)
         strategy.end_stretch(job, done)
         counters, threads = self.counters, strategy.shared.threads
@@ -307,8 +311,8 @@ class Coordinator:
     def _full_at_result(self) -> bool:
         """Whether the memory was used up when the last result came. Only then a search ends for it: with the
         same result wherever its jobs run."""
-        strategy = self.search.strategy
-        return not isinstance(strategy, LeafStrategy) or strategy.shared is None or strategy.shared.ended
+        by_stretches = self._by_stretches
+        return by_stretches is None or by_stretches.shared is None or by_stretches.shared.ended
 
     def _room(self) -> int:
         """The most simulations that can be asked for."""
