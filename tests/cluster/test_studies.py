@@ -13,7 +13,7 @@ import pytest
 
 import games
 from cluster.lab.studies import shooters
-from cluster.lab.studies.in_time import TURN_S, in_time, read_strength
+from cluster.lab.studies.in_time import TURN_S, in_time, joined, read_strength, table
 from cluster.lab.studies.value_kept import points_lost, risky_positions
 from games.analysis.solving import solve
 from games.errors import InvalidInput
@@ -93,22 +93,32 @@ def test_lanes_of_leaf_take_turns_in_threads() -> None:
     assert quick.move_s == pytest.approx(16_000 * TURN_S)
 
 
-def test_strength_in_time_needs_a_finite_interval() -> None:
-    assert in_time(exact_strength(strength_speedup_high=None), {"tree": FREE}, 1e-3) == []
+def test_strength_in_time_needs_a_speedup_and_draws_an_open_interval() -> None:
+    assert in_time(exact_strength(strength_speedup=None), {"tree": FREE}, 1e-3) == []
+    (row,) = in_time(exact_strength(strength_speedup_high=None), {"tree": FREE}, 1e-3)
+    assert row.gain[2] is None
+    assert "to ?)" in str(table([row]).rows[0][-1].text)
 
 
 def test_strength_in_time_writes_files_and_refuses_others(tmp_path: Path) -> None:
     strength, costs = tmp_path / "strength.json", tmp_path / "costs.json"
     strength.write_text(json.dumps(exact_strength()))
     costs.write_text(json.dumps({"tree": FREE.to_json()}))
-    found = study("in_time", str(strength), str(costs), "--out", str(tmp_path))
-    assert found.splitlines()[-1].split(" | ")[1:3] == ["16", "1,000"]
+    more = tmp_path / "more.json"
+    more.write_text(
+        json.dumps(exact_strength(lanes=64, total_simulations=64_000, strength_speedup_high=None))
+    )
+    found = study("in_time", str(strength), str(more), "--costs", str(costs), "--out", str(tmp_path))
+    assert [line.split(" | ")[1:3] for line in found.splitlines()[-2:]] == [["16", "1,000"], ["64", "1,000"]]
     names = {"in_time.json", "in_time.csv", "in_time.png", "in_time.svg"}
     assert names <= {path.name for path in tmp_path.iterdir()}
+    more.write_text(json.dumps(exact_strength() | {"game": "othello"}))
+    with pytest.raises(InvalidInput, match=r"more\.json.*a file with the game 'connect_four'"):
+        joined([strength, more])
     strength.write_text(json.dumps(exact_strength() | {"judge": "games"}))
     with pytest.raises(InvalidInput, match=r"strength\.json that banyan strength --judge exact"):
         read_strength(strength)
-    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength), str(costs)]
+    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength), "--costs", str(costs)]
     refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert refused.returncode != 0
     assert len(refused.stderr.splitlines()) == 1

@@ -2,7 +2,9 @@
 
     banyan strength connect_four --judge exact --hard 1000 --lanes 4,16,64 --simulations 100,1000 --out here
     banyan predict connect_four --save-costs costs.json
-    python -m cluster.lab.studies.in_time here/strength.json costs.json --simulation-ms 1 --out here
+    python -m cluster.lab.studies.in_time here/strength.json --costs costs.json --simulation-ms 1 --out here
+
+Several files, of the same game and seed, make one table.
 
 Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker
 with a core of its own for each lane, where a simulation takes the given time; the costs of calls are those of
@@ -61,27 +63,28 @@ class InTime:
     equal_s: float
     """Time in which one core makes the simulations of an equally strong sequential search."""
     equal_low_s: float
-    equal_high_s: float
+    equal_high_s: float | None
+    """None: more than the largest budget of a sequential search that was measured."""
 
     @property
-    def gain(self) -> tuple[float, float, float]:
+    def gain(self) -> tuple[float, float, float | None]:
         """How many times longer one core thinks to play as well, and its 95 % interval."""
-        low, high = self.equal_low_s / self.move_s, self.equal_high_s / self.move_s
-        return self.equal_s / self.move_s, low, high
+        high = None if self.equal_high_s is None else self.equal_high_s / self.move_s
+        return self.equal_s / self.move_s, self.equal_low_s / self.move_s, high
 
 
 def in_time(
     measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_s: float, threads: bool = False
 ) -> list[InTime]:
-    """The parallel searches of a ``strength.json`` by the exact judge whose speedup has a finite interval.
+    """The parallel searches of a ``strength.json`` by the exact judge whose speedup is known.
 
     ``costs``: by strategy; their time of a simulation is replaced by ``simulation_s``. ``threads``: whether
     workers are threads, whose calls cost nothing.
     """
     found = []
     for row in measured["rows"]:
-        ends = [row.get(f"strength_speedup{end}") for end in ("", "_low", "_high")]
-        if row["strategy"] == "sequential" or None in ends or ends[0] <= 0:
+        speedup, low, high = [row.get(f"strength_speedup{end}") for end in ("", "_low", "_high")]
+        if row["strategy"] == "sequential" or not speedup or low is None:
             continue
         strategy, lanes = parse_spec(row["strategy"], "strategies"), row["lanes"]
         cell = Cell(strategy, lanes, row["simulations_per_lane"], row["total_simulations"])
@@ -97,7 +100,8 @@ def in_time(
         else:
             (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
             move_s = cell.total_simulations / predicted.simulations_per_s
-        equal = [end * cell.lane_simulations * simulation_s for end in ends]
+        lane_s = cell.lane_simulations * simulation_s
+        equal = speedup * lane_s, low * lane_s, None if high is None else high * lane_s
         found.append(InTime(str(strategy), lanes, cell.lane_simulations, move_s, *equal))
     return found
 
@@ -141,16 +145,23 @@ def plot(
         for place, strategy in enumerate(strategies):
             own = [row for row in rows if (row.simulations_per_lane, row.strategy) == (budget, strategy)]
             gains = [row.gain for row in own]
-            error = [[gain - low for gain, low, _ in gains], [high - gain for gain, _, high in gains]]
+            places = [row.lanes * 2 ** (BESIDE * place) for row in own]
+            colour = COLOURS[parse_spec(strategy, "strategies").name]
             panel.errorbar(
-                [row.lanes * 2 ** (BESIDE * place) for row in own],
+                places,
                 [gain for gain, _, _ in gains],
-                yerr=error,
+                yerr=[
+                    [gain - low for gain, low, _ in gains],
+                    [0.0 if high is None else high - gain for gain, _, high in gains],
+                ],
                 capsize=3,
                 marker="osD^v"[place % 5],
-                color=COLOURS[parse_spec(strategy, "strategies").name],
+                color=colour,
                 label=strategy,
             )
+            beyond = [(x, gain) for x, (gain, _, high) in zip(places, gains, strict=True) if high is None]
+            for x, gain in beyond:
+                panel.errorbar(x, gain, yerr=gain / 2, lolims=True, color=colour)
         panel.set_title(f"{budget * simulation_s:g} s of work for each worker", fontsize=10)
         panel.set_xscale("log", base=2)
         panel.set_yscale("log", base=2)
@@ -181,13 +192,25 @@ def read_strength(path: Path) -> dict[str, Any]:
     return value
 
 
+def joined(files: Sequence[Path]) -> dict[str, Any]:
+    """One measurement with the searches of all files. Raises InvalidInput (strength)."""
+    first, *others = [read_strength(path) for path in files]
+    for path, other in zip(files[1:], others, strict=True):
+        for name in ("game", "options", "seed"):
+            if other[name] != first[name]:
+                raise InvalidInput(
+                    "strength", str(path), f"a file with the {name} {first[name]!r} of {files[0]}"
+                )
+    return first | {"rows": [row for each in (first, *others) for row in each["rows"]]}
+
+
 def main() -> None:
     """Print the table as Markdown, and write in_time.json, .csv, .png and .svg."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("strength", type=Path, metavar="STRENGTH.JSON")
-    parser.add_argument("costs", type=Path, metavar="COSTS.JSON")
+    parser.add_argument("strength", type=Path, nargs="+", metavar="STRENGTH.JSON")
+    parser.add_argument("--costs", type=Path, required=True, metavar="COSTS.JSON")
     parser.add_argument("--simulation-ms", type=float, default=1.0, help="time of a simulation (1)")
     parser.add_argument("--threads", action="store_true", help="workers are threads: calls cost nothing")
     parser.add_argument("--out", type=Path, help="folder for in_time.json, .csv, .png and .svg")
@@ -195,7 +218,7 @@ def main() -> None:
     try:
         if not 0 < given.simulation_ms < float("inf"):
             raise InvalidInput("simulation_ms", given.simulation_ms, "a number of more than 0")
-        measured = read_strength(given.strength)
+        measured = joined(given.strength)
         names = {parse_spec(row["strategy"], "strategies").name for row in measured["rows"]}
         costs = read_costs(given.costs, sorted(names - {"sequential"}))
         simulation_s = given.simulation_ms / 1000
