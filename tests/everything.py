@@ -42,13 +42,19 @@ RAY = (
     "tests/cluster/test_ray_executor.py",
 )
 """Tests that wait for Ray most of the time."""
+LATER = tuple(
+    path
+    for path in sorted(map(str, Path("tests/cluster").glob("test_[p-z]*.py")))
+    if path not in SERVICE + RAY
+)
+"""The second half of the other tests of the cluster, by their names."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run as plain Python as well."""
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
 PATIENCE = ("-o", "timeout=600")
-"""A test that outlasts this ends its whole run: more than alone, for six runs share the cores."""
+"""A test that outlasts this ends its whole run: more than alone, for up to seven runs share the cores."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 TESTS_FAILED = 1
@@ -125,7 +131,7 @@ def main(quick: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     choice = ["--quick"] if quick else []
-    apart = (*SERVICE, *RAY, *KERNELS)
+    apart = (*SERVICE, *RAY, *LATER, *KERNELS)
     runs: list[Run] = []
     with contextlib.ExitStack() as stack:
 
@@ -138,6 +144,7 @@ def main(quick: bool) -> int:
 
         try:
             start("tests", *(f"--ignore={each}" for each in apart), **RANK)
+            start(*LATER, **RANK)
             start(*SERVICE, **RANK)
             start(*RAY, **RANK)
             if not quick:

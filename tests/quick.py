@@ -27,6 +27,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "test_a_server_that_is_not_there_or_not_ours",
             "test_a_terminal_shows_the_search_on_the_server_as_one_here",
+            "test_other_problems_than_games_of_two",
         ),
     ),
     "cluster/service/test_deaths.py": (SERVERS, ()),
@@ -44,6 +45,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_nothing_of_others_is_taken_unless_it_is_allowed",
             "test_a_trial_has_limits",
             "test_a_process_that_is_killed_is_started_again",
+            "test_environments_that_are_allowed_are_shown_and_searched",
             "test_a_server_that_is_to_allow_what_is_not_there_does_not_start",
             "test_parameters_that_end_a_process_are_refused",
         ),
@@ -58,6 +60,10 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_a_folder_that_cannot_be_written_is_refused",
             "test_a_folder_of_other_records_is_refused",
         ),
+    ),
+    "cluster/service/test_moves.py": (
+        KERNELS,
+        ("test_what_is_hidden_is_not_needed",),
     ),
     "cluster/service/test_page.py": (TOOLS, ()),
     "cluster/service/test_page_looks.py": (TOOLS, ()),
@@ -100,7 +106,10 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_workers_that_play_a_match_have_its_evaluator_from_whoever_started_them",
         ),
     ),
-    "cluster/test_experiment_command.py": (KERNELS, ("test_smoke_on_ray_and_inline_gives_the_same_figures",)),
+    "cluster/test_experiment_command.py": (
+        KERNELS,
+        ("test_the_list_says_what_has_been_run", "test_smoke_on_ray_and_inline_gives_the_same_figures"),
+    ),
     "cluster/test_experiment_figures.py": (KERNELS, ("test_every_line_against_a_player_is_played",)),
     "cluster/test_every_line.py": (KERNELS, ("test_the_search_never_loses",)),
     "cluster/test_forms_on_workers.py": (RAY, ()),
@@ -145,6 +154,14 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go_on",
         ),
     ),
+    "cluster/test_plan_tables.py": (
+        KERNELS,
+        ("test_moves_lose_little",),
+    ),
+    "cluster/test_preset_option.py": (
+        KERNELS,
+        ("test_speedup_measures_the_preset_with_its_own_lanes",),
+    ),
     "cluster/test_progress.py": (KERNELS, ("test_the_view_says_how_the_search_goes",)),
     "cluster/test_ray_ends.py": (
         RAY,
@@ -165,11 +182,23 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
     "cluster/test_speedup.py": (RAY, ()),
     "cluster/test_strength.py": (RAY, ("test_two_workers_play_the_games_of_one",)),
     "cluster/test_studies.py": (KERNELS, ()),
+    "cluster/test_turns.py": (
+        KERNELS,
+        (
+            "test_memory_ends_a_search_at_the_same_result",
+            "test_a_short_budget_in_seconds_has_a_move",
+            "test_scores_of_many_players_do_not_depend_on_stretches",
+            "test_a_search_goes_on_after_a_checkpoint",
+            "test_other_searches_go_on_as_before",
+        ),
+    ),
     "cluster/test_waiting.py": (RAY, ()),
     "deploy/test_dashboard.py": (TOOLS, ()),
     "deploy/test_deploy.py": (TOOLS, ()),
     "deploy/test_kubernetes.py": (TOOLS, ()),
+    "games/test_gym.py": (KERNELS, ("test_simulations_repeat_in_another_process",)),
     "games/test_gym_table.py": (KERNELS, ("test_searches_obey_masks",)),
+    "games/test_othello.py": (KERNELS, ("test_the_smallest_board_has_its_known_value",)),
     "search/test_learning.py": (KERNELS, ("test_a_full_table_is_searched_further",)),
 }
 """Files below tests/: why, and which functions; none named: the whole file, which is not even imported."""

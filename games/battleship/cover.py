@@ -98,6 +98,20 @@ def _hits_of(
     return -1 if state[ANNOUNCE] != 0 and num_covered == length else mask
 
 
+@njit
+def _sort(keys: Ints, order: Ints) -> None:
+    """Fill ``order`` with the indices of the keys, ascending by key, equal ones in their order.
+
+    By insertion: keys are few and most of them equal. NumPy's stable sort takes seconds to compile.
+    """
+    for n in range(len(keys)):
+        place = n
+        while place > 0 and keys[order[place - 1]] > keys[n]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = n
+
+
 @cached_njit
 def candidates_of(
     state: Ints, side: int, starts: Ints, cells: Ints, halos: Ints, first: Ints, step: Ints
@@ -131,10 +145,12 @@ def candidates_of(
                     row[CELLS_AT + word] = cells[place, word]
                     row[HALO_AT + word] = halos[place, word]
                 count += 1
-        order = np.argsort(found[start:count, MASK], kind="mergesort")
-        found[start:count] = found[start:count][order]
-        for n in range(start, count):
-            found[n, START] = n - start
+        unsorted, order = found[start:count].copy(), np.empty(count - start, dtype=np.int64)
+        _sort(unsorted[:, MASK], order)
+        for n in range(count - start):
+            for column in range(WIDTH):
+                found[start + n, column] = unsorted[order[n], column]
+            found[start + n, START] = n
     return found[:count].copy()
 
 
@@ -151,7 +167,8 @@ def classes_of(singles: Ints) -> Ints:
         ):
             joined[count - 1, COUNT] += 1
         else:
-            joined[count, : MASK + 1] = singles[n, : MASK + 1]
+            for column in range(MASK + 1):
+                joined[count, column] = singles[n, column]
             count += 1
     return joined[:count].copy()
 
@@ -321,8 +338,12 @@ def list_entries(
     free, hit_starts = np.zeros((num_ships, 3), dtype=np.int64), np.zeros(num_hits + 1, dtype=np.int64)
     _note_ranges(candidates, sizes, free, hit_starts)
     _note_twins(candidates, free, sizes, twins)
-    order = np.argsort(hit_starts[1:], kind="mergesort")
-    by_hit = np.zeros(hit_starts.sum(), dtype=np.int64)
+    order = np.empty(num_hits, dtype=np.int64)
+    _sort(hit_starts[1:], order)
+    num_listed = 0
+    for number in hit_starts:
+        num_listed += number
+    by_hit = np.zeros(num_listed, dtype=np.int64)
     _list_by_hit(candidates, hit_starts, by_hit)
     entries = np.zeros((64, 3), dtype=np.int64)
     levels = np.zeros((MAX_SHIPS + 2, LEVEL_WIDTH), dtype=np.int64)
@@ -334,7 +355,9 @@ def list_entries(
         if entering and not _open(levels, level, order, hit_starts, free, near, most, each_fleet):
             if num_entries == len(entries):
                 longer = np.zeros((2 * num_entries, 3), dtype=np.int64)
-                longer[:num_entries] = entries
+                for n in range(num_entries):
+                    for column in range(3):
+                        longer[n, column] = entries[n, column]
                 entries = longer
             if _finish(row, free, entries[num_entries]):
                 if num_entries == max_entries:

@@ -287,9 +287,7 @@ def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept:
 def test_checkpoints_are_small(tmp_path: Path) -> None:
     """A few bytes a node: the arena's room is not in it."""
     path = tmp_path / "a.ckpt"
-    request = SearchRequest(
-        "gomoku:size=5", strategy="leaf", simulations=20_000, memory_mb=2000, playouts_per_leaf=1
-    )
+    request = SearchRequest("gomoku:size=5", strategy="tree", simulations=20_000, memory_mb=2000)
     session = session_of(fresh(request))
     session.run((Keeper(path, 1000.0, warn=never),))
     nodes = session.coordinator.tree_nodes
