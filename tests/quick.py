@@ -154,10 +154,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
             "test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go_on",
         ),
     ),
-    "cluster/test_plan_tables.py": (
-        KERNELS,
-        ("test_moves_lose_little",),
-    ),
+    "cluster/test_plan_tables.py": (KERNELS, ()),
     "cluster/test_preset_option.py": (
         KERNELS,
         ("test_speedup_measures_the_preset_with_its_own_lanes",),

@@ -342,7 +342,7 @@ def list_entries(
     _sort(hit_starts[1:], order)
     num_listed = 0
     for number in hit_starts:
-        num_listed += number
+        num_listed += int(number)
     by_hit = np.zeros(num_listed, dtype=np.int64)
     _list_by_hit(candidates, hit_starts, by_hit)
     entries = np.zeros((64, 3), dtype=np.int64)
