@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.lab.predict.calibration import slope
+from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slope
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.launch import PredictionPlan, run_prediction
 from cluster.lab.predict.prediction import Predicted, for_request, predict
@@ -140,6 +140,15 @@ def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     assert [row.simulations for row in found] == [searched.simulations] * 2
     asked = replace(plan, workers=[256], request=replace(request, simulations=10_000))
     assert [row.simulations for row in run_prediction(asked, lambda line: None).rows] == [10_000]
+
+
+def test_costs_of_the_shortest_jobs_are_measured_with_some_thousands_of_them() -> None:
+    """A second of a quick game would be a million."""
+    one_leaf = SearchRequest("connect_four", strategy="leaf", simulations=10**6, batch=1, playouts_per_leaf=1)
+    small = calibration_request(one_leaf)
+    assert small.simulations == MOST_JOBS
+    usual = calibration_request(SearchRequest("connect_four", strategy="tree", simulations=10**8))
+    assert usual.simulations > 10**6
 
 
 def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ CALIBRATION_S = 4.0
 """Approximate duration in seconds of each search that measures costs."""
 REPEATS = 5
 """Repeats of measurements with several processes. The best counts: other programs can only slow them down."""
+MOST_JOBS = 10_000
+"""Most jobs of each search that measures costs: short ones cost some 0.3 ms each, whatever they contain."""
 LANES = 2
 """Lanes of searches that measure costs; with so few, jobs can have their full size."""
 LITTLE = Rows(4_096, 2_048)
@@ -45,6 +47,7 @@ def calibration_request(request: SearchRequest) -> SearchRequest:
     plan = plan_search(request, game)
     size = min(plan.size(0), max(1, round(game.nominal_simulations_per_s * JOB_S)))
     rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
+    rounds = min(rounds, MOST_JOBS // LANES)
     small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
     if request.strategy == "tree":
         return replace(small, rounds=rounds)
