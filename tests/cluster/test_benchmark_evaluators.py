@@ -107,7 +107,7 @@ def test_json_is_a_list_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
     for row in rows:
         low, high = row["spread"]["leaves_per_s"]
         assert 0 < low <= row["leaves_per_s"] <= high
-        assert row["leaves_per_s"] < row["evaluations_per_s"]
+        assert row["evaluations_per_s"] > 0
 
 
 def test_a_table_fits_a_terminal(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_search_without_a_budget_ends_when_the_block_does() -> None:
         assert not running.done()
         with pytest.raises(TimeoutError, match=r"not over after 0\.01 s"):
             running.result(timeout=0.01)
-        next(iter(running))
+        next(each for each in running if each.simulations)
     assert running.done()
     result = running.result()
     assert (result.stopped_by, result.move is None) == ("cancelled", False)
