@@ -51,12 +51,16 @@ row in about 100 ns."""
 SNAPSHOT_ROW_BYTES = 512
 """Bytes of memory of a search per row of a snapshot; all copies of a row together take a tenth of that."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
-"""In games slower than this, a leaf has one playout by default."""
+"""leaf: in games slower than this, calls limit the number of leaves in a job; in others, strength does."""
 SLOW_JOB_S_OF_A_LANE = 0.0005
 """leaf, in slow games: target length of a job in seconds for each lane. With lanes for twice as many workers,
 the coordinator then has 1,000 calls a second, however many workers there are."""
-PLAYOUTS_PER_LEAF = 32
-"""Default of fast games: selecting a leaf and sending its path cost about as much as several playouts."""
+IN_FLIGHT = 0.25
+"""leaf, in quick games: with one leaf a job as many visits are in flight as there are lanes; longer jobs have no
+more than this share of the square root of the budget in flight, which costs 1 % of it by the law of
+search/LANES.md."""
+MOST_IN_FLIGHT = 16_384
+"""leaf, in quick games: most visits in flight by default, for their memory."""
 BATCH = 64
 """Default limit of the leaves of a job that are evaluated by a network."""
 
@@ -77,6 +81,8 @@ class SearchPlan:
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int
     """leaf: playouts from each leaf."""
+    leaves: int | None
+    """leaf: the most leaves of a job; None if only time limits them."""
     expected_simulations: int
     """Simulations of the whole search; an estimate for one core if the budget is not in simulations."""
     snapshot_rows: int
@@ -129,13 +135,15 @@ class SearchPlan:
 def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
     """The plan of a search."""
     rate, budget = game.nominal_simulations_per_s, request.simulations
-    playouts_per_leaf = _playouts_per_leaf(request, game)
+    expected = int(rate * (request.seconds or ENDLESS_S)) if budget is None else budget
+    playouts_per_leaf = request.playouts_per_leaf or 1
+    leaves = _leaves(request, rate, expected, playouts_per_leaf)
     if budget is None:
         lanes, rounds = request.lanes, _timed_rounds(request)
-        expected, job_s = int(rate * (request.seconds or ENDLESS_S)), job_seconds(lanes)
+        job_s = job_seconds(lanes)
     else:
-        lanes, rounds = _fixed_rounds(request, rate, budget, playouts_per_leaf)
-        expected, job_s = budget, budget / (lanes * rounds) / rate
+        lanes, rounds = _fixed_rounds(request, rate, budget, leaves, playouts_per_leaf)
+        job_s = budget / (lanes * rounds) / rate
     memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
     snapshot_rows = min(max(job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS), MAX_SNAPSHOT_ROWS)
     increment_rows = job_s * INCREMENT_ROWS_PER_SECOND / lanes
@@ -146,6 +154,7 @@ def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
         rounds=rounds,
         root_first=budget is not None and request.evaluator is not None,
         playouts_per_leaf=playouts_per_leaf,
+        leaves=leaves,
         expected_simulations=expected,
         snapshot_rows=max(1, min(memory_rows, int(snapshot_rows))),
         increment_rows=int(min(max(increment_rows, MIN_INCREMENT_ROWS), MAX_INCREMENT_ROWS)),
@@ -158,7 +167,7 @@ def job_seconds(lanes: int) -> float:
 
 
 def _fixed_rounds(
-    request: SearchRequest, rate: float, budget: int, playouts_per_leaf: int
+    request: SearchRequest, rate: float, budget: int, leaves: int | None, playouts_per_leaf: int
 ) -> tuple[int, int]:
     """Lanes and rounds under a budget in simulations; ``rate`` is simulations/s of one core."""
     # With an evaluator the root is a job of its own.
@@ -176,14 +185,12 @@ def _fixed_rounds(
     elif request.strategy == "tree":
         least = _rounds_of_tree(request, lanes, per_lane / rate)
         rounds = request.rounds or max(least, math.ceil(per_lane / longest))
-    elif request.batch is not None:
-        rounds = math.ceil(per_lane / (request.batch * playouts_per_leaf))
+    elif leaves is not None:
+        rounds = math.ceil(per_lane / (leaves * playouts_per_leaf))
     else:
-        if rate < SLOW_SIMULATIONS_PER_S:
-            # Whole leaves; a simulator that takes long has one leaf in a job.
-            leaves = int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf)
-            longest = float(playouts_per_leaf * max(1, leaves))
-        rounds = max(MIN_ROUNDS, math.ceil(per_lane / longest))
+        # Whole leaves; a simulator that takes long has one leaf in a job.
+        fitting = max(1, int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf))
+        rounds = max(MIN_ROUNDS, math.ceil(per_lane / (fitting * playouts_per_leaf)))
     return lanes, max(1, min(rounds, simulations // lanes))
 
 
@@ -207,10 +214,12 @@ def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> int:
     return least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
 
 
-def _playouts_per_leaf(request: SearchRequest, game: Game) -> int:
-    """Playouts from each leaf: those of the request, or by the game's nominal speed."""
-    if request.playouts_per_leaf is not None:
-        return request.playouts_per_leaf
-    if request.evaluator is not None or game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
-        return 1
-    return PLAYOUTS_PER_LEAF
+def _leaves(request: SearchRequest, rate: float, expected: int, playouts_per_leaf: int) -> int | None:
+    """leaf: the most leaves of a job; None in slow games, unless the request has a number.
+
+    ``rate`` is simulations/s of one core, ``expected`` the simulations of the whole search.
+    """
+    if request.batch is not None or rate < SLOW_SIMULATIONS_PER_S:
+        return request.batch
+    in_flight = min(MOST_IN_FLIGHT, int(IN_FLIGHT * math.sqrt(expected)))
+    return max(1, in_flight // (request.lanes * playouts_per_leaf))

@@ -253,20 +253,21 @@ class SearchRequest:
     )
     batch: int | None = option(
         None,
-        help="Strategy leaf: the number of leaves in a job. 1, with one playout from each, plays best where "
-        "jobs run in threads, or take many milliseconds.",
+        help="Strategy leaf: the number of leaves in a job. As many jobs are in flight as there are lanes. More "
+        "leaves need fewer calls of workers, and play worse.",
         group=PARALLEL,
         bounds=(1, MAX_BATCH),
         unit="leaves",
-        unset="by the budget",
+        unset="1, or what a long search can have in flight without loss",
     )
     playouts_per_leaf: int | None = option(
         None,
-        help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation.",
+        help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation. More of them "
+        "are quicker, and play much worse.",
         group=PARALLEL,
         bounds=(1, MAX_PLAYOUTS_PER_LEAF),
         unit="playouts",
-        unset="by the speed of the game",
+        unset="1",
     )
 
     hidden_information: str = option(

@@ -69,8 +69,8 @@ class LeafStrategy(Strategy):
     @property
     def most(self) -> int:
         if not self._evaluated:
-            batch = self.context.request.batch
-            return super().most if batch is None else batch * self._playouts_per_leaf
+            leaves = self.plan.leaves
+            return super().most if leaves is None else leaves * self._playouts_per_leaf
         return 1 if self.issued == 0 else self.context.request.batch or BATCH
 
     @property

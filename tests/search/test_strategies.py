@@ -206,6 +206,34 @@ def test_leaf_has_several_leaves_in_a_job_where_a_simulation_is_shorter_than_the
 
 
 @pytest.mark.parametrize(
+    ("lanes", "simulations", "playouts", "leaves"),
+    [
+        (16, 16_000, None, 1),
+        (16, 10_000_000, None, 49),
+        (64, 10_000_000, None, 12),
+        (1024, 10_000_000, None, 1),
+        (16, 10_000_000, 4, 12),
+        (16, 16_000, 32, 1),
+        # Not more than fit into memory.
+        (2, 10**10, None, 8192),
+    ],
+)
+def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
+    lanes: int, simulations: int, playouts: int | None, leaves: int
+) -> None:
+    """One leaf a job, or a quarter of the root of the budget: with a time limit, of what one core would make."""
+    game = games.load("gomoku")
+    request = SearchRequest(
+        "gomoku", strategy="leaf", lanes=lanes, simulations=simulations, playouts_per_leaf=playouts
+    )
+    plan = plan_search(request, game)
+    assert plan.leaves == leaves
+    assert plan.size(0) <= leaves * plan.playouts_per_leaf
+    seconds = simulations / game.nominal_simulations_per_s
+    assert plan_search(replace(request, simulations=None, seconds=seconds), game).leaves == leaves
+
+
+@pytest.mark.parametrize(
     ("lanes", "lane_s", "rounds"),
     [
         (1, 3.0, 32),
@@ -294,7 +322,7 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("tree", {"lanes": 6}),
         ("leaf", {"in_flight": "virtual-loss"}),
         ("leaf", {"batch": 2}),
-        ("leaf", {"playouts_per_leaf": 1}),
+        ("leaf", {"playouts_per_leaf": 2}),
         ("leaf", {"lanes": 6}),
         *((kind, {"seed": 2}) for kind in KINDS),
     ],

@@ -1,7 +1,7 @@
 """Connect Four, compiled, whose playouts wait a millisecond: it measures many threads on few cores.
 
 banyan speedup ./cluster/lab/predict/waiting_compiled.py --executor threads --strategies leaf --batch 1 \
-    --playouts-per-leaf 1 --workers 1,2,4,8,16,32,64
+    --lanes 128 --workers 1,4,16,64
 """
 
 import numpy as np
