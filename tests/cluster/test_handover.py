@@ -79,7 +79,9 @@ class Clock:
 
 
 def request_for(strategy: str) -> SearchRequest:
-    return SearchRequest("tictactoe", strategy=strategy, lanes=4, simulations=20_000, seed=5)
+    # Shorter jobs of leaf would share the tree in this process, and could not be handed over.
+    batch = 64 if strategy == "leaf" else None
+    return SearchRequest("tictactoe", strategy=strategy, lanes=4, simulations=20_000, batch=batch, seed=5)
 
 
 def run(strategy: str, observer: Callable[[Session], None] | None, executor: Executor) -> Session:

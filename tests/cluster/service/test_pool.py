@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -191,8 +192,9 @@ def test_a_search_that_is_cancelled_is_kept_and_goes_on_to_the_same_answer(tmp_p
     assert unchanged(again.result) == alone(request)
 
 
-def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path) -> None:
-    request = REQUESTS["leaf"]
+@pytest.mark.parametrize(("strategy", "simulations"), [("tree", 900), ("leaf", 300_000)])
+def test_a_pool_that_stops_keeps_what_runs(tmp_path: Path, strategy: str, simulations: int) -> None:
+    request = replace(REQUESTS[strategy], simulations=simulations, solver=False)
     pool = Pool(inline)
 
     def stop(session: Session) -> None:
