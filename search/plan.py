@@ -56,8 +56,8 @@ SLOW_JOB_S_OF_A_LANE = 0.0005
 """leaf, in slow games: target length of a job in seconds for each lane. With lanes for twice as many workers,
 the coordinator then has 1,000 calls a second, however many workers there are."""
 IN_FLIGHT = 0.25
-"""leaf, in quick games: with one leaf a job as many visits are in flight as there are lanes; longer jobs have no
-more than this share of the square root of the budget in flight, which costs 1 % of it by the law of
+"""leaf, in quick games: with one leaf a job as many visits are in flight as there are lanes; longer jobs have
+no more than this share of the square root of the budget in flight, which costs 1 % of it by the law of
 search/LANES.md."""
 MOST_IN_FLIGHT = 16_384
 """leaf, in quick games: most visits in flight by default, for their memory."""

@@ -253,8 +253,8 @@ class SearchRequest:
     )
     batch: int | None = option(
         None,
-        help="Strategy leaf: the number of leaves in a job. As many jobs are in flight as there are lanes. More "
-        "leaves need fewer calls of workers, and play worse.",
+        help="Strategy leaf: the number of leaves in a job. As many jobs are in flight as there are lanes. "
+        "More leaves need fewer calls of workers, and play worse.",
         group=PARALLEL,
         bounds=(1, MAX_BATCH),
         unit="leaves",
@@ -262,8 +262,8 @@ class SearchRequest:
     )
     playouts_per_leaf: int | None = option(
         None,
-        help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation. More of them "
-        "are quicker, and play much worse.",
+        help="Strategy leaf: the number of playouts from each leaf; each counts as a simulation. More of "
+        "them are quicker, and play much worse.",
         group=PARALLEL,
         bounds=(1, MAX_PLAYOUTS_PER_LEAF),
         unit="playouts",

@@ -221,7 +221,7 @@ def test_leaf_has_several_leaves_in_a_job_where_a_simulation_is_shorter_than_the
 def test_leaf_has_no_more_in_flight_in_a_quick_game_than_costs_no_strength(
     lanes: int, simulations: int, playouts: int | None, leaves: int
 ) -> None:
-    """One leaf a job, or a quarter of the root of the budget: with a time limit, of what one core would make."""
+    """One leaf a job, or a quarter of the root of the budget: in seconds, of what one core would make."""
     game = games.load("gomoku")
     request = SearchRequest(
         "gomoku", strategy="leaf", lanes=lanes, simulations=simulations, playouts_per_leaf=playouts
