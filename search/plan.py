@@ -50,17 +50,17 @@ INCREMENT_ROWS_PER_SECOND = 1_250_000
 row in about 100 ns."""
 SNAPSHOT_ROW_BYTES = 512
 """Bytes of memory of a search per row of a snapshot; all copies of a row together take a tenth of that."""
+IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
+"""leaf: with one leaf a job as many visits are in flight as there are lanes. Longer jobs have no more than
+this multiple of the square root of the budget in flight, in quick and in slow games; by the law of
+search/LANES.md a quarter costs 1 % of the budget, and 1 costs 12 %."""
 SLOW_SIMULATIONS_PER_S = 2_000.0
-"""leaf: in games slower than this, calls limit the number of leaves in a job; in others, strength does."""
-SLOW_JOB_S_OF_A_LANE = 0.0005
-"""leaf, in slow games: target length of a job in seconds for each lane. With lanes for twice as many workers,
-the coordinator then has 1,000 calls a second, however many workers there are."""
-IN_FLIGHT = 0.25
-"""leaf, in quick games: with one leaf a job as many visits are in flight as there are lanes; longer jobs have
-no more than this share of the square root of the budget in flight, which costs 1 % of it by the law of
-search/LANES.md."""
+"""leaf: games slower than this are slow."""
+SLOW_JOB_S_OF_A_LANE = 0.0002
+"""leaf, in slow games: no job is longer than so many seconds for each lane, unless it has one leaf. With
+lanes for twice as many workers, the coordinator then has 2,500 calls a second for any number of workers."""
 MOST_IN_FLIGHT = 16_384
-"""leaf, in quick games: most visits in flight by default, for their memory."""
+"""leaf: most visits in flight by default, for their memory."""
 BATCH = 64
 """Default limit of the leaves of a job that are evaluated by a network."""
 
@@ -81,8 +81,8 @@ class SearchPlan:
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int
     """leaf: playouts from each leaf."""
-    leaves: int | None
-    """leaf: the most leaves of a job; None if only time limits them."""
+    leaves: int
+    """leaf: the most leaves of a job."""
     expected_simulations: int
     """Simulations of the whole search; an estimate for one core if the budget is not in simulations."""
     snapshot_rows: int
@@ -167,7 +167,7 @@ def job_seconds(lanes: int) -> float:
 
 
 def _fixed_rounds(
-    request: SearchRequest, rate: float, budget: int, leaves: int | None, playouts_per_leaf: int
+    request: SearchRequest, rate: float, budget: int, leaves: int, playouts_per_leaf: int
 ) -> tuple[int, int]:
     """Lanes and rounds under a budget in simulations; ``rate`` is simulations/s of one core."""
     # With an evaluator the root is a job of its own.
@@ -185,12 +185,8 @@ def _fixed_rounds(
     elif request.strategy == "tree":
         least = _rounds_of_tree(request, lanes, per_lane / rate)
         rounds = request.rounds or max(least, math.ceil(per_lane / longest))
-    elif leaves is not None:
-        rounds = math.ceil(per_lane / (leaves * playouts_per_leaf))
     else:
-        # Whole leaves; a simulator that takes long has one leaf in a job.
-        fitting = max(1, int(rate * SLOW_JOB_S_OF_A_LANE * lanes / playouts_per_leaf))
-        rounds = max(MIN_ROUNDS, math.ceil(per_lane / (fitting * playouts_per_leaf)))
+        rounds = math.ceil(per_lane / (leaves * playouts_per_leaf))
     return lanes, max(1, min(rounds, simulations // lanes))
 
 
@@ -214,12 +210,16 @@ def _rounds_of_tree(request: SearchRequest, lanes: int, lane_s: float) -> int:
     return least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
 
 
-def _leaves(request: SearchRequest, rate: float, expected: int, playouts_per_leaf: int) -> int | None:
-    """leaf: the most leaves of a job; None in slow games, unless the request has a number.
+def _leaves(request: SearchRequest, rate: float, expected: int, playouts_per_leaf: int) -> int:
+    """leaf: the most leaves of a job.
 
     ``rate`` is simulations/s of one core, ``expected`` the simulations of the whole search.
     """
-    if request.batch is not None or rate < SLOW_SIMULATIONS_PER_S:
+    if request.batch is not None:
         return request.batch
-    in_flight = min(MOST_IN_FLIGHT, int(IN_FLIGHT * math.sqrt(expected)))
-    return max(1, in_flight // (request.lanes * playouts_per_leaf))
+    slow, lanes_playouts = rate < SLOW_SIMULATIONS_PER_S, request.lanes * playouts_per_leaf
+    multiple = IN_FLIGHT_IF_SLOW if slow else IN_FLIGHT
+    leaves = min(MOST_IN_FLIGHT, int(multiple * math.sqrt(expected))) // lanes_playouts
+    if slow:
+        leaves = min(leaves, int(rate * SLOW_JOB_S_OF_A_LANE * request.lanes / playouts_per_leaf))
+    return max(1, leaves)

@@ -258,7 +258,7 @@ class SearchRequest:
         group=PARALLEL,
         bounds=(1, MAX_BATCH),
         unit="leaves",
-        unset="1, or what a long search can have in flight without loss",
+        unset="1, and more in long searches; up to 64 with a network",
     )
     playouts_per_leaf: int | None = option(
         None,

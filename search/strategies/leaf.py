@@ -69,8 +69,7 @@ class LeafStrategy(Strategy):
     @property
     def most(self) -> int:
         if not self._evaluated:
-            leaves = self.plan.leaves
-            return super().most if leaves is None else leaves * self._playouts_per_leaf
+            return self.plan.leaves * self._playouts_per_leaf
         return 1 if self.issued == 0 else self.context.request.batch or BATCH
 
     @property
