@@ -17,7 +17,6 @@ KINDS = {
     "speedup": "speedup.json",
     "predict": "predict.json",
     "proof": "output.txt",
-    "moves": "output.txt",
 }
 """Kinds of runs, and the name of the file with the results of each kind."""
 

@@ -204,11 +204,6 @@ def _changes(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def moves(printed: str) -> Iterator[str]:
-    """The line and the table printed by cluster.lab.move_loss."""
-    yield printed.strip()
-
-
 def proof(printed: str) -> Iterator[str]:
     """The unchanged output of a fault campaign."""
     yield "```"
@@ -222,7 +217,6 @@ _RENDERERS: dict[str, Callable[[Any], Iterator[str]]] = {
     "speedup": speedup,
     "predict": predict,
     "proof": proof,
-    "moves": moves,
 }
 
 
