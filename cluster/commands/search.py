@@ -17,6 +17,7 @@ from cluster.commands.options import (
     SearchPlace,
     suggest_best,
     suggest_one_lane,
+    suggest_tree,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -84,6 +85,9 @@ def search(
     if status == 0:
         suggest_best(request.game, preset, output.json_output)
         suggest_one_lane(request, output.json_output)
+        placed = place.placement()
+        on_ray = server is None and (placed.executor == "ray" or placed.address is not None)
+        suggest_tree(request, on_ray, output.json_output)
     return status
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import replace
 
 import pytest
 
 import games
 from cluster.cli import run
-from cluster.commands.options import suggest_best
+from cluster.commands.options import suggest_best, suggest_tree
 from cluster.commands.speedup import Measurement, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
 from search.players import player_of
 from search.players.presets import BEST, NAMES, player_options_of
+from search.request import SearchRequest
 
 LINE = "a stronger search for the best move: --preset best"
 SMALL = ("--lanes", "2", "--simulations", "2", "--pairs", "1", "--strategies", "root", "--executor", "inline")
@@ -46,6 +48,22 @@ def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
             suggest_best(game, preset, as_json)
         shown.append(terminal.getvalue())
     assert shown == [f"{LINE}\n", "", "", ""]
+
+
+def test_a_person_is_told_where_leaf_is_slow_on_ray() -> None:
+    quick = SearchRequest("gomoku:size=5", strategy="leaf", simulations=50)
+    slow = replace(quick, game="./cluster/lab/predict/waiting_game.py:wait_ms=20")
+    for request, on_ray, as_json, count in (
+        (quick, True, False, 1),
+        (quick, False, False, 0),
+        (quick, True, True, 0),
+        (replace(quick, strategy="tree"), True, False, 0),
+        (slow, True, False, 0),
+    ):
+        terminal = Terminal()
+        with contextlib.redirect_stderr(terminal):
+            suggest_tree(request, on_ray, as_json)
+        assert terminal.getvalue().count("--strategy tree") == count
 
 
 def test_programs_are_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
