@@ -279,8 +279,8 @@ def suggest_tree(request: SearchRequest, on_ray: bool, json_output: bool) -> Non
     quick = games.load(request.game).nominal_simulations_per_s >= SLOW_SIMULATIONS_PER_S
     if quick and request.evaluator is None:
         print(
-            "on Ray, leaf spends most of its time with calls in quick games such as this one: --strategy tree "
-            "makes many times the simulations",
+            "on Ray, leaf spends most of its time with calls in quick games such as this one: "
+            "--strategy tree makes many times the simulations",
             file=sys.stderr,
         )
 
