@@ -60,15 +60,16 @@ SEARCHES: dict[str, list[dict[str, Any]]] = {
         {"game": "battleship", "lanes": 8, "simulations": 150_000},
     ],
     "leaf": [
-        {"game": "gomoku", "lanes": 16, "simulations": 1_000_000},
+        {"game": "gomoku", "lanes": 16, "simulations": 1_000_000, "batch": 64, "playouts_per_leaf": 32},
         {"game": "morris", "lanes": 5, "simulations": 100_000, "playouts_per_leaf": 2, "memory_mb": 1},
-        {"game": "battleship", "lanes": 7, "simulations": 60_000, "playouts_per_leaf": 1},
-        {"game": "gomoku:size=9", "lanes": 9, "simulations": 600_000, "in_flight": "virtual-loss"},
+        {"game": "battleship", "lanes": 7, "simulations": 60_000},
+        {"game": "gomoku:size=9", "lanes": 9, "simulations": 60_000, "in_flight": "virtual-loss"},
     ],
 }
 """A second or two each."""
 SMALL: dict[str, list[dict[str, Any]]] = {
-    strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 200_000}] for strategy in STRATEGIES
+    strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 200_000, "batch": 64}]
+    for strategy in STRATEGIES
 }
 
 

@@ -53,8 +53,8 @@ SEARCHES: list[dict[str, Any]] = [
     {"game": "gomoku", "strategy": "root", "lanes": 5, "simulations": 200_000},
     {"game": "gomoku", "strategy": "tree", "lanes": 16, "simulations": 100_000},
     {"game": "gomoku:size=9", "strategy": "tree", "lanes": 5, "simulations": 100_000, "solver": True},
-    {"game": "gomoku", "strategy": "leaf", "lanes": 16, "simulations": 350_000},
-    {"game": "gomoku:size=9", "strategy": "leaf", "simulations": 200_000, "in_flight": "virtual-loss"},
+    {"game": "gomoku", "strategy": "leaf", "simulations": 350_000, "batch": 64, "playouts_per_leaf": 32},
+    {"game": "gomoku:size=9", "strategy": "leaf", "simulations": 20_000, "in_flight": "virtual-loss"},
     {"game": "tictactoe", "strategy": "tree", "lanes": 4, "simulations": 350_000},
     {"game": "morris", "strategy": "root", "lanes": 3, "simulations": 45_000, "solver": True},
     {"game": "morris", "strategy": "leaf", "lanes": 5, "simulations": 30_000, "playouts_per_leaf": 2},
@@ -63,7 +63,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"game": "battleship", "strategy": "root", "lanes": 2, "simulations": 60_000,
      "hidden_information": "determinized"},
     {"game": "battleship", "strategy": "tree", "lanes": 8, "simulations": 60_000},
-    {"game": "battleship", "strategy": "leaf", "lanes": 7, "simulations": 12_500, "playouts_per_leaf": 1},
+    {"game": "battleship", "strategy": "leaf", "lanes": 7, "simulations": 12_500},
     {"game": "grundy:pile=20", "strategy": "tree", "lanes": 6, "simulations": 350_000},
 ]  # fmt: skip
 """About a quarter of a second of one core each."""
