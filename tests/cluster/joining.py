@@ -38,8 +38,11 @@ JOB_S = 0.1
 REQUESTS = {
     "root": SearchRequest("gomoku", strategy="root", lanes=8, simulations=300_000, seed=3, memory_mb=256),
     "tree": SearchRequest("gomoku", strategy="tree", lanes=8, rounds=24, simulations=200_000, seed=3),
-    "leaf": SearchRequest("gomoku", strategy="leaf", lanes=8, simulations=300_000, seed=3),
+    "leaf": SearchRequest(
+        "gomoku", strategy="leaf", lanes=8, simulations=300_000, batch=64, playouts_per_leaf=32, seed=3
+    ),
 }
+"""Some 200 jobs each."""
 
 # Workers look for nothing in the current folder.
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
