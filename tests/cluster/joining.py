@@ -42,7 +42,6 @@ REQUESTS = {
         "gomoku", strategy="leaf", lanes=8, simulations=300_000, batch=64, playouts_per_leaf=32, seed=3
     ),
 }
-"""Some 200 jobs each."""
 
 # Workers look for nothing in the current folder.
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
