@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -102,6 +102,26 @@ class GrowJob:
         return self.sizes[-1]
 
 
+class Portions(NamedTuple):
+    """Strategy tree: P subtrees, each with the simulations that one lane makes in it."""
+
+    visits: npt.NDArray[np.int64]
+    """[P] the number of simulations, at least 1."""
+    depths: npt.NDArray[np.int32]
+    """[P] the number of moves from the root to the subtree."""
+    moves: npt.NDArray[np.uint16]
+    """[P, longest path] these moves."""
+
+
+def empty_portions(rows: int, plies: int) -> Portions:
+    """So many portions, with paths of up to that many moves, all zero."""
+    return Portions(
+        visits=np.zeros(rows, dtype=np.int64),
+        depths=np.zeros(rows, dtype=np.int32),
+        moves=np.zeros((rows, plies), dtype=np.uint16),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class RoundJob:
     """Strategy tree: one lane's part of a round, which starts from a snapshot of the shared tree."""
@@ -111,6 +131,8 @@ class RoundJob:
     round: int
     simulations: int
     snapshot: Snapshot
+    portions: Portions | None = None
+    """Where the simulations are made; None: in the whole tree, as in all lanes of the search."""
 
 
 @dataclass(frozen=True, eq=False)

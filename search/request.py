@@ -230,8 +230,8 @@ class SearchRequest:
     )
     anticipation: float = option(
         1.0,
-        help="Strategy tree: for each of its visits a lane assumes this number by every other lane; 0 plays "
-        "worse.",
+        help="Strategy tree with hidden information: for each of its visits a lane assumes this number by "
+        "every other lane; 0 plays worse.",
         group=PARALLEL,
         bounds=(0.0, 1000.0),
         unit="visits",

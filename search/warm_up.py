@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from games.rng import new_stream
-from search.job import Context
+from search.job import Context, empty_portions
 from search.kernel.engine import Engine
 from search.kernel.lazy_snapshot import begin
 from search.kernel.params import params_of
+from search.kernel.portions import divide
 from search.kernel.puct import expand_leaves
 from search.kernel.solver import prove_root
 from search.summary import digest
@@ -30,7 +31,13 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
             return
         tree = engine.new_tree(64)
         begin(tree, work.base, params_of(context))
-        engine.simulate(tree, params_of(context), engine.lane_root(context, 0), 1, stream, work)
+        root_state, params = engine.lane_root(context, 0), params_of(context)
+        if context.request.strategy == "tree" and context.request.lanes > 1 and not engine.hidden:
+            whole = empty_portions(1, len(work.nodes))
+            whole.visits[0] = 1
+            engine.grow_portions(tree, params, root_state, whole, stream, work)
+        else:
+            engine.simulate(tree, params, root_state, 1, stream, work)
         if engine.features.learnt:
             engine.look_back(tree, work.base.statistics, work.base.first_children, work)
         increments(tree, work.base.statistics, 2, 16)
@@ -44,6 +51,13 @@ def warm_up_coordinator(engine: Engine, context: Context) -> None:
     digest(tree)
     if context.request.solver:
         prove_root(tree, 0, 1)
+    if context.request.strategy == "tree" and context.request.lanes > 1 and not engine.hidden:
+        work = engine.new_workspace()
+        with np.errstate(over="ignore"):
+            engine.plan_visits(tree, params_of(context), context.root_state.copy(), 1, 1, work, new_stream(0))
+        lanes, plies = np.zeros(1, dtype=np.int32), len(work.nodes)
+        stack = np.zeros((plies + 1, 2), dtype=np.int32)
+        divide(tree, np.ones(1, dtype=np.int64), 1, stack, lanes, empty_portions(1, plies))
     if context.request.strategy == "leaf" and not engine.asks_workers:
         work = engine.new_workspace()
         leaves = engine.new_leaves(np.ones(1, dtype=np.int32))

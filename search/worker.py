@@ -217,16 +217,21 @@ class Worker:
         tree = self._arena
         base = self._base_of(job.snapshot)
         stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
-        lanes = context.request.lanes
-        # The tree counts in int32: what a job anticipates in all must not run over.
-        anticipated = min(context.anticipated, (2**31 - 1) // (job.simulations + 1))
-        # Shares go round, so that none stays with a lane.
-        params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
-        begin(tree, base, params)
         work = self._work._replace(base=base)
         root_state = context.root_state.copy()
         self._begin_job(work)
-        done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
+        if job.portions is not None:
+            params = params_of(context)
+            begin(tree, base, params)
+            done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)
+        else:
+            lanes = context.request.lanes
+            # The tree counts in int32: what a job anticipates in all must not run over.
+            anticipated = min(context.anticipated, (2**31 - 1) // (job.simulations + 1))
+            # Shares go round, so that none stays with a lane.
+            params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
+            begin(tree, base, params)
+            done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
         if engine.features.learnt:
             engine.look_back(tree, base.statistics, base.first_children, work)
         least, rows = context.request.share_visits, context.increment_rows

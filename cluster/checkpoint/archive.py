@@ -25,7 +25,7 @@ import numpy as np
 from search.packing.arrays import Arrays
 from search.packing.npz import BadArchive, Npz, write_npz
 
-FORMAT = 1
+FORMAT = 2
 HEAD = "banyan"
 """The name of the first array, which holds the description as JSON text."""
 MOST_TEXT = 16 * 2**20

@@ -26,6 +26,7 @@ from search.kernel import (
     learning,
     loop,
     playouts,
+    portions,
     puct,
     replay,
     rewards,
@@ -40,10 +41,12 @@ from search.minimax.lookahead import new_frames
 from search.tree.arena import Tree, new_tree
 from search.tree.snapshot import Statistics, lone_root
 
-_INNER = (loop.descend, loop.value_of_leaf)
+_INNER = (loop.descend, loop.value_of_leaf, portions.go_to)
 """Kernels that only other kernels call."""
 _OUTER = (
     loop.simulate,
+    portions.plan_visits,
+    portions.grow_portions,
     loop.select_leaves,
     loop.evaluate_leaves,
     loop.absorb_leaves,
@@ -54,10 +57,12 @@ _OUTER = (
 )
 """Kernels that Python calls."""
 
-_SCORED_INNER = (loop.descend, rewards.score_at_end, rewards.value_of_leaf_scored)
+_SCORED_INNER = (loop.descend, rewards.score_at_end, rewards.value_of_leaf_scored, portions.go_to)
 """`_INNER` of problems beyond two players and a return at the end."""
 _SCORED_OUTER = (
     loop.simulate,
+    portions.plan_visits,
+    portions.grow_portions,
     loop.select_leaves,
     rewards.evaluate_leaves_scored,
     rewards.absorb_leaves_scored,
@@ -108,6 +113,14 @@ class Engine:
     @cached_property
     def simulate(self) -> Callable[..., int]:
         return self._functions["simulate"]
+
+    @cached_property
+    def plan_visits(self) -> Callable[..., None]:
+        return self._functions["plan_visits"]
+
+    @cached_property
+    def grow_portions(self) -> Callable[..., int]:
+        return self._functions["grow_portions"]
 
     @cached_property
     def select_leaves(self) -> Callable[..., int]:
@@ -267,6 +280,10 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
     if features.evaluated:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
     bound["select_or_expand"] = _select_or_expand(game, features)
+    bound["may_expand"] = unpruning.below_limit if features.widened else expansion.always
+    if features.evaluated or not game.is_two_player:
+        marks = {"EVALUATED": features.evaluated, "SCORED": not game.is_two_player}
+        bound["best_child"] = _bind(game, uct.best_child, **marks)
     bound["leaf_playout"] = _leaf_playout(game, features)
     if features.learnt:
         bound["note_score"] = _bind(game, *_LEARNING, learning.note_score_and_place)

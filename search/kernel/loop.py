@@ -47,8 +47,10 @@ from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_chil
 _ONE = np.uint64(1)
 
 
-def descend(tree: Tree, params: SearchParams, visits: int, work: Workspace, stream: Stream) -> int:
-    """Generic: go from the root, whose position is in work.state, to a leaf; returns its depth.
+def descend(
+    tree: Tree, params: SearchParams, begin: Int, visits: int, work: Workspace, stream: Stream
+) -> int:
+    """Generic: go from work.nodes[begin], whose position is in work.state, to a leaf; returns its depth.
 
     ``visits`` is how many visits the leaf will stand for.
 
@@ -59,9 +61,8 @@ def descend(tree: Tree, params: SearchParams, visits: int, work: Workspace, stre
     """
     state = work.state
     # Indices are unsigned, so that no access asks whether they are negative.
-    node = np.uint64(ROOT)
-    depth = np.uint64(0)
-    work.nodes[depth] = ROOT
+    depth = np.uint64(begin)
+    node = np.uint64(work.nodes[depth])
     while True:
         if np.int64(tree.shape[node]) >> PROOF_SHIFT != UNPROVEN:
             known = proof(tree, node) != UNPROVEN
@@ -143,7 +144,8 @@ def simulate(
         if proof(tree, ROOT) != UNPROVEN:
             return done
         deal(tree, params, root_state, done, stream, work)
-        depth = descend(tree, params, 1, work, stream)
+        work.nodes[0] = ROOT
+        depth = descend(tree, params, 0, 1, work, stream)
         note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, params, depth, work, stream)
         back_up(tree, params, work, depth, value)
@@ -173,7 +175,8 @@ def select_leaves(
     for b in range(begin, len(leaves.depths)):
         leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]
         determinize(root_state, work.state, stream)
-        depth = descend(tree, params, int(leaves.visits[b]), work, stream)
+        work.nodes[0] = ROOT
+        depth = descend(tree, params, 0, int(leaves.visits[b]), work, stream)
         leaves.depths[b] = depth
         for d in range(depth + 1):
             if d > 0:

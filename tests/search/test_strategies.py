@@ -316,8 +316,6 @@ def test_sizes_differ_by_one_at_most(simulations: int, lanes: int, rounds: int) 
         ("root", {"lanes": 6}),
         ("root", {"exploration": 0.9}),
         ("root", {"first_play_urgency": 0.3}),
-        ("tree", {"anticipation": 0.0}),
-        ("tree", {"anticipation": 2.0}),
         ("tree", {"share_visits": 40}),
         ("tree", {"rounds": 9}),
         ("tree", {"lanes": 6}),
@@ -490,18 +488,15 @@ def test_a_full_memory_may_end_the_search(small: str) -> None:
     assert result.answer.best_move is not None
 
 
-def duplicates_of(seed: int, anticipation: float) -> float:
+def duplicates_of(seed: int, **asked: Any) -> float:
     request = SearchRequest(
-        "gomoku:size=5",
-        strategy="tree",
-        lanes=4,
-        rounds=8,
-        simulations=800,
+        **(
+            {"game": "gomoku:size=5", "strategy": "tree", "lanes": 4, "rounds": 8, "simulations": 800} | asked
+        ),
         seed=seed,
-        anticipation=anticipation,
     )
     result, session = run_search(request)
-    assert result.simulations == 800
+    assert result.simulations == request.simulations
     strategy = session.search.strategy
     assert 0 <= strategy.duplicates < strategy.created
     assert strategy.tree.counts[NODES] - 1 <= strategy.created - strategy.duplicates
@@ -510,10 +505,9 @@ def duplicates_of(seed: int, anticipation: float) -> float:
     return share
 
 
-def test_lanes_of_tree_tell_how_often_they_make_the_same_node() -> None:
-    """Those that expect what the others do hardly ever make the same."""
-    seeds = range(4)
-    assert sum(duplicates_of(k, 1.0) for k in seeds) < 0.1 * sum(duplicates_of(k, 0.0) for k in seeds)
+def test_lanes_of_tree_hardly_ever_make_the_same_node() -> None:
+    """Each grows other subtrees, but for the first rounds, in which there is nothing to be cut yet."""
+    assert max(duplicates_of(seed, rounds=40) for seed in range(4)) < 0.15
 
 
 def test_more_is_anticipated_than_a_tree_can_count() -> None:

@@ -1,0 +1,264 @@
+"""Strategy tree: which subtrees of the shared tree each lane grows in a round, and by how many simulations.
+
+Before a round the coordinator makes the selections of all its simulations in the shared tree, without
+their results: each counts as unobserved (`plan_visits`). A *portion* is a subtree with the simulations that
+are planned in it. The tree is cut into portions, from left to right, and each lane gets consecutive ones
+(`divide`). A lane makes the simulations of a portion one after the other, from its first node on, as a
+sequential search would: nobody else grows that subtree meanwhile (`grow_portions`). A subtree with fewer
+visits than are planned in it is not cut, however large: it tells too little of where these should go.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.rule_stubs import PLAYERS, current_player, determinize, is_terminal, legal_moves, play
+from games.compile.specialise import cached_njit
+from games.jit import Int, inner_njit
+from games.rng import Stream
+from games.rules import CHANCE, State
+from search.job import Portions
+from search.kernel.lazy_snapshot import unfold
+from search.kernel.loop import descend, value_of_leaf
+from search.kernel.params import SearchParams
+from search.kernel.solver import spread_proof
+from search.kernel.stubs import back_up, may_expand, note_leaf, note_score
+from search.kernel.uct import best_child
+from search.kernel.workspace import Workspace
+from search.tree.arena import (
+    COMPLETE,
+    NO_BLOCK,
+    PROOF_SHIFT,
+    ROOT,
+    UNPROVEN,
+    Tree,
+    add_child,
+    num_children,
+    proof,
+)
+
+
+@inner_njit
+def next_outcome(tree: Tree, node: Int) -> int:
+    """The slot of the outcome of chance that lags most behind its share of the visits made so far."""
+    first = np.int64(tree.children[node])
+    visits_here = np.int64(tree.visits[node])
+    total = float(visits_here + np.int64(tree.unobserved[node]))
+    best_slot, best = 0, -math.inf
+    for slot in range(num_children(tree, node)):
+        visits = np.int64(tree.visits[first + slot])
+        lack = visits * total / visits_here - visits - np.int64(tree.unobserved[first + slot])
+        if lack > best:
+            best_slot, best = slot, lack
+    return best_slot
+
+
+def plan_visits(
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    total: int,
+    quantum: int,
+    work: Workspace,
+    stream: Stream,
+) -> None:
+    """Generic: add ``total`` visits, ``quantum`` at a time, to the unobserved ones of nodes, in place.
+
+    Each descent selects as a search does, and ends at a node with fewer than ``quantum`` visits, or where a
+    search would add a child. The unobserved visits are all 0 before.
+    """
+    planned = 0
+    while planned < total:
+        visits = min(quantum, total - planned)
+        planned += visits
+        determinize(root_state, work.state, stream)
+        node = np.uint64(ROOT)
+        tree.unobserved[node] += visits
+        while True:
+            count = num_children(tree, node)
+            if count == 0 or np.int64(tree.visits[node]) < quantum or proof(tree, node) != UNPROVEN:
+                break
+            if is_terminal(work.state):
+                break
+            player = current_player(work.state)
+            if player == CHANCE:
+                slot = next_outcome(tree, node)
+            else:
+                if PLAYERS > 2:
+                    player = min(player, 0)
+                slot, score = best_child(tree, params, node, player)
+                if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
+                    if legal_moves(work.state, work.moves) == count:
+                        tree.shape[node] |= np.uint16(COMPLETE)
+                    elif score < params.first_play_urgency:
+                        break
+            node = np.uint64(tree.children[node]) + np.uint64(slot)
+            tree.unobserved[node] += visits
+            play(work.state, np.int64(tree.move[node]))
+
+
+@cached_njit
+def divide(
+    tree: Tree,
+    sizes: npt.NDArray[np.int64],
+    most: int,
+    stack: npt.NDArray[np.int32],
+    lanes: npt.NDArray[np.int32],
+    portions: Portions,
+) -> int:
+    """Write the portions of all lanes, and return their number; the rows that are there must be enough.
+
+    Lane i gets ``sizes[i]`` visits. A subtree is cut into those of its children if more than ``most`` visits
+    are planned in it, and it has at least as many visits already. A portion that does not fit into what is
+    left of a lane goes to the next ones as well. ``lanes`` ([P]) says whose each portion is. The unobserved
+    visits of the tree, which are those planned, become 0. ``stack`` ([longest path + 1, 2]) is scratch: node
+    and next slot of each node on the path.
+    """
+    count = 0
+    lane = 0
+    left = sizes[0]
+    depth = 0
+    stack[0, 0] = ROOT
+    stack[0, 1] = 0
+    while depth >= 0:
+        node = np.int64(stack[depth, 0])
+        slot = np.int64(stack[depth, 1])
+        first = np.int64(tree.children[node])
+        children = num_children(tree, node)
+        if slot == 0:
+            here = np.int64(tree.unobserved[node])
+            below: Int = 0
+            if here > most and np.int64(tree.visits[node]) >= here:
+                for child in range(first, first + children):
+                    below += np.int64(tree.unobserved[child])
+            tree.unobserved[node] = 0
+            here -= below
+            while here > 0:
+                while left == 0:
+                    lane += 1
+                    left = sizes[lane]
+                taken = min(here, left)
+                lanes[count] = lane
+                portions.visits[count] = taken
+                portions.depths[count] = depth
+                for d in range(depth):
+                    portions.moves[count, d] = tree.move[stack[d + 1, 0]]
+                count += 1
+                here -= taken
+                left -= taken
+            if below == 0:
+                # The portion is the whole subtree: what was planned further down is in it.
+                _forget_planned(tree, stack, depth)
+                depth -= 1
+                continue
+        while slot < children and tree.unobserved[first + slot] == 0:
+            slot += 1
+        if slot == children:
+            depth -= 1
+            continue
+        stack[depth, 1] = slot + 1
+        depth += 1
+        stack[depth, 0] = first + slot
+        stack[depth, 1] = 0
+    return count
+
+
+@inner_njit
+def _forget_planned(tree: Tree, stack: npt.NDArray[np.int32], begin: Int) -> None:
+    """Reset the planned visits below the node at that place of the stack, whose next slot is 0."""
+    depth = begin
+    while depth >= begin:
+        node = np.int64(stack[depth, 0])
+        slot = np.int64(stack[depth, 1])
+        first = np.int64(tree.children[node])
+        children = num_children(tree, node)
+        while slot < children and tree.unobserved[first + slot] == 0:
+            slot += 1
+        if slot == children:
+            depth -= 1
+            continue
+        tree.unobserved[first + slot] = 0
+        stack[depth, 1] = slot + 1
+        depth += 1
+        stack[depth, 0] = first + slot
+        stack[depth, 1] = 0
+
+
+@inner_njit
+def child_by(tree: Tree, node: Int, move: Int) -> int:
+    """The child with that move, or NO_BLOCK."""
+    first = np.int64(tree.children[node])
+    for child in range(first, first + num_children(tree, node)):
+        if tree.move[child] == move:
+            return child
+    return NO_BLOCK
+
+
+def go_to(
+    tree: Tree,
+    params: SearchParams,
+    root_state: State,
+    moves: npt.NDArray[np.uint16],
+    length: int,
+    work: Workspace,
+    stream: Stream,
+) -> int:
+    """Generic: follow so many moves from the root; returns how many were followed.
+
+    These are fewer if a node on the way is proven, or the arena is full. Nodes that are missing are made. The
+    path is left in work.nodes, slots and movers, the position in work.leaf_state.
+    """
+    state = work.leaf_state
+    determinize(root_state, state, stream)
+    node: Int = ROOT
+    work.nodes[0] = ROOT
+    for depth in range(length):
+        marked = np.int64(tree.shape[node]) >> PROOF_SHIFT != UNPROVEN
+        if marked and (proof(tree, node) != UNPROVEN or not unfold(tree, node, work.base, params)):
+            return depth
+        player = current_player(state)
+        work.movers[depth] = player & 255
+        note_score(state, work, np.uint64(depth), player)
+        child = np.int64(child_by(tree, node, moves[depth]))
+        if child == NO_BLOCK:
+            child = np.int64(add_child(tree, node, moves[depth]))
+            if child == NO_BLOCK:
+                return depth
+        work.slots[depth] = child - np.int64(tree.children[node])
+        node = child
+        work.nodes[depth + 1] = node
+        play(state, np.int64(moves[depth]))
+    return length
+
+
+def grow_portions(
+    tree: Tree, params: SearchParams, root_state: State, portions: Portions, stream: Stream, work: Workspace
+) -> int:
+    """Generic: make the simulations of each portion; returns how many were made.
+
+    Fewer are made only when the root is proven. Tree, stream and workspace are modified in place.
+    """
+    made = 0
+    for p in range(len(portions.visits)):
+        begin = go_to(tree, params, root_state, portions.moves[p], portions.depths[p], work, stream)
+        for _ in range(portions.visits[p]):
+            if proof(tree, work.nodes[begin]) != UNPROVEN:
+                while begin > 0 and proof(tree, work.nodes[begin]) != UNPROVEN:
+                    begin -= 1
+                if proof(tree, work.nodes[begin]) != UNPROVEN:
+                    return made
+                # Nothing is left to learn there: the node above it gets the other simulations.
+                begin = go_to(tree, params, root_state, portions.moves[p], begin, work, stream)
+            for i in range(len(work.state)):
+                work.state[i] = work.leaf_state[i]
+            depth = descend(tree, params, begin, 1, work, stream)
+            note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
+            value = value_of_leaf(tree, params, depth, work, stream)
+            back_up(tree, params, work, depth, value)
+            if params.solver:
+                spread_proof(tree, work.nodes, work.movers, depth)
+            made += 1
+    return made
