@@ -62,13 +62,13 @@ perft: $(VENV)/installed
 	$(BIN)/banyan solve morris:variant=six --max-positions 100000000
 	$(BIN)/banyan solve morris:variant=six,fly=yes --max-positions 100000000
 
-# Broken off and started again, it goes on where it was. The last one shows what each part of tree is worth.
+# Broken off and started again, it goes on where it was. The last one shows what rounds of tree are worth.
 strength: $(VENV)/installed
 	$(BIN)/banyan strength gomoku:size=9 --lanes 16,64 --simulations 1000 --pairs 100 --out build/strength/gomoku
 	$(BIN)/banyan strength morris --lanes 16,64 --simulations 200 --pairs 50 --out build/strength/morris
 	$(BIN)/banyan strength gomoku:size=9 --lanes 16 --total 6400 --scores-only --pairs 100 --strategies $(TREES),root --out build/strength/trees
 
-TREES := tree,tree:anticipation=0,tree:rounds=8,anticipation=0
+TREES := tree,tree:rounds=8,tree:rounds=128
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }

@@ -159,7 +159,7 @@ def test_each_changed_bit_is_found_out(
     data = bytearray(path.read_bytes())
     data[int(place * len(data))] ^= 1 << bit
     path.write_bytes(data)
-    with pytest.raises(BadArchive, match=r"(complete|intact) checkpoint|a checkpoint of Banyan|of format 1"):
+    with pytest.raises(BadArchive, match=r"(complete|intact) checkpoint|a checkpoint of Banyan|of format 2"):
         read_description(path)
     with pytest.raises(BadArchive):
         read_arrays(path)
@@ -178,13 +178,13 @@ def test_a_truncated_file_is_refused_at_every_length(file: Path) -> None:
 
 
 NOISE = random.Random(0).randbytes(2_500_000).hex()
-NO_ARCHIVE = b"banyan checkpoint format 1 sha256 "
+NO_ARCHIVE = b"banyan checkpoint format 2 sha256 "
 REFUSED: dict[str, tuple[bytes, str]] = {
     "an empty file": (b"", "a checkpoint of Banyan"),
     "some text": (b"banana" * 100, "a checkpoint of Banyan"),
     "another archive of NumPy": (npy(np.arange(5)), "a checkpoint of Banyan"),
-    "an older format": (sealed(HEAD, 0), r"of format 1 \(this one is of format 0\)"),
-    "a newer format": (sealed(HEAD, 2), r"of format 1 \(this one is of format 2\)"),
+    "an older format": (sealed(HEAD, 1), r"of format 2 \(this one is of format 1\)"),
+    "a newer format": (sealed(HEAD, 3), r"of format 2 \(this one is of format 3\)"),
     "nothing in it": (sealed({}), "description as its first"),
     "another array first": (sealed({"a.npy": npy(np.arange(5))} | HEAD), "description as its first"),
     "too many arrays": (sealed(HEAD | {f"{k}.npy": npy(np.arange(2)) for k in range(200)}), "100 arr"),
