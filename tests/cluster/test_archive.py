@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.checkpoint.archive import read_arrays, read_description, write_archive
+from cluster.checkpoint.archive import FORMAT, read_arrays, read_description, write_archive
 from search.packing.arrays import Arrays
 from search.packing.npz import BadArchive, compress, decompress, write_npz
 
@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def sealed(members: dict[str, bytes], number: int = 1, **declared: int) -> bytes:
+def sealed(members: dict[str, bytes], number: int = FORMAT, **declared: int) -> bytes:
     """An archive of ours with these members, whatever is in them, under a seal that fits.
 
     ``declared`` are sizes that the archive's directory is to claim instead of the true ones.
