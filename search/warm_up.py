@@ -32,7 +32,7 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
         tree = engine.new_tree(64)
         begin(tree, work.base, params_of(context))
         root_state, params = engine.lane_root(context, 0), params_of(context)
-        if context.request.strategy == "tree" and context.request.lanes > 1 and not engine.hidden:
+        if context.has_portions:
             whole = empty_portions(1, len(work.nodes))
             whole.visits[0] = 1
             engine.grow_portions(tree, params, root_state, whole, stream, work)
@@ -51,7 +51,7 @@ def warm_up_coordinator(engine: Engine, context: Context) -> None:
     digest(tree)
     if context.request.solver:
         prove_root(tree, 0, 1)
-    if context.request.strategy == "tree" and context.request.lanes > 1 and not engine.hidden:
+    if context.has_portions:
         work = engine.new_workspace()
         with np.errstate(over="ignore"):
             engine.plan_visits(tree, params_of(context), context.root_state.copy(), 1, 1, work, new_stream(0))

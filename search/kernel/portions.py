@@ -39,6 +39,7 @@ from search.tree.arena import (
     num_children,
     proof,
 )
+from search.tree.snapshot import ABSENT, find_child
 
 
 @inner_njit
@@ -187,16 +188,6 @@ def _forget_planned(tree: Tree, stack: npt.NDArray[np.int32], begin: Int) -> Non
         stack[depth, 1] = 0
 
 
-@inner_njit
-def child_by(tree: Tree, node: Int, move: Int) -> int:
-    """The child with that move, or NO_BLOCK."""
-    first = np.int64(tree.children[node])
-    for child in range(first, first + num_children(tree, node)):
-        if tree.move[child] == move:
-            return child
-    return NO_BLOCK
-
-
 def go_to(
     tree: Tree,
     params: SearchParams,
@@ -222,13 +213,13 @@ def go_to(
         player = current_player(state)
         work.movers[depth] = player & 255
         note_score(state, work, np.uint64(depth), player)
-        child = np.int64(child_by(tree, node, moves[depth]))
-        if child == NO_BLOCK:
-            child = np.int64(add_child(tree, node, moves[depth]))
-            if child == NO_BLOCK:
+        slot = find_child(tree, node, moves[depth], 0)
+        if slot == ABSENT:
+            slot = num_children(tree, node)
+            if add_child(tree, node, moves[depth]) == NO_BLOCK:
                 return depth
-        work.slots[depth] = child - np.int64(tree.children[node])
-        node = child
+        work.slots[depth] = slot
+        node = np.int64(tree.children[node]) + slot
         work.nodes[depth + 1] = node
         play(state, np.int64(moves[depth]))
     return length

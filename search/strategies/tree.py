@@ -27,7 +27,7 @@ class TreeStrategy(Strategy):
         super().__init__(setup)
         self._plan = setup.plan
         self._plies = setup.engine.game.max_plies + 1
-        self._planner = Planner(setup) if self.lanes > 1 and not setup.engine.hidden else None
+        self._planner = Planner(setup) if self.lanes > 1 and self.context.has_portions else None
         self._portions: list[Portions] = []
         """Of each lane, in the round that was begun last; empty before the first, or without a planner."""
         self._min_visits = self.context.request.share_visits

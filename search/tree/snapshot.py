@@ -79,7 +79,7 @@ def lone_root(layout: TreeLayout = PLAIN_LAYOUT) -> Statistics:
 
 
 @inner_njit
-def _find(tree: Tree, node: Int, move: Int, hint: Int) -> int:
+def find_child(tree: Tree, node: Int, move: Int, hint: Int) -> int:
     """The slot of the child with that move, or ABSENT; looks at slot ``hint`` first."""
     first = np.int64(tree.children[node])
     count = num_children(tree, node)
@@ -258,7 +258,7 @@ def merge(tree: Tree, added: Statistics, places: npt.NDArray[np.int32]) -> tuple
         hint = 0
         for child_row in range(following, following + count):
             move = added.move[child_row]
-            slot = _find(tree, node, move, hint)
+            slot = find_child(tree, node, move, hint)
             made = (added.marks[child_row] & CREATED) != 0
             created += made
             if slot >= 0:
