@@ -138,7 +138,7 @@ class RoundJob:
     simulations: int
     snapshot: Snapshot
     portions: Portions | None = None
-    """Where the simulations are made; None: in the whole tree, as in all lanes of the search."""
+    """Where the simulations are made; None: in the whole tree, which then every lane grows."""
 
 
 @dataclass(frozen=True, eq=False)
