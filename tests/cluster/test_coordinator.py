@@ -12,6 +12,7 @@ from cluster.runtime.ledger import MAX_ATTEMPTS
 from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.prepare import open_search
 from search.request import SearchRequest
+from search.strategies.portions import resized
 from search.tree.arena import ROOT
 from search.worker import Worker
 
@@ -193,7 +194,8 @@ def test_a_search_that_was_stopped_early_has_an_answer(strategy: str) -> None:
     jobs = coordinator.start()
     small = replace(jobs[0], sizes=(500,)) if isinstance(jobs[0], GrowJob) else jobs[0]
     if isinstance(small, RoundJob):
-        small = replace(small, simulations=500)
+        portions = resized(small.portions, 500) if small.portions is not None else None
+        small = replace(small, simulations=500, portions=portions)
     coordinator.job_done(run(coordinator, small))
     coordinator.stop("cancelled")
     result = coordinator.result(1.0, "test")
