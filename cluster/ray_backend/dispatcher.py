@@ -3,7 +3,7 @@
 A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and worker together) hardly depends
 on its content. Shared parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
 Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
-worker, so that it never waits.
+worker, so that it never waits; one if jobs are so short that these would be too many calls.
 
 Jobs that await something, such as a model server, are begun by one call and end in that or a later one
 (cluster/runtime/worker_process.py). As long as a worker has begun jobs, one call to it is in flight: with new
@@ -27,7 +27,7 @@ from cluster.runtime.affinity import LaneAffinity
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.code_version import code_of_searches
 from cluster.runtime.inbox import Inbox
-from cluster.runtime.queue import BUNDLE_S, Queue, TaskQueue
+from cluster.runtime.queue import BUNDLE_S, BundlesAhead, Queue, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task
 from cluster.runtime.worker_process import Said
 from cluster.runtime.worker_state import WorkerState
@@ -56,7 +56,10 @@ class Dispatcher:
         """``in_flight``: bundles for each worker. ``inline``: whether few workers get shared parts with
         the calls. ``finished`` is called when a job has returned."""
         self.ray = ray
-        self.in_flight = in_flight
+        self.ahead = BundlesAhead(in_flight)
+        """Decides how many bundles each worker has."""
+        self._bundles = in_flight
+        """Bundles for each worker at the moment."""
         self.few = FEW if inline else 0
         """Up to this number of workers, shared parts are sent with the calls; 0: always by the object
         store."""
@@ -85,6 +88,7 @@ class Dispatcher:
         """Forget all contexts but this one, which workers are prepared for; None: for none."""
         self._contexts = {} if context is None else {OPENED: context}
         self._forget_ray()
+        self.ahead.clear()
         self._settled = -1
 
     def add_context(self, key: int, context: Any) -> None:
@@ -186,11 +190,12 @@ class Dispatcher:
 
     def dispatch(self) -> None:
         """Send bundles from the queue to workers that have room."""
-        for have in range(self.in_flight):
+        self._bundles = self.ahead.number(len(self._queue) + self._slots.running, self._hands)
+        for have in range(self._bundles):
             if not len(self._queue) or not self._roomy:
                 return
             # One bundle size for all, so that workers that start together end together.
-            share = self._queue.share(self.in_flight * self._hands, self._slots.running)
+            share = self._queue.share(self._bundles * self._hands, self._slots.running)
             for slot in list(self._roomy.values()):
                 process, used = slot.process, slot.status.slot < len(self._slots.used)
                 ready = slot.status.state.ready and used
@@ -207,7 +212,7 @@ class Dispatcher:
     def _has_room(self, process: Process) -> bool:
         if process.at_once > 1:
             return not process.bundles and len(process.begun) < process.at_once
-        return len(process.bundles) < self.in_flight
+        return len(process.bundles) < self._bundles
 
     def _take(self, slot: Slot, process: Process, share: int) -> list[Task]:
         """The next bundle for a worker: as many jobs as it can begin, but no more than its part of all jobs;
@@ -295,7 +300,8 @@ class Dispatcher:
         if not late:
             self._roomy[slot.status.slot] = slot
             self._slots.set_deadline(process)
-            self._slots.done(slot, bundle, jobs, events)
+            busy_s = self._slots.done(slot, bundle, jobs, events)
+            self.ahead.note(jobs, busy_s)
         return events
 
     def _lost(self, slot: Slot, process: Process, error: Exception) -> list[Event]:

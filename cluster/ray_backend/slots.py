@@ -163,21 +163,25 @@ class Slots:
             pieces = sum(len(task.pieces) or 1 for task in head.jobs)
             head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
 
-    def done(self, slot: Slot, bundle: Bundle, jobs: list[Task], events: list[Event]) -> None:
-        """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some."""
+    def done(self, slot: Slot, bundle: Bundle, jobs: list[Task], events: list[Event]) -> float:
+        """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some.
+
+        Returns the seconds that the worker was busy with it.
+        """
         slot.failures = 0
         self.running -= len(jobs)
         results = [event.result for event in events if isinstance(event, JobDone)]
         slot.status.jobs_done += len(results)
         if slot.process is not None and slot.process.at_once > 1:
             # Its jobs run side by side, but its calls do not.
-            slot.status.busy_s += time.monotonic() - bundle.sent_s
+            busy_s = time.monotonic() - bundle.sent_s
         else:
             busy_s = sum(result.duration_s for result in results)
-            slot.status.busy_s += busy_s
             if busy_s > 0 and len(results) == len(jobs):
                 slot.rate = sum(task.work for task in jobs) / busy_s
+        slot.status.busy_s += busy_s
         slot.rest()
+        return busy_s
 
     def lost(self, slot: Slot | None, process: Process, reason: str) -> list[Event]:
         """Note that a process died; returns its jobs as lost and refills its slot (None: it was replaced

@@ -23,6 +23,44 @@ FEW_BUNDLES bundles. Gain with the simulated executor at 16 lanes: 1.7 % on two 
 loss with more lanes or workers."""
 
 
+MANY_CALLS_PER_S = 700.0
+"""More calls in a second keep the driver from its other work, and two cores from that of the workers."""
+_WEIGHT = 0.05
+"""Weight of the newest bundle in the mean duration of a job."""
+
+
+class BundlesAhead:
+    """How many bundles each worker has at a time: as many as given, but one where calls would be too many.
+
+    Without rounds a search has a fixed number of jobs in flight, so fewer bundles are longer ones. A worker
+    that has one bundle waits for its next one; that costs less than a driver which is busy with calls.
+    """
+
+    def __init__(self, most: int, many_calls_per_s: float = MANY_CALLS_PER_S) -> None:
+        self.most = most
+        self._many_calls_per_s = many_calls_per_s
+        self._job_s = 0.0
+        """Mean duration of jobs without rounds; 0 before the first has ended."""
+
+    def clear(self) -> None:
+        """Forget the jobs so far."""
+        self._job_s = 0.0
+
+    def note(self, tasks: Sequence[Task], busy_s: float) -> None:
+        """Note that a bundle took a worker so many seconds."""
+        if tasks and tasks[0].shared is None and not tasks[0].pieces:
+            job_s = busy_s / len(tasks)
+            self._job_s += (job_s - self._job_s) * (_WEIGHT if self._job_s else 1.0)
+
+    def number(self, jobs: int, hands: int) -> int:
+        """Bundles for each of ``hands`` workers, with ``jobs`` jobs that wait or run."""
+        if jobs <= hands or not self._job_s:
+            # Every bundle has one job, or nothing is known.
+            return self.most
+        bundle_s = self._job_s * max(1.0, jobs / (self.most * hands))
+        return 1 if hands / bundle_s > self._many_calls_per_s else self.most
+
+
 class Queue(Protocol):
     """The interface of queues that executors use; see `TaskQueue`."""
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.runtime.affinity import LaneAffinity
-from cluster.runtime.queue import TaskQueue
+from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, TaskQueue
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import Task
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
@@ -71,6 +71,27 @@ def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
     queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
     assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [0, 1]
     assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [2, 3]
+
+
+def test_short_jobs_go_out_in_one_bundle_of_each_worker() -> None:
+    ahead = BundlesAhead(2)
+    assert ahead.number(128, 32) == 2, "nothing is known"
+    ahead.note([leaf_job(0), leaf_job(1)], busy_s=0.01)
+    assert ahead.number(128, 32) == 1, "two bundles of 10 ms each: 3,200 calls a second"
+    assert ahead.number(128, 2) == 2, "two bundles of 160 ms each"
+    assert ahead.number(32, 32) == 2, "no bundle could be longer"
+    for _ in range(200):
+        ahead.note([leaf_job(0)], busy_s=2.2 * 32 / MANY_CALLS_PER_S / 2)
+    assert ahead.number(128, 32) == 2
+    ahead.clear()
+    assert ahead.number(128, 32) == 2
+
+
+def test_jobs_of_rounds_say_nothing_of_calls() -> None:
+    ahead = BundlesAhead(2)
+    ahead.note([round_job(0, 7)], busy_s=1e-6)
+    ahead.note([piece(0, 0)], busy_s=1e-6)
+    assert ahead.number(128, 32) == 2
 
 
 def test_a_lane_stays_with_its_slot() -> None:

@@ -7,6 +7,7 @@ flight gives the cost of a further job in a bundle.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from statistics import median
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from cluster.lab.predict.steps import time_steps
 from cluster.lab.predict.timed_run import timed_run
 from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.queue import BundlesAhead
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import JobDone
 from search.prepare import open_search
@@ -88,7 +90,7 @@ def _time_burst(executor: RayExecutor) -> tuple[float, float]:
     executor.open(search.context)
     coordinator = Coordinator(search, 1)
     executor.submit(map(task_of, coordinator.start()))
-    in_flight, executor.dispatcher.in_flight = executor.dispatcher.in_flight, BURST
+    ahead, executor.dispatcher.ahead = executor.dispatcher.ahead, BundlesAhead(BURST, math.inf)
     sending_s, receiving_s = [], []
     try:
         while not coordinator.finished:
@@ -103,6 +105,6 @@ def _time_burst(executor: RayExecutor) -> tuple[float, float]:
                 assert isinstance(event, JobDone)
                 executor.submit(map(task_of, coordinator.job_done(event.result)))
     finally:
-        executor.dispatcher.in_flight = in_flight
+        executor.dispatcher.ahead = ahead
         executor.drop()
     return median(sending_s), median(receiving_s)

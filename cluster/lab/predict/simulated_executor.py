@@ -21,7 +21,7 @@ from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.shared_cores import SharedCores
 from cluster.lab.predict.worker_time import MAKING, MERGING, RECEIVING, SENDING, SNAPSHOTS, WorkerTime
 from cluster.runtime.context_workers import ContextWorkers
-from cluster.runtime.queue import BUNDLE_S, IN_FLIGHT, TaskQueue
+from cluster.runtime.queue import BUNDLE_S, IN_FLIGHT, BundlesAhead, TaskQueue
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 
@@ -87,6 +87,7 @@ class SimulatedExecutor:
             _Slot(WorkerStatus(slot=i, state=WorkerState.IDLE, log=self.log)) for i in range(workers)
         ]
         self._queue = TaskQueue()
+        self._ahead = BundlesAhead(IN_FLIGHT)
         self._arrivals: list[_Arrival] = []
         self._published: set[Hashable] = set()
         self._now_s = 0.0
@@ -252,8 +253,9 @@ class SimulatedExecutor:
 
     def _dispatch(self) -> None:
         """Send bundles from the queue to workers that have room."""
-        for have in range(IN_FLIGHT):
-            share = self._queue.share(IN_FLIGHT * len(self._slots), self._running)
+        bundles = self._ahead.number(len(self._queue) + self._running, len(self._slots))
+        for have in range(bundles):
+            share = self._queue.share(bundles * len(self._slots), self._running)
             for slot in self._slots:
                 if not len(self._queue):
                     return
@@ -338,6 +340,7 @@ class SimulatedExecutor:
         self.time.worked(arrival.busy_s, arrival.call_s)
         if arrival.busy_s > 0:
             slot.rate = sum(task.work for task in arrival.jobs) / arrival.busy_s
+        self._ahead.note(arrival.jobs, arrival.busy_s)
         if not slot.bundles:
             slot.status.become(WorkerState.IDLE)
         self._charge(RECEIVING, self._costs.receive_s)
