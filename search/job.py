@@ -52,11 +52,6 @@ class Context:
     """The text of the evaluator's file, if the request names one."""
 
     @property
-    def anticipated(self) -> int:
-        """Strategy tree: visits by other lanes that a lane assumes for each of its own visits."""
-        return round((self.request.lanes - 1) * self.request.anticipation)
-
-    @property
     def has_portions(self) -> bool:
         """Strategy tree: whether the lanes of a round grow different subtrees. Not where something is hidden:
         a node is no position there."""

@@ -228,14 +228,6 @@ class SearchRequest:
         unit="rounds",
         unset="by the budget and the number of lanes",
     )
-    anticipation: float = option(
-        1.0,
-        help="Strategy tree with hidden information: for each of its visits a lane assumes this number by "
-        "every other lane; 0 plays worse.",
-        group=PARALLEL,
-        bounds=(0.0, 1000.0),
-        unit="visits",
-    )
     share_visits: int = option(
         2,
         help="Strategy tree: the least visits of a node whose children are shared. A larger number sends "

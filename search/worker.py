@@ -227,7 +227,7 @@ class Worker:
         else:
             lanes = context.request.lanes
             # The tree counts in int32: what a job anticipates in all must not run over.
-            anticipated = min(context.anticipated, (2**31 - 1) // (job.simulations + 1))
+            anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
             # Shares go round, so that none stays with a lane.
             params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
             begin(tree, base, params)

@@ -281,9 +281,7 @@ def _bindings(game: Game, features: Features) -> dict[str, Any]:
         bound["note_leaf"] = _bind(game, heuristics.note_heuristic)
     bound["select_or_expand"] = _select_or_expand(game, features)
     bound["may_expand"] = unpruning.below_limit if features.widened else expansion.always
-    if features.evaluated or not game.is_two_player:
-        marks = {"EVALUATED": features.evaluated, "SCORED": not game.is_two_player}
-        bound["best_child"] = _bind(game, uct.best_child, **marks)
+    bound["best_child"] = _best_child(game, features)
     bound["leaf_playout"] = _leaf_playout(game, features)
     if features.learnt:
         bound["note_score"] = _bind(game, *_LEARNING, learning.note_score_and_place)
@@ -335,21 +333,28 @@ def _select_move(game: HasForm, features: Features) -> _Function:
     }
     if features.widened:
         bound["may_expand"] = unpruning.below_limit
-    if features.hidden:
-        functions: tuple[_Function, ...] = (ismcts.best_available, ismcts.select_or_expand_among)
-        select = ismcts.select_or_expand_paired if features.paired else ismcts.select_or_expand_ismcts
-    else:
-        functions, select = (uct.best_child,), uct.select_or_expand_uct
+    if not features.hidden:
+        bound["best_child"] = _best_child(game, features)
+        return _bind(game, uct.select_or_expand_uct, **bound)
+    select = ismcts.select_or_expand_paired if features.paired else ismcts.select_or_expand_ismcts
+    functions: tuple[_Function, ...] = (ismcts.select_or_expand_among, select)
+    if not game.is_two_player:
+        functions = (ismcts.best_available, *functions)
+        bound["SCORED"] = True
+    return _bind(game, *functions, **bound)
+
+
+def _best_child(game: HasForm, features: Features) -> _Function:
+    """The choice among children where nothing is hidden; as it stands, that of a return at the end."""
     if game.is_two_player and not features.evaluated:
-        # As it stands, the best child is that of a return at the end.
-        return _bind(game, *functions[1:], select, **bound)
-    bound |= {"EVALUATED": features.evaluated, "SCORED": not game.is_two_player}
-    return _bind(game, *functions, select, **bound)
+        return uct.best_child
+    marks = {"EVALUATED": features.evaluated, "SCORED": not game.is_two_player}
+    return _bind(game, uct.best_child, **marks)
 
 
 def _add_untried(game: HasRules, features: Features) -> _Function:
     """The expansion of a search's algorithm; see search/kernel/stubs.py."""
-    add: _Function = expansion.add_own_share if features.hidden else expansion.add_shared
+    add: _Function = expansion.add_own_share if features.hidden else expansion.add_any
     if features.widened:
         add = _bind(game, unpruning.best_untried, unpruning.add_best)
     if features.decisive:

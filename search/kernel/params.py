@@ -30,15 +30,14 @@ class SearchParams(NamedTuple):
     solver: bool
     """Whether proven wins, losses and draws are propagated (MCTS-Solver)."""
     anticipated: int
-    """Unobserved samples that each visit adds to its path: visits that other lanes are expected to make."""
+    """tree with hidden information: unobserved samples that each visit adds to its path, for visits that
+    other lanes are expected to make."""
     virtual_loss: bool
     """Whether visits in flight count as lost for the player who chose them; else they count as unobserved."""
     share: int
     """tree: the rank of this lane among ``num_shares``; it decides which visits of a round are its own."""
     num_shares: int
     """tree: number of lanes, among which a round's visits are divided."""
-    order: int
-    """tree: seed, at least 0, of the order in which all lanes try the moves of a node."""
     implicit: float
     """Implicit minimax: weight of the minimax value against Q, 0 to 1."""
     widening: int
@@ -80,12 +79,7 @@ def params_of(context: Context, anticipated: int = 0, share: int = 0, num_shares
     params = params_from(context.request, context.hidden, context.exploration_scale)
     if anticipated == 0:
         return params
-    return params._replace(
-        anticipated=anticipated,
-        share=share,
-        num_shares=num_shares,
-        order=context.request.seed & 2**62 - 1,
-    )
+    return params._replace(anticipated=anticipated, share=share, num_shares=num_shares)
 
 
 def params_from(request: SearchRequest, hidden: str, exploration_scale: float) -> SearchParams:
@@ -99,7 +93,6 @@ def params_from(request: SearchRequest, hidden: str, exploration_scale: float) -
         virtual_loss=request.in_flight == "virtual-loss",
         share=0,
         num_shares=1,
-        order=0,
         implicit=request.implicit_minimax,
         widening=request.widening or 0,
         paired=request.paired,

@@ -167,6 +167,19 @@ def divide(
     return count
 
 
+@cached_njit
+def are_paths(tree: Tree, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32]) -> bool:
+    """Whether each row's first moves, as many as its depth, lead from the root to a node of the tree."""
+    for row in range(len(depths)):
+        node: Int = ROOT
+        for d in range(depths[row]):
+            slot = find_child(tree, node, moves[row, d], 0)
+            if slot == ABSENT:
+                return False
+            node = np.int64(tree.children[node]) + slot
+    return True
+
+
 @inner_njit
 def _forget_planned(tree: Tree, stack: npt.NDArray[np.int32], begin: Int) -> None:
     """Reset the planned visits below the node at that place of the stack, whose next slot is 0."""

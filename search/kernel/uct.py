@@ -146,9 +146,8 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
     visits_here = np.int64(tree.visits[here])
     in_flight_here = np.int64(tree.unobserved[here])
     explore = params.exploration * sqrt_log(visits_here + in_flight_here)
-    # Where nothing is in flight here, nothing is below, unless a lane expects it there; the compiler makes
-    # this a loop of its own.
-    plain = in_flight_here == 0 and params.anticipated == 0 and not params.solver and not EVALUATED
+    # Where nothing is in flight here, nothing is below; the compiler makes this a loop of its own.
+    plain = in_flight_here == 0 and not params.solver and not EVALUATED
     won = FIRST_WINS if player == 0 else SECOND_WINS
     lost = SECOND_WINS if player == 0 else FIRST_WINS
     best_slot = 0

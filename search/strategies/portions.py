@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from games.rng import new_stream
 from search.job import SELECTION_STREAM, Portions, empty_portions
-from search.kernel.portions import divide
+from search.kernel.portions import are_paths, divide
 from search.packing.arrays import Arrays, require, take, within
 from search.request import MAX_SIMULATIONS
 from search.strategies.base import Setup
-from search.tree.arena import ROOT, Tree, children_of
+from search.tree.arena import Tree
 
 QUANTA = 8
 """Selections with which the visits of one lane in a round are planned. More of them change no strength."""
@@ -92,12 +92,7 @@ def unpack_portions(arrays: Arrays, lanes: int, plies: int, tree: Tree) -> list[
     moves = np.zeros((rows, plies), dtype=np.uint16)
     used = np.arange(plies) < columns["depths"][:, None]
     moves[used] = take(arrays, "moves", np.uint16, int(columns["depths"].sum()))
-    for path, depth in zip(moves, columns["depths"].tolist(), strict=True):
-        node = ROOT
-        for move in path[:depth].tolist():
-            found = [child for child in children_of(tree, node) if tree.move[child] == move]
-            require(found, "a path to a portion leaves the tree")
-            node = found[0]
+    require(are_paths(tree, moves, columns["depths"]), "a path to a portion leaves the tree")
     portions = Portions(moves=moves, **columns)
     ends = np.cumsum(counts).tolist()
     return [part(portions, begin, end) for begin, end in pairwise([0, *ends])]

@@ -259,9 +259,9 @@ def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:
 
 
 def test_a_field_that_could_be_left_to_the_budget_has_its_default_now(kept: Path) -> None:
-    request = read_description(kept)["request"] | {"anticipation": None}
+    request = read_description(kept)["request"] | {"share_visits": None}
     changed(kept, request=request)
-    assert read_checkpoint(kept).request.anticipation == 1.0
+    assert read_checkpoint(kept).request.share_visits == 2
 
 
 def test_fields_under_the_names_of_the_last_version_are_read(kept: Path) -> None:

@@ -73,11 +73,11 @@ def test_contested_is_where_they_do_not_always_make_the_same_move(known: Known) 
 
 
 def test_strategies_are_players_with_the_same_total() -> None:
-    assert parallel(read_strategies("tree:rounds=8,anticipation=0,leaf"), [4, 16], 6400) == [
+    assert parallel(read_strategies("tree:rounds=8,share_visits=8,leaf"), [4, 16], 6400) == [
         "uct:simulations=6400",
         "uct:simulations=3200",
-        "uct:strategy=tree,lanes=4,simulations=6400,rounds=8,anticipation=0",
-        "uct:strategy=tree,lanes=16,simulations=6400,rounds=8,anticipation=0",
+        "uct:strategy=tree,lanes=4,simulations=6400,rounds=8,share_visits=8",
+        "uct:strategy=tree,lanes=16,simulations=6400,rounds=8,share_visits=8",
         "uct:strategy=leaf,lanes=4,simulations=6400",
         "uct:strategy=leaf,lanes=16,simulations=6400",
     ]

@@ -123,9 +123,9 @@ def test_no_match_depends_on_which_others_are_played() -> None:
 
 
 def test_options_of_one_strategy_and_of_all() -> None:
-    texts = "tree,tree:rounds=8,solver=no,root,tree:anticipation=0"
+    texts = "tree,tree:rounds=8,solver=no,root,tree:share_visits=8"
     assert list(map(str, read_strategies(texts))) == [
-        "tree", "tree:rounds=8,solver=no", "root", "tree:anticipation=0",
+        "tree", "tree:rounds=8,solver=no", "root", "tree:share_visits=8",
     ]  # fmt: skip
     plan = plan_of("tree:rounds=8,solver=no", (4,), options="c=0.5", scores_only=True)
     parallel = "strategy=tree,lanes=4,simulations=200,c=0.5,rounds=8,solver=no"

@@ -42,7 +42,6 @@ KNOBS = SearchParams(
     virtual_loss=False,
     share=0,
     num_shares=1,
-    order=0,
     implicit=0.0,
     widening=0,
     paired=1,

@@ -64,7 +64,6 @@ class NaiveSearch:
         self.root_state = root_state
         self.stream = stream
         self.root = Node()
-        self.path = [self.root]
         self._playout = specialise([play_to_the_end], game)["play_to_the_end"]
 
     def simulate(self, params: SearchParams, simulations: int) -> int:
@@ -77,7 +76,7 @@ class NaiveSearch:
     def _simulate_once(self, params: SearchParams) -> None:
         calls = self.game.calls
         state = self.root_state.copy()
-        self.path = path = [self.root]
+        path = [self.root]
         movers: list[int] = []
         while True:
             node = path[-1]
@@ -115,10 +114,8 @@ class NaiveSearch:
         node.complete |= len(node.children) == len(legal)
         best = best_child(params, node, mover) if node.children else None
         if len(node.children) < len(legal) and (best is None or best[1] < params.first_play_urgency):
-            untried = self._untried(params, node, legal)
-            if untried is not None:
-                node.children.append(Node(untried))
-                return node.children[-1], True
+            node.children.append(Node(self._untried(node, legal)))
+            return node.children[-1], True
         assert best is not None
         return node.children[best[0]], False
 
@@ -127,18 +124,8 @@ class NaiveSearch:
         moves = np.zeros(self.game.max_moves, dtype=np.uint16)
         return [int(move) for move in moves[: self.game.calls.legal_moves(state, moves)]]
 
-    def _untried(self, params: SearchParams, node: Node, legal: list[int]) -> int | None:
+    def _untried(self, node: Node, legal: list[int]) -> int:
         tried = {child.move for child in node.children}
-        is_known = node is self.root or node.unobserved < params.anticipated * node.visits
-        if params.anticipated > 0 and is_known:
-            begin = params.order * 0x9E3779B97F4A7C15 % 2**64
-            for below_root in self.path[1:]:
-                begin = (begin + below_root.move + 1) * 0x9E3779B97F4A7C15 % 2**64
-            order = [legal[((begin >> 32) + 65_521 * i) % len(legal)] for i in range(len(legal))]
-            untried = [move for move in order if move not in tried]
-            if tried and node.unobserved >= len(untried):
-                return None
-            return untried[node.unobserved % len(untried)]
         while True:
             move = legal[int(_below(self.stream, len(legal)))]
             if move not in tried:
@@ -191,7 +178,7 @@ def score_of(params: SearchParams, node: Node, child: Node, mover: int) -> float
         mean = value * scale * scale
         mean += params.implicit * (sign * child.heuristic - mean)
         return mean + explore * scale
-    if child.unobserved == 0 and params.anticipated == 0:
+    if node.unobserved == 0:
         return scale * (value * scale + explore)
     if params.virtual_loss:
         mean = (value - child.unobserved) / (child.visits + child.unobserved)

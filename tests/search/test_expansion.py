@@ -1,4 +1,4 @@
-"""Lanes share out the visits that a round makes of a node, and its untried moves with them."""
+"""Lanes with hidden information share out a round's visits of a node, and its untried moves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import games
 from games.jit import callable_from_python
 from games.rng import new_stream
+from search.features import Features
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import base_of, begin
 from search.kernel.lazy_snapshot import visits_before as compiled_visits_before
@@ -19,10 +20,8 @@ from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, restored
 
 SPEC = "gomoku:size=5"
-GAME = games.load(SPEC)
 visits_before = callable_from_python(compiled_visits_before)
 best_child = callable_from_python(compiled_best_child)
-LEGAL = set(GAME.legal_moves(GAME.initial_state()))
 
 
 def lane_params(lane: int, lanes: int) -> SearchParams:
@@ -38,40 +37,25 @@ def known_to_all(simulations: int) -> Statistics:
     return snapshot(grow(SPEC, simulations, 1), 2, 10**6)[0]
 
 
-def added_by(lane: int, lanes: int, known: Statistics, simulations: int, order: int = 0) -> list[int]:
-    """The root's moves that a lane tries in one job, in that order."""
-    engine, base = engine_of(GAME), base_of(known)
-    tree, work = engine.new_tree(10_000), engine.new_workspace()._replace(base=base)
-    params = lane_params(lane, lanes)._replace(order=order)
-    begin(tree, base, params)
-    engine.simulate(tree, params, GAME.initial_state(), simulations, new_stream(lane), work)
-    return tried(tree)[int(known.num_children[0]) :]
-
-
-@pytest.mark.parametrize("lanes", [2, 4, 7, 25, 60])
-@pytest.mark.parametrize("simulations", [0, 9, 20, 24])
-def test_lanes_together_try_each_move_once(lanes: int, simulations: int) -> None:
-    known = known_to_all(simulations)
-    before = {int(move) for move in known.move[1 : 1 + int(known.num_children[0])]}
-    tries = [move for lane in range(lanes) for move in added_by(lane, lanes, known, 60)]
-    assert len(before) == simulations
-    if simulations > 0 or lanes <= len(LEGAL):
-        assert sorted(tries) == sorted(LEGAL - before)
-    else:
-        # More lanes than moves, and nothing to go on to: each tries one that another tries as well.
-        assert set(tries) == LEGAL
-
-
-def test_the_last_move_belongs_to_one_lane() -> None:
-    known = known_to_all(24)
-    assert sum(len(added_by(lane, 100, known, 1)) for lane in range(100)) == 1
-
-
-def test_the_order_of_moves_is_another_for_another_seed() -> None:
-    known = known_to_all(0)
-    orders = {tuple(added_by(0, 2, known, 12, order)) for order in range(12)}
-    assert len(orders) > 6
-    assert len({moves[0] for moves in orders}) > 6
+@pytest.mark.parametrize("lanes", [2, 7, 25])
+@pytest.mark.parametrize("simulations", [0, 5])
+def test_lanes_with_hidden_information_try_different_moves(lanes: int, simulations: int) -> None:
+    """Each lane draws from its own part of the moves that the node of a snapshot has left."""
+    game = games.load("battleship")
+    view = game.observation(game.initial_state(), 0)
+    engine = engine_of(game, Features(hidden=True))
+    tree, work = engine.new_tree(1000), engine.new_workspace()
+    engine.simulate(tree, KNOBS, view, simulations, new_stream(1), work)
+    known = snapshot(tree, 2, 1000)[0]
+    assert known.num_children[0] == simulations
+    base, tries = base_of(known), []
+    for lane in range(lanes):
+        params = lane_params(lane, lanes)
+        begin(tree, base, params)
+        engine.simulate(tree, params, view, 1, new_stream(lane), work._replace(base=base))
+        tries += tried(tree)[simulations:]
+    assert len(set(tries)) == len(tries) == lanes
+    assert not set(tries) & set(known.move[1:].tolist())
 
 
 @pytest.mark.parametrize("lanes", [2, 16, 37])

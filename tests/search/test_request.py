@@ -47,8 +47,6 @@ GOOD = SearchRequest("tictactoe", simulations=10)
         ("exploration", math.inf),
         ("exploration", math.nan),
         ("exploration", "much"),
-        ("anticipation", -1.0),
-        ("anticipation", math.nan),
         ("solver", "yes"),
         ("evaluator", 5),
         ("first_play_urgency", math.nan),

@@ -84,18 +84,6 @@ def test_anticipated_visits(spec: str, anticipated: int, solver: bool) -> None:
 
 
 @pytest.mark.parametrize("spec", SIMULATIONS)
-@pytest.mark.parametrize("urgency", [math.inf, 0.4])
-@pytest.mark.parametrize(("share", "num_shares"), [(5, 8), (1, 3), (30, 64)])
-def test_a_lane_goes_on_from_what_all_lanes_know(
-    spec: str, urgency: float, share: int, num_shares: int
-) -> None:
-    lane = KNOBS._replace(
-        anticipated=num_shares - 1, share=share, num_shares=num_shares, first_play_urgency=urgency
-    )
-    compare(spec, 9, [(KNOBS, SIMULATIONS[spec] // 2), (lane, SIMULATIONS[spec] // 2)])
-
-
-@pytest.mark.parametrize("spec", SIMULATIONS)
 def test_visits_beyond_the_tables(spec: str) -> None:
     """Anticipated visits make the counts large without many simulations."""
     compare(spec, 4, [(KNOBS._replace(anticipated=5000), SIMULATIONS[spec] // 3)])

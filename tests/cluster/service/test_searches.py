@@ -76,7 +76,7 @@ def test_all_options_reach_the_search(client: Client) -> None:
         "solver": True,
         "widening": 5,
         "rounds": 5,
-        "anticipation": 0.5,
+        "share_visits": 8,
         "final_move": "secure",
         "memory_mb": 64,
         "moves": ["c3"],
