@@ -138,9 +138,9 @@ class Naive(NaiveSearch):
             return node.children[best_child(params, node, mover)[0]], False
         return super()._choose(params, node, state, mover)
 
-    def _untried(self, params: SearchParams, node: Node, legal: list[int]) -> int:
+    def _untried(self, node: Node, legal: list[int]) -> int:
         if not self.features.widened:
-            return super()._untried(params, node, legal)
+            return super()._untried(node, legal)
         chosen, top, found = -1, -math.inf, 0
         tried = {child.move for child in node.children}
         for move in legal:
