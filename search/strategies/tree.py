@@ -27,7 +27,8 @@ class TreeStrategy(Strategy):
         super().__init__(setup)
         self._plan = setup.plan
         self._plies = setup.engine.game.max_plies + 1
-        self._planner = Planner(setup) if self.lanes > 1 and self.context.has_portions else None
+        self.planner = Planner(setup) if self.lanes > 1 and self.context.has_portions else None
+        """Cuts the tree into portions; None where every lane grows all of it."""
         self._portions: list[Portions] = []
         """Of each lane, in the round that was begun last; empty before the first, or without a planner."""
         self._min_visits = self.context.request.share_visits
@@ -41,11 +42,11 @@ class TreeStrategy(Strategy):
         return self.issued // self.lanes == self._snapshot.key
 
     def _make_job(self, simulations: int) -> Job:
-        if self._planner is not None and self.issued % self.lanes == 0:
+        if self.planner is not None and self.issued % self.lanes == 0:
             sizes = np.full(self.lanes, simulations, dtype=np.int64)
             if self._plan.is_fixed:
                 sizes = self._plan.sizes(self.issued, self.lanes)
-            self._portions = self._planner.plan(sizes, self.issued)
+            self._portions = self.planner.plan(sizes, self.issued)
         return self._job(self.issued, simulations)
 
     def _job(self, index: int, simulations: int) -> Job:
@@ -81,8 +82,8 @@ class TreeStrategy(Strategy):
         packed = without_prefix("portions.", arrays)
         self._portions = unpack_portions(packed, self.lanes, self._plies, self.tree)
         begun = self.issued % self.lanes > 0 or bool(sizes)
-        require(self._portions or self._planner is None or not begun, "there are no portions of the round")
-        require(self._planner is not None or not self._portions, "portions of a search without any")
+        require(self._portions or self.planner is None or not begun, "there are no portions of the round")
+        require(self.planner is not None or not self._portions, "portions of a search without any")
         return [self._job(self.absorbed + k, size) for k, size in enumerate(sizes)]
 
     @property

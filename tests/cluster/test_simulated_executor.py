@@ -69,12 +69,13 @@ def test_more_workers_than_lanes_have_nothing_to_do() -> None:
 def test_a_round_waits_for_its_last_lane_and_for_the_coordinator() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=4, rounds=10, simulations=4_000_000)
     costs = replace(FREE, latency_s=0.01, absorb_s=0.001, round_s=0.02, publish_s=0.03, send_s=0.002)
+    costs = replace(costs, plan_s=0.005)
     result, executor = run(request, 4, costs)
-    # Ten rounds of 100,000 simulations; each is sent and comes back, is merged (the last one alone is
-    # waited for, if the others came before), and but for the first and the last a snapshot is taken.
-    per_round = 0.1 + 0.01 + 4 * 0.001 + 4 * 0.002
+    # Ten rounds of 100,000 simulations; each is planned, sent and comes back, is merged (the last one alone
+    # is waited for, if the others came before), and but for the first and the last a snapshot is taken.
+    per_round = 0.005 + 0.1 + 0.01 + 4 * 0.001 + 4 * 0.002
     assert result.elapsed_s == pytest.approx(10 * per_round + 9 * 0.02 + 10 * 0.03, rel=0.02)
-    assert executor.coordinator_s == pytest.approx(40 * 0.003 + 9 * 0.02 + 10 * 0.03)
+    assert executor.coordinator_s == pytest.approx(40 * 0.003 + 10 * 0.005 + 9 * 0.02 + 10 * 0.03)
 
 
 def test_a_coordinator_that_is_always_busy_is_the_limit() -> None:

@@ -6,9 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import games
+from cluster.lab.predict import steps
 from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slope
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.launch import PredictionPlan, run_prediction
@@ -26,8 +29,10 @@ from cluster.lab.predict.worker_time import (
     WorkerTime,
 )
 from games.errors import InvalidInput
+from search.job import Portions
 from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS, plan_search
 from search.request import SearchRequest
+from search.strategies.portions import Planner
 from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting
 
@@ -159,6 +164,27 @@ def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
     (row,) = run_prediction(plan, lambda line: None).rows
     expected = FEW_LANES * MIN_ROUNDS * games.load("gomoku").nominal_simulations_per_s * JOB_S
     assert row.simulations == expected
+
+
+def test_what_a_plan_costs_in_any_case_is_no_cost_of_each_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs are measured with two lanes, and stand for a thousand."""
+    now_s, plan = [0.0], Planner.plan
+
+    def plan_slowly(self: Planner, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
+        now_s[0] += 1.0 + 0.1 * len(sizes)
+        return plan(self, sizes, first)
+
+    monkeypatch.setattr(Planner, "plan", plan_slowly)
+
+    def tick() -> float:
+        now_s[0] += 1e-4
+        return now_s[0]
+
+    monkeypatch.setattr(steps.time, "perf_counter", tick)
+    costs = steps.time_steps(
+        SearchRequest("tictactoe", strategy="tree", lanes=2, rounds=6, simulations=6_000)
+    )
+    assert (costs.plan_s, costs.make_s) == (pytest.approx(1.0, rel=0.01), pytest.approx(0.1, rel=0.01))
 
 
 MESSAGES = replace(

@@ -150,6 +150,7 @@ def steps_of(request: SearchRequest, costs: Costs) -> Costs:
         crowded_simulation_s=found.simulation_s * crowding,
         job_spread=found.job_spread,
         make_s=found.make_s,
+        plan_s=found.plan_s,
         absorb_s=found.absorb_s,
         round_s=found.round_s,
     )
@@ -214,9 +215,10 @@ def _time_snapshots(
     finally:
         executor.dispatcher.few = few
     call_s = costs.turn_s + costs.send_s + costs.receive_s
-    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * costs.round_s + ran.calls * call_s
+    round_s = costs.plan_s + costs.round_s
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s) + ran.rounds * round_s + ran.calls * call_s
     idle_s = ran.elapsed_s - ran.busy_s
     # At the end of a round the worker waits for the last result to arrive and be merged, and for a call.
     publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
-    waits_s = costs.latency_s + costs.absorb_s + costs.round_s + publish_s + call_s
+    waits_s = costs.latency_s + costs.absorb_s + round_s + publish_s + call_s
     return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))

@@ -26,9 +26,11 @@ class Costs:
     job_spread: float
     """Standard deviation of a job's time / its mean."""
     make_s: float
-    """Coordinator: making one job."""
+    """Coordinator: making one job, with its part of the plan of a round (tree)."""
     absorb_s: float
     """Coordinator: merging one result of ``increment_rows`` rows."""
+    plan_s: float = 0.0
+    """Coordinator: what the plan of a round costs however many lanes there are (tree)."""
     increment_rows: float = 0.0
     """Mean rows of a result (tree)."""
     row_s: float = 0.0

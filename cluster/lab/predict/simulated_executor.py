@@ -271,6 +271,7 @@ class SimulatedExecutor:
         if first.shared is not None:
             if first.shared_key not in self._published:
                 self._published.add(first.shared_key)
+                self._charge(MAKING, costs.plan_s)
                 # The first snapshot costs no round: its tree has no visits.
                 self._charge(SNAPSHOTS, (costs.round_s if first.shared.key else 0.0) + costs.publish_s)
             if slot.shared != first.shared_key:

@@ -5,19 +5,26 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
+
+import numpy as np
 
 from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.timed_run import Rows, open_with
 from search.job import Job, JobResult, RoundJob
 from search.request import SearchRequest
-from search.strategies import Strategy
+from search.strategies import Strategy, TreeStrategy
+from search.strategies.portions import Planner
 from search.tree.arena import UNPROVEN
 from search.worker import Worker
 
 MEDIAN_TO_DEVIATION = 1.4826
 """Standard deviation / median absolute deviation of a normal distribution."""
+MORE_LANES = 32
+"""A round is planned for this many times the lanes too, to measure what a lane adds to a plan."""
+PLANS = 5
+"""Repeats of a timed plan; the median counts."""
 
 
 @dataclass
@@ -25,6 +32,7 @@ class _Times:
     """Measured times; one entry per job, result or round."""
 
     make_s: list[float] = field(default_factory=list)
+    """Not of jobs that begin a round with a plan."""
     absorb_s: list[float] = field(default_factory=list)
     round_s: list[float] = field(default_factory=list)
     """Seconds for each result that ends a round: it is merged, and a snapshot is taken."""
@@ -61,15 +69,38 @@ def time_steps(request: SearchRequest, rows: Rows | None = None) -> Costs:
     worker, times = Worker(), _Times()
     worker.prepare(search.context)
     strategy, waiting = search.strategy, deque[Job]()
+    planner = strategy.planner if isinstance(strategy, TreeStrategy) else None
     while strategy.proven == UNPROVEN:
         while strategy.ready and strategy.issued < search.plan.jobs:
+            plans = planner is not None and strategy.issued % strategy.lanes == 0
             began_s = time.perf_counter()
             waiting.append(strategy.next_job(search.plan.size(strategy.issued)))
-            times.make_s.append(time.perf_counter() - began_s)
+            if not plans:
+                times.make_s.append(time.perf_counter() - began_s)
         if not waiting:
             break
         _run_one(worker, strategy, waiting.popleft(), times)
-    return _costs_of(times, request.strategy)
+    costs = _costs_of(times, request.strategy)
+    if planner is None:
+        return costs
+    plan_s, lane_s = _time_plans(planner, strategy.lanes, search.plan.size(0))
+    return replace(costs, plan_s=plan_s, make_s=costs.make_s + lane_s)
+
+
+def _time_plans(planner: Planner, lanes: int, simulations: int) -> tuple[float, float]:
+    """Seconds of a plan of a round whose jobs have so many simulations, in the tree as it is now: what it
+    costs for any number of lanes, and what each lane adds."""
+    took_s = []
+    for count in (lanes, lanes * MORE_LANES):
+        sizes = np.full(count, simulations, dtype=np.int64)
+        times_s = []
+        for _ in range(PLANS):
+            began_s = time.perf_counter()
+            planner.plan(sizes, 0)
+            times_s.append(time.perf_counter() - began_s)
+        took_s.append(median(times_s))
+    lane_s = max(0.0, (took_s[1] - took_s[0]) / (lanes * (MORE_LANES - 1)))
+    return max(0.0, took_s[0] - lanes * lane_s), lane_s
 
 
 def _run_one(worker: Worker, strategy: Strategy, job: Job, times: _Times) -> None:
@@ -94,7 +125,7 @@ def _costs_of(times: _Times, strategy: str) -> Costs:
         job_cpu_share=_cpu_share(times),
         job_s=0.0,
         job_spread=_spread(times.rounds),
-        make_s=mean(times.make_s),
+        make_s=mean(times.make_s) if times.make_s else 0.0,
         absorb_s=merged_s,
         increment_rows=fmean(times.increment_rows) if times.increment_rows else 0.0,
         round_s=max(0.0, fmean(times.round_s) - merged_s) if times.round_s else 0.0,
