@@ -5,8 +5,8 @@ arena begins with the root alone, and a *lazy* node's children are rows of the s
 unfolds it. A job costs what it visits, however large the snapshot is.
 
 A lazy node has no children in the arena, LAZY in its shape, and the number of its row in place of its first
-child's slot. With hidden information, where every lane grows the whole tree, the visits that others are expected
-to make of its children before this lane does count as unobserved from then on (`visits_before`).
+child's slot. With hidden information every lane grows the whole tree: when a node is unfolded, the visits
+that others are expected to make of its children before this lane does count as unobserved (`visits_before`).
 """
 
 from __future__ import annotations

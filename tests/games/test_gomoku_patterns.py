@@ -61,7 +61,7 @@ def test_an_empty_board_is_worth_20_inside_and_3_in_its_corners() -> None:
 
 
 def test_the_printed_sum_drops_when_a_five_is_closed() -> None:
-    """The row of two empty cells, O, four X, an empty one, O: -10660 for O before X closes the five, -980 after."""
+    """A row of O, four of X, an empty cell, and O: -10660 for O before X closes the five, -980 after."""
     state = games.load("gomoku").initial_state()
     for column, sign in enumerate("..O" + 4 * "X" + ".O..."):
         if sign != ".":
