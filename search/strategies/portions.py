@@ -20,6 +20,8 @@ QUANTA = 8
 """Selections with which the visits of one lane in a round are planned. More of them change no strength."""
 PARTS = 2
 """A subtree is cut where more than one PARTS-th of a lane's visits are planned in it."""
+MOST_PLANNED = 2**30
+"""Most visits that a plan has: nodes count those in flight in 32 bits."""
 
 
 class Planner:
@@ -32,9 +34,11 @@ class Planner:
     def plan(self, sizes: npt.NDArray[np.int64], first: int) -> list[Portions]:
         """The portions of each lane in a round, in which lane i makes ``sizes[i]`` simulations.
 
-        ``first`` is the index of the round's first job. The shared tree is as before, but for the marks of
-        nodes of which all moves are found to be tried.
+        A round of more than MOST_PLANNED is planned in proportion: the portions of a lane have fewer visits
+        than it makes, and are `resized`. ``first`` is the index of the round's first job. The shared tree is
+        as before, but for the marks of nodes of which all moves are found to be tried.
         """
+        sizes = np.maximum(1, sizes // (1 + int(sizes.sum()) // MOST_PLANNED))
         setup, total, largest = self._setup, int(sizes.sum()), int(sizes.max())
         request, root_state = setup.context.request, setup.context.root_state.copy()
         quantum, most = max(1, largest // QUANTA), max(1, largest // PARTS)

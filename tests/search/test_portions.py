@@ -19,8 +19,15 @@ from search.packing.arrays import CorruptState
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import TreeStrategy
-from search.strategies.portions import PARTS, QUANTA, pack_portions, resized, unpack_portions
-from search.tree.arena import ROOT, Tree, children_of
+from search.strategies.portions import (
+    MOST_PLANNED,
+    PARTS,
+    QUANTA,
+    pack_portions,
+    resized,
+    unpack_portions,
+)
+from search.tree.arena import ROOT, USED, Tree, children_of
 from search.tree.snapshot import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
@@ -197,6 +204,19 @@ def test_portions_keep_their_proportions(visits: list[int], simulations: int) ->
     by_move = dict(zip(scaled.moves[:, 0].tolist(), scaled.visits.tolist(), strict=True))
     for row, count in enumerate(visits):
         assert by_move.get(row, 0) == pytest.approx(count * simulations / sum(visits), abs=1.0)
+
+
+def test_a_round_of_billions_is_planned_in_proportion() -> None:
+    """Nodes count visits in flight in 32 bits, and a round may have more of them."""
+    strategy, _ = planned("gomoku:size=5", 4, 100)
+    assert strategy.planner is not None
+    sizes = np.array([2**31, 2**31, 2**30, 3], dtype=np.int64)
+    lanes = strategy.planner.plan(sizes, 0)
+    assert not strategy.tree.unobserved[: strategy.tree.counts[USED]].any()
+    assert 0 < sum(int(lane.visits.sum()) for lane in lanes) <= MOST_PLANNED + len(sizes)
+    assert lanes[0].visits.sum() == pytest.approx(2 * lanes[2].visits.sum(), abs=1)
+    for lane, size in zip(lanes, sizes.tolist(), strict=True):
+        assert resized(lane, size).visits.sum() == size
 
 
 def test_portions_are_kept_and_checked() -> None:
