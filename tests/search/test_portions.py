@@ -27,7 +27,7 @@ from search.strategies.portions import (
     resized,
     unpack_portions,
 )
-from search.tree.arena import ROOT, USED, Tree, children_of
+from search.tree.arena import ROOT, Tree, children_of
 from search.tree.snapshot import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
@@ -212,7 +212,7 @@ def test_a_round_of_billions_is_planned_in_proportion() -> None:
     assert strategy.planner is not None
     sizes = np.array([2**31, 2**31, 2**30, 3], dtype=np.int64)
     lanes = strategy.planner.plan(sizes, 0)
-    assert not strategy.tree.unobserved[: strategy.tree.counts[USED]].any()
+    assert_nothing_planned(nodes_of(strategy.tree))
     assert 0 < sum(int(lane.visits.sum()) for lane in lanes) <= MOST_PLANNED + len(sizes)
     assert lanes[0].visits.sum() == pytest.approx(2 * lanes[2].visits.sum(), abs=1)
     for lane, size in zip(lanes, sizes.tolist(), strict=True):
