@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from games.game import Game
 from search.evaluator import EXTERNAL
-from search.request import SearchRequest
+from search.request import SUBTREE, SearchRequest
 
 JOB_S = 0.15
 """Target length of a job in seconds of one core. A call over Ray costs driver and worker together 3 ms of CPU
@@ -61,6 +61,10 @@ SLOW_JOB_S_OF_A_LANE = 0.0002
 lanes for twice as many workers, the coordinator then has 2,500 calls a second for any number of workers."""
 MOST_IN_FLIGHT = 16_384
 """leaf: most visits in flight by default, for their memory."""
+STRETCHES_S = 0.2
+"""subtree: length of a round in seconds of one core. At its end no job is in flight."""
+LEAST_OF_A_STRETCH = 256
+"""subtree: the fewest simulations of a round, for each lane."""
 BATCH = 64
 """Default limit of the leaves of a job that are evaluated by a network."""
 
@@ -76,7 +80,8 @@ class SearchPlan:
     lanes: int
     """The request's lanes, or fewer if the budget in simulations is smaller than that."""
     rounds: int
-    """Jobs of each lane; with a budget in seconds, their target number."""
+    """Jobs of each lane; with a budget in seconds, their target number. subtree: stretches, in which all lanes
+    together make one size each."""
     root_first: bool
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int
@@ -180,6 +185,8 @@ def _fixed_rounds(
         batch = request.batch or (1 if request.evaluator == EXTERNAL else None)
         rounds = math.ceil(per_lane / (batch or BATCH))
         rounds = rounds if batch else max(MIN_ROUNDS, rounds)
+    elif request.strategy == SUBTREE:
+        rounds = math.ceil(simulations / max(rate * STRETCHES_S, lanes * LEAST_OF_A_STRETCH))
     elif request.strategy == "root":
         rounds = math.ceil(per_lane / longest)
     elif request.strategy == "tree":

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import games
+from games.compile.specialise import is_compiled
 from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.game import CHANCE, Game, State
@@ -19,8 +20,9 @@ from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan, plan_search
-from search.request import SearchRequest, features_of
+from search.request import STRATEGIES, SUBTREE, SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
+from search.strategies.subtree import least_room
 from search.tree.arena import Tree
 from search.tree.rerooting import reroot
 from search.warm_up import warm_up_coordinator
@@ -162,7 +164,9 @@ def open_view(
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
-    shared_bytes = memory_bytes if request.strategy == "leaf" else memory_bytes // 2
+    shared_bytes = memory_bytes if request.strategy in ("leaf", SUBTREE) else memory_bytes // 2
+    if request.strategy == SUBTREE:
+        total += plan.lanes * least_room(game)
     tree = engine.new_tree(engine.capacity_for(shared_bytes, total))
     if kept is not None and request.strategy != "root":
         tree = engine.new_tree(engine.capacity_for(shared_bytes, total + int(kept[0].visits[kept[1]])))
@@ -197,11 +201,22 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
 def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
     check_form(request, game)
+    if request.strategy == SUBTREE:
+        _check_subtree(request, game)
     hidden = _treatment(request, game)
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
     _check_memory(request, game, plan.lanes, engine.layout.bytes_per_node)
     return hidden, plan, engine
+
+
+def _check_subtree(request: SearchRequest, game: Game) -> None:
+    """Raise InvalidInput for games that threads cannot search in one tree."""
+    if game.hidden_information or game.has_chance or game.open_loop or not game.is_two_player:
+        what = f"{game.name}, {game.form}"
+        raise InvalidInput("strategy", SUBTREE, f"{', '.join(STRATEGIES)} with {what}")
+    if not is_compiled(game.rules):
+        raise InvalidInput("strategy", SUBTREE, f"{', '.join(STRATEGIES)} where rules are plain Python")
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
@@ -302,7 +317,7 @@ def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engi
 
     root: one process may hold the trees of all lanes. tree: half of the memory is for the shared tree.
     """
-    if request.strategy == "leaf":
+    if request.strategy in ("leaf", SUBTREE):
         return 0
     if request.strategy == "root":
         per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
@@ -313,8 +328,11 @@ def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engi
 
 def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:
     """Raise InvalidInput unless every tree has room for the root's children, while their block grows."""
-    trees = {"root": 2 * lanes, "tree": 2, "leaf": 1}[request.strategy]
-    needed_mb = -(-trees * 4 * (game.max_moves + 1) * node_bytes // 2**20)
+    trees = {"root": 2 * lanes, "tree": 2, "leaf": 1, SUBTREE: 0}[request.strategy]
+    slots = trees * 4 * (game.max_moves + 1)
+    if request.strategy == SUBTREE:
+        slots = 2 * lanes * (1 + least_room(game))
+    needed_mb = -(-slots * node_bytes // 2**20)
     if request.memory_mb < needed_mb:
         accepted = f"at least {needed_mb} MB for {lanes} lanes of {request.strategy} with {game.name}"
         raise InvalidInput("memory", request.memory_mb, accepted)

@@ -22,6 +22,10 @@ from search.options import (
 from search.policies import POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
+"""Those whose jobs can be sent to other processes."""
+SUBTREE = "subtree"
+"""The strategy whose jobs run in threads of one process."""
+ALL_STRATEGIES = (*STRATEGIES, SUBTREE)
 FINAL_MOVES = ("robust", "max", "robust-max", "secure", "vote")
 IN_FLIGHT = ("unobserved", "virtual-loss")
 HIDDEN_INFORMATION = ("ismcts", "determinized")
@@ -123,9 +127,10 @@ class SearchRequest:
     strategy: str = option(
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
-        "or one tree whose leaves are evaluated by workers (leaf).",
+        "one tree whose leaves are evaluated by workers (leaf), or one tree in which threads of one process "
+        "grow different subtrees (subtree).",
         group=BASIC,
-        choices=STRATEGIES,
+        choices=ALL_STRATEGIES,
     )
     seed: int = option(0, help="Seed of all random numbers.", group=BASIC, bounds=(0, 2**63 - 1), key=None)
 

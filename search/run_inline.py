@@ -19,7 +19,7 @@ from search.plan import SearchPlan
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult, result
-from search.strategies import LeafStrategy, Strategy
+from search.strategies import InPlaceStrategy, Strategy
 from search.tree.arena import FULL, UNPROVEN
 from search.worker import Worker
 
@@ -102,7 +102,7 @@ def run_inline(
         worker.prepare(context)
     several = worker.at_once(context) > 1
     request = context.request
-    if isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
+    if isinstance(strategy, InPlaceStrategy) and strategy.stretches_pay:
         return _advance_by_stretches(strategy, request, clock)
     began = clock()
     simulations = playouts = 0
@@ -153,7 +153,9 @@ def run_inline(
     return Ran(simulations, playouts, clock() - began, full, stopped_by)
 
 
-def _advance_by_stretches(strategy: LeafStrategy, request: SearchRequest, clock: Callable[[], float]) -> Ran:
+def _advance_by_stretches(
+    strategy: InPlaceStrategy, request: SearchRequest, clock: Callable[[], float]
+) -> Ran:
     """Run a search to its end where jobs are too short for Python."""
     plan = strategy.plan
     strategy.share_tree(1)

@@ -12,6 +12,7 @@ from search.kernel.params import params_of
 from search.kernel.portions import divide
 from search.kernel.puct import expand_leaves
 from search.kernel.solver import prove_root
+from search.request import SUBTREE
 from search.summary import digest
 from search.tree.snapshot import increments, merge, snapshot
 
@@ -21,6 +22,9 @@ def warm_up_worker(engine: Engine, context: Context) -> None:
     work = engine.new_workspace()
     stream = new_stream(0)
     with np.errstate(over="ignore"):
+        if context.request.strategy == SUBTREE:
+            # Compiled where the tree is (search/strategies/subtree.py).
+            return
         if context.request.strategy == "leaf":
             moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
             # A stream of zeros never moves on: a draw that rejects would not end.

@@ -45,7 +45,7 @@ from search.kernel.workspace import Workspace
 from search.packing.arrays import CorruptState
 from search.packing.npz import BadArchive, compress, decompress
 from search.packing.tree import pack_tree, unpack_tree
-from search.strategies.stretches import AnyJob, StretchJob, StretchResult
+from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
 from search.tree.snapshot import Statistics, first_children_of, increments, snapshot
 from search.warm_up import warm_up_worker

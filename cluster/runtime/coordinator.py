@@ -24,13 +24,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cluster.runtime.ledger import Ledger, LostTooOften
+from games.errors import InvalidInput
 from search.job import Job, JobResult
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.results import pack_results, unpack_results
 from search.prepare import Search
+from search.request import STRATEGIES, SUBTREE
 from search.result import SearchResult, result
-from search.strategies import LeafStrategy
-from search.strategies.stretches import AnyJob, StretchJob, StretchResult
+from search.strategies import InPlaceStrategy, SubtreeStrategy
+from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
@@ -101,10 +103,10 @@ class Coordinator:
         return self.stopped_by is not None
 
     @property
-    def _by_stretches(self) -> LeafStrategy | None:
+    def _by_stretches(self) -> InPlaceStrategy | None:
         """The strategy, if its jobs run in this process by stretches: see `share_tree`."""
         strategy = self.search.strategy
-        return strategy if isinstance(strategy, LeafStrategy) and strategy.shared is not None else None
+        return strategy if isinstance(strategy, InPlaceStrategy) and strategy.shared is not None else None
 
     @property
     def jobs_in_flight(self) -> int:
@@ -133,10 +135,14 @@ class Coordinator:
     def share_tree(self, threads: int) -> None:
         """Run jobs in that many threads of this process, by stretches, if that pays; 0: elsewhere.
 
-        Only before `start`. The executor must run a StretchJob while its caller waits.
+        Only before `start`. The executor must run a StretchJob while its caller waits. Raises InvalidInput
+        (strategy) for subtree elsewhere.
         """
         strategy = self.search.strategy
-        if threads == 0 or not isinstance(strategy, LeafStrategy) or not strategy.stretches_pay:
+        if threads == 0 and isinstance(strategy, SubtreeStrategy):
+            others = f"{', '.join(STRATEGIES)}: threads of one process share the tree of {SUBTREE}"
+            raise InvalidInput("strategy", SUBTREE, others)
+        if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
             return
         worker, context = Worker(), self.search.context
         for index, job in strategy.jobs.items():
@@ -275,7 +281,7 @@ class Coordinator:
             jobs.append(job)
         return jobs
 
-    def _next_stretch(self, strategy: LeafStrategy, elapsed_s: float) -> StretchJob:
+    def _next_stretch(self, strategy: InPlaceStrategy, elapsed_s: float) -> StretchJob:
         """Make the next stretch of jobs."""
         seconds = self.search.request.seconds
         left_s = math.inf if seconds is None else max(0.0, seconds - elapsed_s)
@@ -299,9 +305,9 @@ class Coordinator:
         strategy.end_stretch(job, done)
         counters, threads = self.counters, strategy.shared.threads
         if done.played and done.duration_s > 0:
-            job_s = done.duration_s * threads / done.played
-            self._rate += 0.2 * (job.simulations / len(job.stretch.sizes) / job_s - self._rate)
-            counters.job_durations.observe(job_s)
+            thread_s = done.duration_s * threads
+            self._rate += 0.2 * (done.simulations / thread_s - self._rate)
+            counters.job_durations.observe(thread_s / done.played)
         counters.jobs_done += done.jobs
         counters.simulations += done.simulations
         counters.playouts += done.playouts

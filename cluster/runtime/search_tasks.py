@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cluster.runtime.tasks import OPENED, Shared, Task
 from search.job import GrowJob, RoundJob
-from search.strategies.stretches import AnyJob, StretchJob
+from search.strategies.in_place import AnyJob, StretchJob
 
 
 def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task:

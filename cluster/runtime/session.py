@@ -14,7 +14,7 @@ from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Task
 from search.prepare import Search
 from search.result import SearchResult
-from search.strategies.stretches import AnyJob
+from search.strategies.in_place import AnyJob
 
 GRACE_S = 0.1
 """How long a search may exceed its budget in seconds to wait for its first result."""

@@ -30,6 +30,7 @@ from search.kernel import (
     puct,
     replay,
     rewards,
+    subtrees,
     turns,
     uct,
     unpruning,
@@ -105,6 +106,7 @@ class Engine:
                 inner, specialise(inner, game, bound, inner=True).values(), strict=True
             )
         }
+        self._bound = bound
         self._functions = {
             name.removesuffix("_scored"): function
             for name, function in specialise((*outer, *further), game, bound).items()
@@ -162,6 +164,13 @@ class Engine:
             name: self._functions[name] for name in ("select_leaves", "evaluate_leaves", "absorb_leaves")
         }
         return specialise((turns.take_turns,), self.game, bound)["take_turns"]
+
+    @cached_property
+    def take_subtrees(self) -> Callable[..., int]:
+        """Only for compiled rules: see search/kernel/subtrees.py."""
+        bound = self._bound | {"add_untried": _add_untried(self.game, self.features)}
+        inner = specialise((subtrees.select_subtree, subtrees.grow_subtree), self.game, bound, inner=True)
+        return specialise((subtrees.take_subtrees,), self.game, inner)["take_subtrees"]
 
     @cached_property
     def asks_workers(self) -> bool:

@@ -128,6 +128,11 @@ class Strategy(ABC):
         """What is proven of the root; see search/tree/arena.py."""
         return proof_of(self.tree, ROOT)
 
+    @property
+    def tree_at_rest(self) -> Tree:
+        """The shared tree, in an arena of which every used slot belongs to a node or a free block."""
+        return self.tree
+
     def state(self) -> Arrays:
         """The state of the strategy as arrays: the shared tree, and all that jobs in flight were made of."""
         tally = [self.issued, self.absorbed, self.created, self.duplicates]
@@ -135,7 +140,7 @@ class Strategy(ABC):
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
             own |= prefixed("outlook.", pack_outlooks([self.outlook]))
-        return own | prefixed("tree.", pack_tree(self.tree)) | self._state()
+        return own | prefixed("tree.", pack_tree(self.tree_at_rest)) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
         """Resume from the `state` of a strategy with an equal context; only before the first job.

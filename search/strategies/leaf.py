@@ -25,20 +25,13 @@ from search.kernel.workspace import Leaves
 from search.packing.arrays import Arrays
 from search.packing.leaves import pack_leaves, unpack_leaves
 from search.plan import BATCH
-from search.strategies.base import Setup, Strategy
+from search.strategies.base import Setup
+from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
 from search.strategies.selection import Selection, selection_of
-from search.strategies.stretches import (
-    GROWTH,
-    PAYS_JOB_S,
-    PAYS_JOBS,
-    STRETCH_S,
-    SharedTree,
-    StretchJob,
-    StretchResult,
-)
+from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
 
 
-class LeafStrategy(Strategy):
+class LeafStrategy(InPlaceStrategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
@@ -53,7 +46,6 @@ class LeafStrategy(Strategy):
         """The last batch that was absorbed, for the next job, by the number of its simulations."""
         self._evaluated = setup.engine.features.priors
         self.shared: SharedTree | None = None
-        """Where jobs run in this process, by stretches: see `share_tree`."""
         self._stretch = 1, 0.0
         """Number of jobs that the last stretch played, and its seconds. The first stretches are short."""
         self._nodes = 0
@@ -78,7 +70,7 @@ class LeafStrategy(Strategy):
 
     @property
     def stretches_pay(self) -> bool:
-        """Whether jobs are so short that, in this process, they should run by stretches, and can."""
+        """Whether jobs are too short for calls of Python."""
         game, request, plan = self.engine.game, self.context.request, self.plan
         if request.evaluator is not None or not is_compiled(game.rules):
             return False
@@ -89,8 +81,6 @@ class LeafStrategy(Strategy):
         return self.most < PAYS_JOB_S * game.nominal_simulations_per_s
 
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        """From now on run jobs in threads of this process: `next_stretch` and `end_stretch` instead of
-        `next_job` and `absorb`. ``results``: those of all jobs in flight, by index."""
         plan = self.plan
         most = self.most if plan.simulations is None else 1 + plan.simulations // plan.jobs
         rows = max(
@@ -106,8 +96,6 @@ class LeafStrategy(Strategy):
         self.shared = shared
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
-        """The next jobs. Where the plan is not fixed they have ``size`` simulations each, ``room`` at most in
-        all, and should take a part of ``left_s`` seconds; with size 0 only results are waited for."""
         shared, plan = self.shared, self.plan
         assert shared is not None
         played, seconds = self._stretch
@@ -125,7 +113,6 @@ class LeafStrategy(Strategy):
         return StretchJob(self.issued, simulations, shared.stretch(self.issued, sizes, drain), shared)
 
     def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
-        """Note what a stretch has done to the tree."""
         shared = self.shared
         assert shared is not None
         begun = min(shared.issued - self.issued, len(job.stretch.sizes))

@@ -1,84 +1,27 @@
 """Jobs of strategy leaf in the process of the coordinator: many at a time, by threads that share the tree.
 
-A stretch is some milliseconds of consecutive jobs. Between two of them the tree is at rest: then progress is
-looked at and checkpoints are written. The clock decides how many jobs a stretch has, and nothing else.
+The clock decides how many jobs a stretch has (search/strategies/in_place.py), and nothing else.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook, tells_lines
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, JobResult, Outlook, tells_lines
 from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
+from search.strategies.in_place import StretchResult
 from search.tree.arena import ROOT
 
-STRETCH_S = 0.05
-"""Target length of a stretch in seconds, so that progress and cancelling are prompt."""
-GROWTH = 4
-"""A stretch has at most this many times the jobs of the one before: what a job takes shows only then."""
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
 """Least number of jobs, and greatest length of one in seconds, for which stretches are worth their compiling:
 a job elsewhere costs some 0.1 ms of Python."""
-
-
-@dataclass(frozen=True)
-class StretchResult:
-    """What a stretch has done; its statistics are in the tree."""
-
-    index: int
-    """The first of its jobs."""
-    played: int
-    """Number of jobs that were played."""
-    jobs: int
-    """Number of results that came into the tree."""
-    simulations: int
-    """Their simulations."""
-    playouts: int
-    """Their playouts."""
-    duration_s: float
-    """Wall time of the stretch, in seconds."""
-    outlook: Outlook
-    """The best line and the scores by player of all results that are in the tree."""
-
-
-@dataclass(frozen=True, eq=False)
-class StretchJob:
-    """Jobs from ``index`` on, to be run where the tree is, which they change: it cannot be run again."""
-
-    index: int
-    simulations: int
-    stretch: Stretch
-    shared: SharedTree
-
-    def parts(self) -> list[Callable[[], int]]:
-        """Begin the stretch; returns what each thread has to do, side by side with the others."""
-        self.shared.begin_stretch()
-        return [
-            partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
-        ]
-
-    def outcome(self) -> StretchResult:
-        """What the parts have done, when all have returned."""
-        return self.shared.end_stretch(self.index)
-
-    def run(self) -> StretchResult:
-        """Run the jobs in this thread."""
-        self.shared.begin_stretch()
-        self.shared.take_turns(self.stretch, 0)
-        return self.outcome()
-
-
-AnyJob = Job | StretchJob
 
 
 class SharedTree:

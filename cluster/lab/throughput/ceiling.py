@@ -27,7 +27,7 @@ from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import LeafStrategy
-from search.strategies.stretches import AnyJob, StretchJob
+from search.strategies.in_place import AnyJob, StretchJob
 from search.worker import Worker
 
 RECORDED_BYTES = 128 * 2**20

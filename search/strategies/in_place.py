@@ -1,0 +1,119 @@
+"""Strategies whose jobs can run where the shared tree is, in threads of this process: by stretches.
+
+A stretch is some milliseconds of consecutive jobs, which change the tree themselves. Between two stretches the
+tree is at rest: then progress is looked at and checkpoints are written.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from search.job import Job, JobResult, Outlook
+from search.strategies.base import Strategy
+
+STRETCH_S = 0.05
+"""Target length of a stretch in seconds, so that progress and cancelling are prompt."""
+GROWTH = 4
+"""A stretch has at most this many times the work of the one before: how long it takes shows only then."""
+
+
+@dataclass(frozen=True)
+class StretchResult:
+    """What a stretch has done; its statistics are in the tree."""
+
+    index: int
+    """The first of its jobs."""
+    played: int
+    """Number of jobs that were played."""
+    jobs: int
+    """Number of results that came into the tree."""
+    simulations: int
+    """Their simulations."""
+    playouts: int
+    """Their playouts."""
+    duration_s: float
+    """Wall time of the stretch, in seconds."""
+    outlook: Outlook
+    """The best line and the scores by player of all results that are in the tree."""
+
+
+class Threads(Protocol):
+    """The jobs in flight of a search in this process, and what each of its threads needs."""
+
+    @property
+    def threads(self) -> int:
+        """Number of threads."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the root was proven or the memory used up when the last result came into the tree."""
+
+    def begin_stretch(self) -> None:
+        """Before the parts of a stretch."""
+
+    def take_turns(self, stretch: Any, number: int) -> int:
+        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played."""
+
+    def end_stretch(self, first: int) -> StretchResult:
+        """After them; ``first`` is the first of its jobs."""
+
+
+@dataclass(frozen=True, eq=False)
+class StretchJob:
+    """Jobs from ``index`` on, to be run where the tree is, which they change: it cannot be run again."""
+
+    index: int
+    simulations: int
+    stretch: Any
+    """What the kernel needs to know of the jobs."""
+    shared: Threads
+
+    def parts(self) -> list[Callable[[], int]]:
+        """Begin the stretch; returns what each thread has to do, side by side with the others."""
+        self.shared.begin_stretch()
+        return [
+            partial(self.shared.take_turns, self.stretch, number) for number in range(self.shared.threads)
+        ]
+
+    def outcome(self) -> StretchResult:
+        """What the parts have done, when all have returned."""
+        return self.shared.end_stretch(self.index)
+
+    def run(self) -> StretchResult:
+        """Run the jobs in this thread."""
+        self.shared.begin_stretch()
+        self.shared.take_turns(self.stretch, 0)
+        return self.outcome()
+
+
+AnyJob = Job | StretchJob
+
+
+class InPlaceStrategy(Strategy):
+    """A strategy that can run its jobs in threads of this process."""
+
+    shared: Threads | None = None
+    """Where jobs run by stretches: see `share_tree`."""
+
+    @property
+    @abstractmethod
+    def stretches_pay(self) -> bool:
+        """Whether jobs should run by stretches in this process, and can."""
+
+    @abstractmethod
+    def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
+        """From now on run jobs in threads of this process: `next_stretch` and `end_stretch` instead of
+        `next_job` and `absorb`. ``results``: those of all jobs in flight, by index."""
+
+    @abstractmethod
+    def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
+        """The next jobs. Where the plan is not fixed they have about ``size`` simulations each, ``room`` at most
+        in all, and should take a part of ``left_s`` seconds; with size 0 only results are waited for."""
+
+    @abstractmethod
+    def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
+        """Note what a stretch has done to the tree."""

@@ -1,0 +1,220 @@
+"""Strategy subtree: threads of this process grow different subtrees of one tree (search/kernel/subtrees.py).
+
+All jobs run by stretches. A stretch has the simulations of one round of the plan, ``lanes`` sizes; at its end
+no job is in flight, so that the tree between two stretches is all there is to keep.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from games.game import Game
+from games.rng import begin_stream
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
+from search.kernel.subtrees import IDLE, ISSUED, OVER, Goal, Jobs
+from search.kernel.turns import ENDED, LOCK, READY
+from search.packing.arrays import Arrays, require
+from search.strategies.base import Setup
+from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
+from search.tree.arena import CAPACITIES, FULL, NODES, ROOT, USED, Tree
+from search.tree.rerooting import reroot
+
+MOST_ROOM = 8_192
+"""The most slots of the tree that the jobs of a lane get at a time, for their new nodes."""
+FIRST_SHARE = 0.01
+"""Share of the nominal rate that is assumed for the first stretch."""
+ROOMS = 8
+"""About how many times each lane gets such a room before the memory is used up, if the lanes are many."""
+
+
+def least_room(game: Game) -> int:
+    """The fewest slots that a lane can do with: several blocks of children."""
+    return max(256, 4 * (game.max_moves + 1))
+
+
+class GrowingTree:
+    """The jobs in flight, and what each thread needs."""
+
+    def __init__(self, setup: Setup, threads: int) -> None:
+        engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
+        self._setup = setup
+        plies, slots = engine.game.max_plies + 1, len(tree.visits)
+        used = int(tree.counts[USED])
+        room = max(least_room(engine.game), min(MOST_ROOM, (slots - used) // (ROOMS * lanes)))
+        self.jobs = Jobs(
+            nodes=np.zeros((lanes, plies), dtype=np.int32),
+            movers=np.zeros((lanes, plies), dtype=np.uint8),
+            depths=np.zeros(lanes, dtype=np.int64),
+            visits=np.zeros(lanes, dtype=np.int64),
+            made=np.zeros(lanes, dtype=np.int64),
+            totals=np.zeros(lanes),
+            playouts=np.zeros(lanes + 1, dtype=np.int64),
+            taken=np.zeros(slots, dtype=np.bool_),
+            tops=np.arange(used, used + lanes, dtype=np.int32),
+            free=np.zeros((lanes, len(CAPACITIES)), dtype=np.int32),
+            counts=np.zeros((lanes, 3), dtype=np.int64),
+            ends=np.zeros(lanes, dtype=np.int64),
+            room=np.array([used + lanes, room], dtype=np.int64),
+            tally=np.zeros(4, dtype=np.int64),
+            marks=np.zeros(READY + lanes, dtype=np.int64),
+        )
+        self._nodes = int(tree.counts[NODES])
+        self.jobs.tally[ISSUED] = int(tree.visits[ROOT])
+        # Threads without a lane would only wait.
+        self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
+        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
+        self._played = [0] * len(self._works)
+        self._before, self._started = (0, 0), 0.0
+        """Visits and playouts in the tree, and the time, when the stretch began."""
+        # Compiled, or loaded, before the clock of the search starts.
+        self.begin_stretch()
+        self.take_turns(self.goal(self.issued), 0)
+
+    @property
+    def threads(self) -> int:
+        return len(self._works)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.jobs.tally[OVER])
+
+    @property
+    def issued(self) -> int:
+        """Number of simulations that were begun since the tree was empty."""
+        return int(self.jobs.tally[ISSUED])
+
+    def goal(self, simulations: int) -> Goal:
+        """A stretch that ends with so many simulations since the tree was empty."""
+        request = self._setup.context.request
+        return Goal(
+            simulations,
+            request.stop_when_full,
+            np.uint64(begin_stream(request.seed, SELECTION_STREAM)),
+            np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
+        )
+
+    def begin_stretch(self) -> None:
+        self.jobs.tally[IDLE] = 0
+        self._played = [0] * len(self._works)
+        self._before = self._results
+        self._started = time.perf_counter()
+
+    def take_turns(self, stretch: Goal, number: int) -> int:
+        setup, marks, owner = self._setup, self.jobs.marks, number + 1
+        try:
+            with np.errstate(over="ignore"):
+                played: int = setup.engine.take_subtrees(
+                    setup.tree,
+                    setup.params,
+                    setup.context.root_state,
+                    self.jobs,
+                    stretch,
+                    self._works[number],
+                    self._streams[number],
+                    owner,
+                )
+        except BaseException:
+            # Whoever waits for this thread's job sees that there is nothing to wait for.
+            marks[ENDED] = 1
+            if marks[LOCK] == owner:
+                marks[LOCK] = 0
+            raise
+        self._played[number] = played
+        return played
+
+    def end_stretch(self, first: int) -> StretchResult:
+        tree, counts = self._setup.tree, self.jobs.counts
+        tree.counts[NODES] = self._nodes + int(counts[:, NODES].sum())
+        tree.counts[USED] = self.jobs.room[0]
+        if self.jobs.room.sum() > len(tree.visits):
+            tree.counts[FULL] |= counts[:, FULL].max()
+        played = sum(self._played)
+        simulations, playouts = (
+            now - before for now, before in zip(self._results, self._before, strict=True)
+        )
+        return StretchResult(
+            index=first,
+            played=played,
+            jobs=played,
+            simulations=simulations,
+            playouts=playouts,
+            duration_s=time.perf_counter() - self._started,
+            outlook=Outlook(),
+        )
+
+    @property
+    def _results(self) -> tuple[int, int]:
+        """Visits and playouts in the tree."""
+        return int(self._setup.tree.visits[ROOT]), int(self.jobs.playouts[-1])
+
+
+class SubtreeStrategy(InPlaceStrategy):
+    """Jobs that are neither sent nor kept: a stretch is all that the coordinator sees of them."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._setup, self._plan = setup, setup.plan
+        self.shared: GrowingTree | None = None
+        self._rate = 0.0
+        """Simulations/s of the last stretch; 0 before the first."""
+        self._longest = 0
+        """The most simulations of the next stretch where the plan is not fixed."""
+        self._nodes = 0
+        """Nodes of the tree when the stretch began."""
+
+    @property
+    def ready(self) -> bool:
+        return False
+
+    @property
+    def stretches_pay(self) -> bool:
+        return True
+
+    def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
+        self.shared = GrowingTree(self._setup, threads)
+
+    def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
+        shared, plan = self.shared, self._plan
+        assert shared is not None
+        if plan.is_fixed:
+            simulations = int(plan.sizes(self.issued, self.lanes).sum())
+        else:
+            nominal = self._setup.engine.game.nominal_simulations_per_s
+            aim_s = min(STRETCH_S, left_s / GROWTH)
+            wanted = aim_s * (self._rate or nominal * FIRST_SHARE)
+            wanted = min(wanted, GROWTH * self._longest) if self._longest else wanted
+            simulations = min(room, max(1, int(wanted))) if size else 0
+        self._nodes = self.tree_nodes()
+        return StretchJob(self.issued, simulations, shared.goal(shared.issued + simulations), shared)
+
+    def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
+        self.created += self.tree_nodes() - self._nodes
+        if result.simulations:
+            self.issued += self.lanes
+            self.absorbed += self.lanes
+            self._longest = result.simulations
+            self._rate = result.simulations / result.duration_s
+
+    @property
+    def tree_at_rest(self) -> Tree:
+        """A copy without the rooms of lanes."""
+        copy = self._setup.engine.new_tree(5 * self.tree_nodes())
+        reroot(self.tree, ROOT, copy)
+        copy.counts[FULL] = self.tree.counts[FULL]
+        return copy
+
+    def _make_job(self, simulations: int) -> Job:
+        raise NotImplementedError("jobs of subtree run by stretches alone")
+
+    def _absorb(self, job: Job, result: JobResult) -> None:
+        raise NotImplementedError("jobs of subtree run by stretches alone")
+
+    def _state(self) -> Arrays:
+        return {}
+
+    def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
+        require(not sizes, "jobs of subtree are never out")
+        return []
