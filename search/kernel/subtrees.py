@@ -3,8 +3,9 @@
 A job is a node of the shared tree and a number of simulations, which one thread makes in the node's subtree.
 Until they are made the subtree is *taken*: nobody else reads or changes it, and it grows in place. To begin a
 job, a thread has the tree's lock. It backs up what an earlier job came to, selects the next node, and counts
-the job's simulations as unobserved on the way there (Liu et al. 2020). Then it gives the lock back. So threads
-meet once in a job, and not in every simulation; and the simulations of a job find its nodes in the cache.
+the job's simulations as unobserved on the way there (Liu et al. 2020). Then it gives the lock back. So
+threads meet once in a job, and not in every simulation; and the simulations of a job find its nodes in the
+cache.
 
 A job adds at most a half to the visits of its node: a search that is told nothing for longer would go on with
 what few visits believe. If the way leads to a node that is taken, the job has no simulations and *passes*:
@@ -65,7 +66,7 @@ class Jobs(NamedTuple):
     """Jobs in flight: job j is in place j % lanes."""
 
     nodes: npt.NDArray[np.int32]
-    """[lanes, max_plies + 1] the way from the root to the node of each job. These nodes stay in their slots."""
+    """[lanes, max_plies + 1] the way from the root to the node of each job. These nodes keep their slots."""
     movers: npt.NDArray[np.uint8]
     """[lanes, max_plies + 1] who moves at each of these nodes."""
     depths: npt.NDArray[np.int64]
@@ -81,7 +82,7 @@ class Jobs(NamedTuple):
     taken: npt.NDArray[np.bool_]
     """[slots of the tree] whether the node's subtree is taken."""
     tops: npt.NDArray[np.int32]
-    """[lanes] a slot for the copy of the job's node, which is the root of the subtree while it grows."""
+    """[lanes] a slot for a copy of the job's node, which is the root of the subtree while it grows."""
     free: npt.NDArray[np.int32]
     """[lanes, len(CAPACITIES)] `Tree.free` for the jobs of each place."""
     counts: npt.NDArray[np.int64]
@@ -170,7 +171,7 @@ def select_subtree(
             break
         alone = tree.unobserved[node] == 0
         visits_here = np.int64(tree.visits[node])
-        share = min(most, max(1, visits_here // AGE))
+        share = min(most, max(1, int(visits_here) // AGE))
         if alone and (visits_here < AGE * most or is_terminal(state)):
             jobs.taken[node] = True
             visits = share
@@ -179,7 +180,7 @@ def select_subtree(
         movers[depth] = player & 255
         count = num_children(tree, node)
         fresh = False
-        if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, node, count):
+        if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, np.uint64(node), count):
             num_legal = legal_moves(state, work.moves)
             if count == num_legal:
                 tree.shape[node] |= np.uint16(COMPLETE)
@@ -259,7 +260,7 @@ def grow_subtree(
         value = value_of_leaf(room, params, depth, work, stream)
         back_up(room, params, work, depth, value)
         if params.solver:
-            spread_proof(room, work.nodes, work.movers, depth)
+            spread_proof(room, work.nodes, work.movers, int(depth))
     jobs.totals[place] = tree.total_value[top] - tree.total_value[node]
 
 

@@ -1,7 +1,7 @@
 """Strategies whose jobs can run where the shared tree is, in threads of this process: by stretches.
 
-A stretch is some milliseconds of consecutive jobs, which change the tree themselves. Between two stretches the
-tree is at rest: then progress is looked at and checkpoints are written.
+A stretch is some milliseconds of consecutive jobs, which change the tree themselves. Between two stretches
+the tree is at rest: then progress is looked at and checkpoints are written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from search.job import Job, JobResult, Outlook
+from search.plan import SearchPlan
 from search.strategies.base import Strategy
 
 STRETCH_S = 0.05
@@ -96,6 +97,7 @@ AnyJob = Job | StretchJob
 class InPlaceStrategy(Strategy):
     """A strategy that can run its jobs in threads of this process."""
 
+    plan: SearchPlan
     shared: Threads | None = None
     """Where jobs run by stretches: see `share_tree`."""
 
@@ -111,8 +113,8 @@ class InPlaceStrategy(Strategy):
 
     @abstractmethod
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
-        """The next jobs. Where the plan is not fixed they have about ``size`` simulations each, ``room`` at most
-        in all, and should take a part of ``left_s`` seconds; with size 0 only results are waited for."""
+        """The next jobs. Where the plan is not fixed they have about ``size`` simulations each, ``room`` at
+        most in all, and should take a part of ``left_s`` seconds; with size 0 only results are waited for."""
 
     @abstractmethod
     def end_stretch(self, job: StretchJob, result: StretchResult) -> None:

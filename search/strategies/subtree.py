@@ -156,7 +156,7 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._setup, self._plan = setup, setup.plan
+        self._setup, self.plan = setup, setup.plan
         self.shared: GrowingTree | None = None
         self._rate = 0.0
         """Simulations/s of the last stretch; 0 before the first."""
@@ -177,7 +177,7 @@ class SubtreeStrategy(InPlaceStrategy):
         self.shared = GrowingTree(self._setup, threads)
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
-        shared, plan = self.shared, self._plan
+        shared, plan = self.shared, self.plan
         assert shared is not None
         if plan.is_fixed:
             simulations = int(plan.sizes(self.issued, self.lanes).sum())
