@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
-from cluster.executors.choose import make_executor
+from cluster.executors.choose import make_executor, refuse_on_ray
 from cluster.executors.handover import HandoverExecutor
 from cluster.executors.units import worker_of_units
 from cluster.observe import answer_report as report
@@ -265,6 +265,8 @@ def _run(
             metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
             started.stack.callback(metrics.close)
         opened = begin()
+        request = opened.coordinator.search.request
+        refuse_on_ray(request, place.executor, place.address, place.resources)
         coordinator, search = opened.coordinator, opened.coordinator.search
         if coordinator.finished:
             if output.progress:

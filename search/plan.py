@@ -80,8 +80,8 @@ class SearchPlan:
     lanes: int
     """The request's lanes, or fewer if the budget in simulations is smaller than that."""
     rounds: int
-    """Jobs of each lane; with a budget in seconds, their target number. subtree: stretches, in which all lanes
-    together make one size each."""
+    """Jobs of each lane; with a budget in seconds, their target number. subtree: stretches, each
+    with the sizes of all lanes."""
     root_first: bool
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int

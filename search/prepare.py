@@ -20,9 +20,9 @@ from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan, plan_search
-from search.request import STRATEGIES, SUBTREE, SearchRequest, features_of
+from search.request import SUBTREE, SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
-from search.strategies.subtree import least_room
+from search.strategies.subtree import least_room, refused
 from search.tree.arena import Tree
 from search.tree.rerooting import reroot
 from search.warm_up import warm_up_coordinator
@@ -81,6 +81,8 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
 def check_request(request: SearchRequest, *, files: bool = True, external: bool = False) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
     _refuse_evaluators(request, files, external)
+    if not files and request.strategy == SUBTREE:
+        raise refused("in a service")
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -202,7 +204,7 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
     check_form(request, game)
     if request.strategy == SUBTREE:
-        _check_subtree(request, game)
+        _check_subtree(game)
     hidden = _treatment(request, game)
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
@@ -210,13 +212,13 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     return hidden, plan, engine
 
 
-def _check_subtree(request: SearchRequest, game: Game) -> None:
+def _check_subtree(game: Game) -> None:
     """Raise InvalidInput for games that threads cannot search in one tree."""
     if game.hidden_information or game.has_chance or game.open_loop or not game.is_two_player:
-        what = f"{game.name}, {game.form}"
-        raise InvalidInput("strategy", SUBTREE, f"{', '.join(STRATEGIES)} with {what}")
+        kind = "where something is hidden" if game.hidden_information else game.form
+        raise refused(f"with {game.name}, {kind}")
     if not is_compiled(game.rules):
-        raise InvalidInput("strategy", SUBTREE, f"{', '.join(STRATEGIES)} where rules are plain Python")
+        raise refused(f"with {game.name}, whose rules are plain Python")
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:

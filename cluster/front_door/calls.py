@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Opened, read_checkpoint
+from cluster.executors.choose import refuse_on_ray
 from cluster.front_door.options import Placement, placement_of, request_of, split
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.coordinator import Coordinator
@@ -134,6 +135,7 @@ def resume(
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
+    refuse_on_ray(checkpoint.request, placement.executor, placement.address, placement.resources)
     return RunningSearch(checkpoint.open(), placement.start)
 
 
@@ -160,6 +162,7 @@ def run(
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
+    refuse_on_ray(request, placement.executor, placement.address, placement.resources)
     return RunningSearch(Opened(Coordinator(open_search(request), 1)), placement.start)
 
 

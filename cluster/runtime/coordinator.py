@@ -24,15 +24,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cluster.runtime.ledger import Ledger, LostTooOften
-from games.errors import InvalidInput
 from search.job import Job, JobResult
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.results import pack_results, unpack_results
 from search.prepare import Search
-from search.request import STRATEGIES, SUBTREE
 from search.result import SearchResult, result
 from search.strategies import InPlaceStrategy, SubtreeStrategy
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
+from search.strategies.subtree import refused
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
@@ -140,8 +139,7 @@ class Coordinator:
         """
         strategy = self.search.strategy
         if threads == 0 and isinstance(strategy, SubtreeStrategy):
-            others = f"{', '.join(STRATEGIES)}: threads of one process share the tree of {SUBTREE}"
-            raise InvalidInput("strategy", SUBTREE, others)
+            raise refused("on Ray")
         if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
             return
         worker, context = Worker(), self.search.context

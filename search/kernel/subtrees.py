@@ -55,8 +55,8 @@ SIMULATIONS = 64
 AGE = 2
 """A job has at most one simulation for so many visits of its node."""
 SMALL = 8
-"""Where the best child would get a job of fewer simulations than this, its parent is taken whole, if nobody is
-below it: in games with many moves most nodes have few visits."""
+"""Where the best child would get a job of fewer simulations than this, its parent is taken whole, if nobody
+is below it: in games with many moves most nodes have few visits."""
 
 ISSUED, PASSED, IDLE, OVER = 0, 1, 2, 3
 """Places in `Jobs.tally`."""
@@ -92,8 +92,8 @@ class Jobs(NamedTuple):
     room: npt.NDArray[np.int64]
     """[2] the first slot of the tree that is in no room, and how many slots a room has."""
     tally: npt.NDArray[np.int64]
-    """[4] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE: how
-    many jobs before the next one found that there is nothing to begin. OVER: 1 once the root is proven, or the
+    """[4] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE:
+    how many jobs before the next one found nothing left to begin. OVER: 1 once the root is proven, or the
     memory used up."""
     marks: Marks
     """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY: as in search/kernel/turns.py."""
@@ -155,7 +155,7 @@ def select_subtree(
     """Generic: write to a place which node gets a job of up to ``most`` simulations; its position is left in
     work.state.
 
-    They are counted as unobserved on the way. jobs.visits stays 0 where the way leads to a node that is taken.
+    They are counted as unobserved on the way. jobs.visits stays 0 where that leads to a node that is taken.
     """
     nodes, movers = jobs.nodes[place], jobs.movers[place]
     state = work.state
@@ -300,11 +300,11 @@ def take_subtrees(
     streams: npt.NDArray[np.uint64],
     number: int,
 ) -> int:
-    """Generic: run jobs, beside other threads that do the same, until as many simulations as the goal has are in
-    the tree.
+    """Generic: run jobs, beside other threads that do the same, until as many simulations as the goal has are
+    in the tree, or the search is over. Then no job is in flight.
 
-    Tree and jobs are common to all threads, ``work`` and ``streams`` ([2, 2]) are those of the thread with this
-    ``number``, at least 1. Returns how many jobs it has played.
+    Tree and jobs are common to all threads, ``work`` and ``streams`` ([2, 2]) are those of the thread with
+    this ``number``, at least 1. Returns how many jobs it has played.
     """
     marks = jobs.marks
     lanes = len(jobs.depths)

@@ -1,4 +1,4 @@
-"""How a search is divided into jobs and what their results do to the shared tree: root, tree, leaf, subtree."""
+"""How a search is divided into jobs, and what their results do to the shared tree."""
 
 from search.strategies.base import Setup, Strategy
 from search.strategies.in_place import InPlaceStrategy

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from games.errors import InvalidInput
 from games.game import Game
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
 from search.kernel.subtrees import IDLE, ISSUED, OVER, Goal, Jobs
 from search.kernel.turns import ENDED, LOCK, READY
 from search.packing.arrays import Arrays, require
+from search.request import STRATEGIES, SUBTREE
 from search.strategies.base import Setup
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
 from search.tree.arena import CAPACITIES, FULL, NODES, ROOT, USED, Tree
@@ -33,6 +35,12 @@ ROOMS = 8
 def least_room(game: Game) -> int:
     """The fewest slots that a lane can do with: several blocks of children."""
     return max(256, 4 * (game.max_moves + 1))
+
+
+def refused(where: str) -> InvalidInput:
+    """The error of a request for this strategy where it cannot run."""
+    others = f"{', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]} {where}"
+    return InvalidInput("strategy", SUBTREE, f"{others}: the tree of {SUBTREE} is shared by threads")
 
 
 class GrowingTree:
