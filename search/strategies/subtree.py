@@ -16,8 +16,8 @@ from games.game import Game
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
 from search.kernel.subtrees import IDLE, ISSUED, OVER, Goal, Jobs
-from search.kernel.turns import ENDED, LOCK, READY
-from search.packing.arrays import Arrays, require
+from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY
+from search.packing.arrays import Arrays, require, take
 from search.request import STRATEGIES, SUBTREE
 from search.strategies.base import Setup
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
@@ -46,7 +46,8 @@ def refused(where: str) -> InvalidInput:
 class GrowingTree:
     """The jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, threads: int) -> None:
+    def __init__(self, setup: Setup, threads: int, first: int) -> None:
+        """``first``: the number of the next job."""
         engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
         self._setup = setup
         plies, slots = engine.game.max_plies + 1, len(tree.visits)
@@ -80,6 +81,9 @@ class GrowingTree:
         # Compiled, or loaded, before the clock of the search starts.
         self.begin_stretch()
         self.take_turns(self.goal(self.issued), 0)
+        # As after a stretch, whose last jobs had nothing left to do; none of them before the first.
+        self.jobs.marks[NEXT], self.jobs.marks[ABSORBED] = first, max(0, first - lanes)
+        self.jobs.marks[READY:] = 1 if first else 0
 
     @property
     def threads(self) -> int:
@@ -88,6 +92,11 @@ class GrowingTree:
     @property
     def ended(self) -> bool:
         return bool(self.jobs.tally[OVER])
+
+    @property
+    def next_job(self) -> int:
+        """The number of the next job."""
+        return int(self.jobs.marks[NEXT])
 
     @property
     def issued(self) -> int:
@@ -166,6 +175,8 @@ class SubtreeStrategy(InPlaceStrategy):
         super().__init__(setup)
         self._setup, self.plan = setup, setup.plan
         self.shared: GrowingTree | None = None
+        self._first = 0
+        """The number of the first job of `shared`."""
         self._rate = 0.0
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
@@ -182,7 +193,7 @@ class SubtreeStrategy(InPlaceStrategy):
         return True
 
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        self.shared = GrowingTree(self._setup, threads)
+        self.shared = GrowingTree(self._setup, threads, self._first)
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
         shared, plan = self.shared, self.plan
@@ -221,8 +232,11 @@ class SubtreeStrategy(InPlaceStrategy):
         raise NotImplementedError("jobs of subtree run by stretches alone")
 
     def _state(self) -> Arrays:
-        return {}
+        first = self._first if self.shared is None else self.shared.next_job
+        return {"next_job": np.array([first], dtype=np.int64)}
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
-        require(not sizes, "jobs of subtree are never out")
+        require(not sizes and not arrays["tree.unobserved"].any(), "jobs of subtree are never out")
+        self._first = int(take(arrays, "next_job", np.int64, 1)[0])
+        require(self._first == 0 or self._first >= self.lanes, "the number of the next job makes no sense")
         return []

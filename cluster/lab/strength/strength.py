@@ -21,7 +21,7 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Spec, parse_spec
 from search.players import player_of
-from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES
+from search.request import ALL_STRATEGIES, MAX_LANES, MAX_SIMULATIONS
 
 CURVE, LANE, TOTAL = "sequential", "equal lane", "equal total"
 """Kinds of matches."""
@@ -215,8 +215,8 @@ def read_strategies(text: str) -> list[Spec]:
             parts.append(item)
     specs = [parse_spec(part, "strategies", paths=True) for part in parts]
     for spec in specs:
-        if spec.name not in STRATEGIES:
-            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(STRATEGIES))
+        if spec.name not in ALL_STRATEGIES:
+            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(ALL_STRATEGIES))
         _not_reserved("strategies", spec.options)
     if len({str(spec) for spec in specs}) < len(specs):
         raise InvalidInput("strategies", text, "each strategy once")

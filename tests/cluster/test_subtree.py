@@ -1,0 +1,245 @@
+"""Strategy subtree: one tree for any number of threads, in which every visit is where its simulation went."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import banyan
+import numpy as np
+import pytest
+
+import search
+from cluster.executors.threads import ThreadsExecutor
+from cluster.runtime.coordinator import Coordinator
+from cluster.runtime.session import Session
+from cluster.system.interruption import INTERRUPTED
+from games.errors import InvalidInput
+from search.kernel.subtrees import SIMULATIONS
+from search.packing.arrays import CorruptState
+from search.prepare import check_request, open_search
+from search.request import SearchRequest
+from search.result import SearchResult
+from search.strategies.subtree import SubtreeStrategy
+from search.tree.arena import ROOT, UNPROVEN
+from tests.cluster import command
+from tests.search.common import nodes_of
+from tests.search.naive import Node
+from tests.search.test_solver import check_proofs, played, value
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="threads run compiled kernels"
+)
+GAMES = ("gomoku:size=9", "connect_four", "morris:variant=six", "othello", "tictactoe", "grundy", "thud")
+
+
+@contextmanager
+def threads(number: int) -> Iterator[ThreadsExecutor]:
+    executor = ThreadsExecutor(number)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def request(game: str, lanes: int, **others: Any) -> SearchRequest:
+    return SearchRequest(game, strategy="subtree", lanes=lanes, **{"simulations": 20_000, "seed": 3} | others)
+
+
+def searched(executor: ThreadsExecutor, asked: SearchRequest) -> tuple[SearchResult, Coordinator]:
+    opened = open_search(asked)
+    executor.open(opened.context)
+    coordinator = Coordinator(opened, executor.num_workers)
+    return Session(coordinator, executor).run(), coordinator
+
+
+def check_sums(node: Node) -> None:
+    """No visit is in flight, and each node has those of its children and its own first one, no more."""
+    assert node.unobserved == 0
+    if node.children:
+        below = sum(child.visits for child in node.children)
+        assert node.visits - 1 <= below <= node.visits
+        assert abs(node.total_value - sum(child.total_value for child in node.children)) <= 1
+        assert len({child.move for child in node.children}) == len(node.children)
+    for child in node.children:
+        assert child.visits > 0
+        check_sums(child)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_any_number_of_threads_grows_the_same_tree(game: str) -> None:
+    for lanes in (1, 3, 16):
+        asked = request(game, lanes, simulations=2_000 if game == "thud" else 20_000)
+        alone = search.run(asked)
+        for number in (1, 2, 5):
+            with threads(number) as executor:
+                result, coordinator = searched(executor, asked)
+            assert (result.digest, result.simulations) == (alone.digest, asked.simulations), (lanes, number)
+            assert coordinator.search.strategy.tree.visits[ROOT] == asked.simulations
+
+
+def test_threads_that_meet_often_grow_the_same_tree() -> None:
+    asked = request("connect_four", 64, simulations=300_000)
+    alone = search.run(asked).digest
+    with threads(9) as executor:
+        assert {searched(executor, asked)[0].digest for _ in range(6)} == {alone}
+
+
+@pytest.mark.parametrize("game", ["gomoku:size=9", "connect_four"])
+@pytest.mark.parametrize("options", [{}, {"first_play_urgency": 0.4}, {"widening": 3}, {"decisive": True}])
+def test_every_visit_is_counted_where_it_went(game: str, options: dict[str, Any]) -> None:
+    if "widening" in options and game == "connect_four":
+        pytest.skip("connect four has no priority of moves, by which it would be widened")
+    with threads(3) as executor:
+        _, coordinator = searched(executor, request(game, 16, **options))
+    check_sums(nodes_of(coordinator.search.strategy.tree))
+
+
+def test_a_lane_alone_chooses_like_a_sequential_search() -> None:
+    moves = ("d", "d", "d", "c", "c", "e")
+    one = search.run(request("connect_four", 1, moves=moves, simulations=60_000))
+    sequential = search.run(
+        SearchRequest("connect_four", strategy="tree", lanes=1, moves=moves, simulations=60_000)
+    )
+    assert one.move == sequential.move
+    assert one.value == pytest.approx(sequential.value, abs=0.05)
+
+
+@pytest.mark.parametrize("line", ["", "a1 b1", "b2 a1", "a1 b2 c3", "b2 a1 a2", "a1 c3 b2"])
+def test_what_is_proven_is_right_and_ends_the_search(line: str) -> None:
+    asked = request(
+        "tictactoe", 8, moves=tuple(line.split()), solver=True, exploration=4.0, simulations=600_000
+    )
+    with threads(2) as executor:
+        result, coordinator = searched(executor, asked)
+        again, _ = searched(executor, asked)
+    root = nodes_of(coordinator.search.strategy.tree)
+    assert check_proofs(root, played(line)) > 50
+    assert root.proof != UNPROVEN
+    assert result.stopped_by == "proven"
+    assert result.simulations == root.visits < 600_000
+    assert result.value == pytest.approx(value(played(line)) * (-1) ** len(line.split()))
+    assert again.digest == result.digest
+
+
+def test_a_search_in_seconds_ends_in_time_with_all_that_was_begun() -> None:
+    with threads(2) as executor:
+        searched(executor, request("gomoku:size=9", 4))
+        result, coordinator = searched(executor, request("gomoku:size=9", 4, simulations=None, seconds=0.5))
+    assert 0.5 <= result.elapsed_s < 0.8
+    assert result.simulations == coordinator.search.strategy.tree.visits[ROOT] > 10_000
+    check_sums(nodes_of(coordinator.search.strategy.tree))
+
+
+def test_memory_that_is_used_up_ends_the_search_at_the_same_simulation() -> None:
+    asked = request("gomoku:size=9", 4, simulations=None, stop_when_full=True, memory_mb=4)
+    with threads(2) as executor:
+        result, coordinator = searched(executor, asked)
+    assert result.stopped_by == "memory"
+    assert result.tree_full
+    check_sums(nodes_of(coordinator.search.strategy.tree))
+    nodes = coordinator.tree_nodes
+    assert 0.2 * 4 * 2**20 / 24 < nodes < 4 * 2**20 / 24
+
+
+def test_a_full_tree_is_searched_further() -> None:
+    asked = request("gomoku:size=9", 4, simulations=400_000, memory_mb=2)
+    with threads(2) as executor:
+        result, coordinator = searched(executor, asked)
+    assert (result.simulations, result.tree_full) == (400_000, True)
+    assert result.digest == search.run(asked).digest
+    root = nodes_of(coordinator.search.strategy.tree)
+    assert root.visits == 400_000
+
+
+def test_many_lanes_do_not_use_up_the_memory() -> None:
+    result = search.run(request("gomoku:size=9", 1_024, simulations=50_000))
+    assert not result.tree_full
+    assert result.tree_nodes == pytest.approx(50_001, rel=0.01)
+
+
+def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end() -> None:
+    asked = request("gomoku:size=9", 8, simulations=3_000_000)
+    whole = Coordinator(open_search(asked), 2)
+    first = Coordinator(open_search(asked), 2)
+    states = []
+    for coordinator in (whole, first):
+        coordinator.share_tree(1)
+        jobs = coordinator.start()
+        while jobs:
+            done = jobs[0].run()  # type: ignore[union-attr]
+            jobs = coordinator.job_done(done)
+            states.append(coordinator.state())
+            if coordinator is first:
+                break
+    assert len(states) > 3
+    resumed = Coordinator(open_search(asked), 2)
+    resumed.restore(states[-1])
+    resumed.share_tree(1)
+    jobs = resumed.start()
+    while jobs:
+        jobs = resumed.job_done(jobs[0].run())  # type: ignore[union-attr]
+    assert resumed.stopped_by == "simulations"
+    assert resumed.result(1.0, "inline").digest == whole.result(1.0, "inline").digest
+
+
+def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
+    coordinator = Coordinator(open_search(request("gomoku:size=9", 2)), 1)
+    state = coordinator.state()
+    state["tree.unobserved"] = state["tree.unobserved"] + 1
+    with pytest.raises(CorruptState):
+        Coordinator(open_search(request("gomoku:size=9", 2)), 1).restore(state)
+
+
+def test_an_interrupted_search_goes_on_from_its_file(tmp_path: Path) -> None:
+    asked = ("gomoku:size=9", "--strategy", "subtree", "--lanes", "4", "--seed", "2", "--json")
+    budget = ("--simulations", "6000000")
+    file = tmp_path / "search.ckpt"
+    process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED, errors
+    status, resumed, _ = command.banyan("resume", str(file), "--json")
+    assert status == 0
+    status, whole, _ = command.banyan("search", *asked, *budget)
+    assert status == 0
+    assert json.loads(resumed)["digest"] == json.loads(whole)["digest"]
+    assert json.loads(resumed)["simulations"] == 6_000_000
+
+
+def test_where_it_cannot_run_the_error_says_so(tmp_path: Path) -> None:
+    def refused(asked: SearchRequest, **others: Any) -> str:
+        with pytest.raises(InvalidInput, match="strategy: 'subtree' is not accepted") as caught:
+            check_request(asked, **others)
+        return str(caught.value)
+
+    assert "where something is hidden" in refused(request("battleship", 2))
+    assert "one player" in refused(request("2048", 2))
+    assert "in a service" in refused(request("gomoku", 2), files=False)
+    for place in ({"executor": "ray"}, {"address": "127.0.0.1:1"}):
+        with pytest.raises(InvalidInput, match="on Ray"):
+            banyan.search("gomoku", strategy="subtree", simulations=100, **place)
+    with pytest.raises(InvalidInput, match="memory"):
+        check_request(request("gomoku", 1_024, simulations=10**6, memory_mb=4))
+
+
+def test_jobs_are_short_where_little_is_known() -> None:
+    """A job adds at most half of the visits of its node: all jobs of a small tree are small."""
+    opened = open_search(request("gomoku:size=9", 16, simulations=2_000))
+    strategy = opened.strategy
+    assert isinstance(strategy, SubtreeStrategy)
+    strategy.share_tree(1)
+    job = strategy.next_stretch(1, 2_000, 1.0)
+    result = job.run()
+    assert result.simulations == 125 * 16 or result.simulations <= 2_000
+    assert strategy.shared is not None
+    assert result.simulations / SIMULATIONS < result.played <= result.simulations
+    assert not strategy.shared.jobs.taken.any()
+    assert not np.any(strategy.shared.jobs.tally[1:] < 0)
