@@ -27,7 +27,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.run_inline import run
 from search.strategies import LeafStrategy, leaf
-from search.strategies.stretches import StretchJob
+from search.strategies.in_place import StretchJob
 from tests.cluster.problems import WALK
 
 pytestmark = pytest.mark.skipif(
