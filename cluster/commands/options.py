@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from search.request import STRATEGIES, SearchRequest
+from search.request import STRATEGIES, SUBTREE, SearchRequest
 
 if TYPE_CHECKING:
     from cluster.launch import Output, Placement
@@ -250,6 +250,23 @@ def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
 
     if game.partition(":")[0] in BEST:
         print("a stronger search for the best move: --preset best", file=sys.stderr)
+
+
+def suggest_subtree(request: SearchRequest, on_ray: bool, json_output: bool) -> bool:
+    """Name ``--strategy subtree`` to a person at a terminal, where it can run instead of ``tree``; whether it
+    was named."""
+    if json_output or not sys.stderr.isatty() or on_ray or request.strategy != "tree" or request.lanes == 1:
+        return False
+    import games
+    from games.errors import InvalidInput
+    from search.prepare import check_search
+
+    try:
+        check_search(replace(request, strategy=SUBTREE), games.load(request.game))
+    except InvalidInput:
+        return False
+    print("quicker and stronger in threads of one machine: --strategy subtree", file=sys.stderr)
+    return True
 
 
 def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:

@@ -17,6 +17,7 @@ from cluster.commands.options import (
     SearchPlace,
     suggest_best,
     suggest_one_lane,
+    suggest_subtree,
     suggest_tree,
 )
 from search.options import SEARCH
@@ -84,9 +85,10 @@ def search(
         status = run_search(request, place.placement(), output.output(), keep=keep)
     if status == 0:
         suggest_best(request.game, preset, output.json_output)
-        suggest_one_lane(request, output.json_output)
         placed = place.placement()
         on_ray = server is None and (placed.executor == "ray" or placed.address is not None)
+        if not suggest_subtree(request, on_ray or server is not None, output.json_output):
+            suggest_one_lane(request, output.json_output)
         suggest_tree(request, on_ray, output.json_output)
     return status
 

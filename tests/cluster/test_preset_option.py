@@ -78,13 +78,22 @@ def test_search_and_strength_tell() -> None:
 
 
 def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
-    short = ("search", "tictactoe", "--simulations", "2000")
+    short = ("search", "tictactoe", "--simulations", "2000", "--strategy", "root")
     hint = "--lanes 1 is quicker"
     assert told(*short).count(hint) == 1
     assert hint not in told(*short, "--lanes", "1")
     assert hint not in told(*short, "--json")
     # 37 ms of work for each of two lanes.
     assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
+
+
+def test_a_search_in_threads_names_subtree_where_it_can_run() -> None:
+    hint = "--strategy subtree"
+    quick = ("search", "tictactoe", "--simulations", "2000")
+    assert told(*quick).count(hint) == 1
+    assert hint not in told(*quick, "--json")
+    assert hint not in told(*quick, "--lanes", "1")
+    assert hint not in told("search", "battleship", "--simulations", "500")
 
 
 def test_speedup_tells() -> None:
