@@ -14,7 +14,7 @@ from cluster.report.machine import provenance
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b"}
+COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b", "subtree": "#8a4fa3"}
 """Colours of the strategies."""
 FOOT_IN = 0.22
 """Height of the line at the foot, in inches; half of it lies between panels and legend."""

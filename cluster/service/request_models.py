@@ -15,7 +15,7 @@ from games.errors import InvalidInput
 from search.asked import RETIRED, current, request_of
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
-from search.request import DEFAULT_MEMORY_MB, SearchRequest
+from search.request import DEFAULT_MEMORY_MB, SUBTREE, SearchRequest
 
 PRIORITIES = (-10, 10)
 EXAMPLE: dict[str, Any] = {
@@ -112,7 +112,9 @@ def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
 
 def _field(knob: Knob) -> tuple[Any, Any]:
     """Type and field of an option. Bounds and choices are only described; `SearchRequest` checks them."""
-    told: dict[str, Any] = {"enum": list(knob.option.choices)} if knob.option.choices else {}
+    # Workers of a service do not share a tree.
+    choices = [choice for choice in knob.option.choices if choice != SUBTREE]
+    told: dict[str, Any] = {"enum": choices} if choices else {}
     default: Any = knob.asked_default
     if knob.option.bounds is not None and knob.option.bounds[0] != LOWEST:
         told = dict(zip(("minimum", "maximum"), knob.option.bounds, strict=True))

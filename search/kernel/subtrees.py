@@ -50,8 +50,9 @@ from search.tree.arena import (
     proof,
 )
 
-SIMULATIONS = 64
-"""The most simulations of a job. Fewer cost more turns at the lock, more keep others waiting."""
+LEAST_SIMULATIONS, SIMULATIONS = 4, 64
+"""Limits of the most simulations of a job. Fewer cost more turns at the lock, more keep others waiting. Between
+them all lanes together have as many in flight as the root of the visits so far: search/LANES.md."""
 AGE = 2
 """A job has at most one simulation for so many visits of its node."""
 SMALL = 8
@@ -333,7 +334,8 @@ def take_subtrees(
             jobs.tally[IDLE] = 0
             if jobs.tally[PASSED] == 0:
                 stream_of(streams[0], goal.selecting, job)
-                most = min(left, SIMULATIONS)
+                few = int(math.sqrt(tree.visits[ROOT])) // lanes
+                most = min(left, max(LEAST_SIMULATIONS, min(few, SIMULATIONS)))
                 select_subtree(tree, params, root_state, jobs, place, most, streams[0], work)
                 jobs.tally[ISSUED] += jobs.visits[place]
             if jobs.visits[place] == 0:
