@@ -51,8 +51,8 @@ from search.tree.arena import (
 )
 
 LEAST_SIMULATIONS, SIMULATIONS = 4, 64
-"""Limits of the most simulations of a job. Fewer cost more turns at the lock, more keep others waiting. Between
-them all lanes together have as many in flight as the root of the visits so far: search/LANES.md."""
+"""Limits of the most simulations of a job. Fewer cost more turns at the lock, more keep others waiting.
+Between them all lanes together have as many in flight as the root of the visits so far: search/LANES.md."""
 AGE = 2
 """A job has at most one simulation for so many visits of its node."""
 SMALL = 8
