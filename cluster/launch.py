@@ -35,7 +35,7 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
-from search.request import SearchRequest
+from search.request import SUBTREE, SearchRequest
 from search.result import SearchResult
 
 if TYPE_CHECKING:
@@ -369,6 +369,8 @@ def _note_compilation(search: Search, console: Console) -> None:
     kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
     if engine.features.priors:
         kernel = engine.reach_leaves
+    if search.request.strategy == SUBTREE:
+        kernel = engine.take_subtrees
     if not hasattr(kernel, "py_func"):
         # Compilation is disabled.
         return

@@ -265,7 +265,7 @@ def suggest_subtree(request: SearchRequest, on_ray: bool, json_output: bool) -> 
         check_search(replace(request, strategy=SUBTREE), games.load(request.game))
     except InvalidInput:
         return False
-    print("quicker and stronger in threads of one machine: --strategy subtree", file=sys.stderr)
+    print("stronger in threads of one machine: --strategy subtree", file=sys.stderr)
     return True
 
 

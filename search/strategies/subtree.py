@@ -219,7 +219,8 @@ class SubtreeStrategy(InPlaceStrategy):
 
     @property
     def tree_at_rest(self) -> Tree:
-        """A copy without the rooms of lanes."""
+        """A copy without the rooms of lanes: a search that goes on from it is the same until these no longer
+        suffice."""
         copy = self._setup.engine.new_tree(5 * self.tree_nodes())
         reroot(self.tree, ROOT, copy)
         copy.counts[FULL] = self.tree.counts[FULL]
