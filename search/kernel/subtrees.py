@@ -59,7 +59,7 @@ SMALL = 8
 """Where the best child would get a job of fewer simulations than this, its parent is taken whole, if nobody
 is below it: in games with many moves most nodes have few visits."""
 
-ISSUED, PASSED, IDLE, OVER = 0, 1, 2, 3
+ISSUED, PASSED, IDLE, OVER, LOST = 0, 1, 2, 3, 4
 """Places in `Jobs.tally`."""
 
 
@@ -93,9 +93,9 @@ class Jobs(NamedTuple):
     room: npt.NDArray[np.int64]
     """[2] the first slot of the tree that is in no room, and how many slots a room has."""
     tally: npt.NDArray[np.int64]
-    """[4] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE:
+    """[5] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE:
     how many jobs before the next one found nothing left to begin. OVER: 1 once the root is proven, or the
-    memory used up."""
+    memory used up. LOST: slots of the tree that are in no block and no room: single ones."""
     marks: Marks
     """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY: as in search/kernel/turns.py."""
 
@@ -133,10 +133,21 @@ def room_of(tree: Tree, jobs: Jobs, place: int) -> Tree:
 
 @inner_njit
 def make_room(tree: Tree, jobs: Jobs, place: int) -> None:
-    """Give a place a new room if its own is used up, or was too small, and the tree has any left."""
+    """Give a place a new room if its own is used up, or was too small, and the tree has any left.
+
+    What is left of the old one becomes free blocks.
+    """
     counts, size = jobs.counts[place], jobs.room[1]
     left = jobs.ends[place] - counts[USED]
     if (left < size // 8 or counts[FULL] != 0) and jobs.room[0] + size <= len(tree.visits):
+        for size_class in range(len(CAPACITIES) - 1, -1, -1):
+            capacity = np.int64(CAPACITIES[size_class])
+            while left >= capacity:
+                left -= capacity
+                tree.children[counts[USED]] = jobs.free[place, size_class]
+                jobs.free[place, size_class] = counts[USED]
+                counts[USED] += capacity
+        jobs.tally[LOST] += left
         counts[USED] = jobs.room[0]
         counts[FULL] = 0
         jobs.room[0] += size
@@ -325,11 +336,12 @@ def take_subtrees(
             absorb_subtree(tree, params, jobs, place)
             store(marks, READY + place, 0)
             marks[ABSORBED] += 1
-        make_room(tree, jobs, place)
-        if proof(tree, ROOT) != UNPROVEN or (goal.stop_when_full and jobs.counts[place, FULL] != 0):
-            jobs.tally[OVER] = 1
         jobs.visits[place] = 0
         left = goal.simulations - jobs.tally[ISSUED]
+        if left > 0:
+            make_room(tree, jobs, place)
+            if proof(tree, ROOT) != UNPROVEN or (goal.stop_when_full and jobs.counts[place, FULL] != 0):
+                jobs.tally[OVER] = 1
         if left > 0 and jobs.tally[OVER] == 0:
             jobs.tally[IDLE] = 0
             if jobs.tally[PASSED] == 0:

@@ -6,6 +6,7 @@ tree goes on to grow exactly as it would have. Slots without a node are left out
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -38,18 +39,22 @@ def most_visits(counts: npt.NDArray[Any]) -> int:
 
 
 @cached_njit
-def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32]) -> bool:
-    """Write the kind of each used slot to ``kinds`` ([used], all EMPTY); returns whether the arena is sound.
+def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.int32], reserved: Int) -> bool:
+    """Write the kind of each used slot to ``kinds`` ([used]); returns whether the arena is sound.
 
-    It is sound if each used slot belongs to exactly one block and all blocks lie within the used slots.
-    ``queue`` ([nodes]) is scratch.
+    It is sound if each used slot belongs to exactly one block, but for as many as are ``reserved``, and all
+    blocks lie within the used slots. Before, kinds of reserved slots are FREE if it is known which they are,
+    all others EMPTY. ``queue`` ([nodes]) is scratch. ``tree.free`` may have the lists of several lanes, one
+    after the other.
     """
     used = tree.counts[USED]
+    if kinds[ROOT] != EMPTY:
+        return False
     kinds[ROOT] = NODE
     queue[0] = ROOT
     count = 1
     place = 0
-    accounted: Int = 1
+    accounted: Int = 1 + reserved
     while place < count:
         node = np.int64(queue[place])
         place += 1
@@ -72,9 +77,9 @@ def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.i
             else:
                 kinds[slot] = SPARE
         accounted += capacity
-    for size_class in range(len(CAPACITIES)):
-        capacity = np.int64(CAPACITIES[size_class])
-        block = np.int64(tree.free[size_class])
+    for which in range(len(tree.free)):
+        capacity = np.int64(CAPACITIES[which % len(CAPACITIES)])
+        block = np.int64(tree.free[which])
         while block != NO_BLOCK:
             if block < 1 or block + capacity > used:
                 return False
@@ -87,26 +92,34 @@ def slot_kinds(tree: Tree, kinds: npt.NDArray[np.uint8], queue: npt.NDArray[np.i
     return bool(count == len(queue) and accounted == used)
 
 
-def _kinds(tree: Tree) -> npt.NDArray[np.uint8]:
+Ranges = Sequence[tuple[int, int]]
+"""The first slot of each range, and the one after its last."""
+
+
+def _kinds(tree: Tree, reserved: Ranges, lost: int) -> npt.NDArray[np.uint8]:
     kinds = np.zeros(int(tree.counts[USED]), dtype=np.uint8)
-    require(
-        slot_kinds(tree, kinds, np.empty(int(tree.counts[NODES]), dtype=np.int32)), "the tree's arena is torn"
-    )
+    for begin, end in reserved:
+        kinds[begin:end] = FREE
+    slots = sum(end - begin for begin, end in reserved)
+    require(int(np.count_nonzero(kinds)) == slots, "reserved parts of the tree's arena overlap")
+    queue = np.empty(int(tree.counts[NODES]), dtype=np.int32)
+    require(slot_kinds(tree, kinds, queue, slots + lost), "the tree's arena is torn")
     return kinds
 
 
-def pack_tree(tree: Tree) -> Arrays:
-    """The tree as arrays; raises CorruptState if its arena is not sound.
+def pack_tree(tree: Tree, reserved: Ranges = (), lost: int = 0) -> Arrays:
+    """The tree as arrays; raises CorruptState if its arena is not sound. No node is in a ``reserved`` slot,
+    nor in ``lost`` others.
 
     ``counts`` [3]; ``nodes``: a bit for each used slot, whether a node stands there; the columns of the
     tree for these nodes alone; ``free_blocks``: the free blocks, class by class in the order of their
-    lists, and ``free_lengths`` [len(CAPACITIES)]: how many of each.
+    lists, and ``free_lengths`` [lists]: how many of each.
     """
-    kinds = _kinds(tree)
+    kinds = _kinds(tree, reserved, lost)
     is_node = kinds == NODE
     used = len(kinds)
     blocks: list[int] = []
-    lengths = np.zeros(len(CAPACITIES), dtype=np.int32)
+    lengths = np.zeros(len(tree.free), dtype=np.int32)
     for size_class, head in enumerate(tree.free.tolist()):
         block = head
         while block != NO_BLOCK:
@@ -122,7 +135,7 @@ def pack_tree(tree: Tree) -> Arrays:
     }
 
 
-def unpack_tree(tree: Tree, arrays: Arrays) -> None:
+def unpack_tree(tree: Tree, arrays: Arrays, reserved: Ranges = (), lost: int = 0) -> None:
     """Make the tree, modified in place, the one that was packed.
 
     It has the layout of that one, and at least as many slots as were used. Raises CorruptState, and then the
@@ -141,11 +154,14 @@ def unpack_tree(tree: Tree, arrays: Arrays) -> None:
         within(arrays[name], 0, most_visits(arrays[name]), name)
     tree.counts[USED], tree.counts[NODES], tree.counts[FULL] = used, nodes, full
     _link_free_blocks(tree, arrays, used)
-    require(np.array_equal(_kinds(tree) == NODE, is_node), "the tree's nodes are not where it says")
+    require(
+        np.array_equal(_kinds(tree, reserved, lost) == NODE, is_node),
+        "the tree's nodes are not where it says",
+    )
 
 
 def _link_free_blocks(tree: Tree, arrays: Arrays, used: int) -> None:
-    lengths = take(arrays, "free_lengths", np.int32, len(CAPACITIES))
+    lengths = take(arrays, "free_lengths", np.int32, len(tree.free))
     within(lengths, 0, used, "free_lengths")
     blocks = take(arrays, "free_blocks", np.int32, int(lengths.sum()))
     within(blocks, 1, used - 1, "free_blocks")

@@ -128,11 +128,6 @@ class Strategy(ABC):
         """What is proven of the root; see search/tree/arena.py."""
         return proof_of(self.tree, ROOT)
 
-    @property
-    def tree_at_rest(self) -> Tree:
-        """The shared tree, in an arena of which every used slot belongs to a node or a free block."""
-        return self.tree
-
     def state(self) -> Arrays:
         """The state of the strategy as arrays: the shared tree, and all that jobs in flight were made of."""
         tally = [self.issued, self.absorbed, self.created, self.duplicates]
@@ -140,7 +135,7 @@ class Strategy(ABC):
         own = {"tally": np.array(tally, dtype=np.int64), "sizes": np.array(sizes, dtype=np.int64)}
         if self._has_outlook:
             own |= prefixed("outlook.", pack_outlooks([self.outlook]))
-        return own | prefixed("tree.", pack_tree(self.tree_at_rest)) | self._state()
+        return own | prefixed("tree.", self._pack_tree()) | self._state()
 
     def restore(self, arrays: Arrays) -> None:
         """Resume from the `state` of a strategy with an equal context; only before the first job.
@@ -157,11 +152,18 @@ class Strategy(ABC):
             players = self._players if self._players > 2 else 0
             self.outlook = unpack_outlooks(without_prefix("outlook.", arrays), 1, players)[0]
             self._check_line()
-        unpack_tree(self.tree, without_prefix("tree.", arrays))
+        self._unpack_tree(arrays)
         self.issued, self.absorbed, self.unobserved = issued, absorbed, int(sizes.sum())
         jobs = self._restore(arrays, sizes.tolist())
         self.jobs = {job.index: job for job in jobs}
         require(list(self.jobs) == list(range(absorbed, issued)), "jobs that are out are missing")
+
+    def _pack_tree(self) -> Arrays:
+        return pack_tree(self.tree)
+
+    def _unpack_tree(self, arrays: Arrays) -> None:
+        """Restore the tree from the `state`; raises CorruptState."""
+        unpack_tree(self.tree, without_prefix("tree.", arrays))
 
     @abstractmethod
     def _make_job(self, simulations: int) -> Job: ...

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.game import Game
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
-from search.kernel.subtrees import IDLE, ISSUED, OVER, Goal, Jobs
+from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
 from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY
-from search.packing.arrays import Arrays, require, take
+from search.packing.arrays import Arrays, require, take, within, without_prefix
+from search.packing.tree import pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE
 from search.strategies.base import Setup
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
 from search.tree.arena import CAPACITIES, FULL, NODES, ROOT, USED, Tree
-from search.tree.rerooting import reroot
 
 MOST_ROOM = 8_192
 """The most slots of the tree that the jobs of a lane get at a time, for their new nodes."""
@@ -43,16 +45,48 @@ def refused(where: str) -> InvalidInput:
     return InvalidInput("strategy", SUBTREE, f"{others}: the tree of {SUBTREE} is shared by threads")
 
 
+class Rooms(NamedTuple):
+    """The parts of the tree's arena that belong to lanes, between two stretches."""
+
+    tops: npt.NDArray[np.int32]
+    """[lanes] `Jobs.tops`."""
+    begins: npt.NDArray[np.int64]
+    """[lanes] the next slot of each lane's room."""
+    ends: npt.NDArray[np.int64]
+    """[lanes] where it ends."""
+    full: npt.NDArray[np.int64]
+    """[lanes] 1 if it was too small."""
+    free: npt.NDArray[np.int32]
+    """[lanes, len(CAPACITIES)] the lists of each lane's free blocks."""
+    lost: int
+    """Number of slots that are in no room and no block."""
+
+    @property
+    def reserved(self) -> list[tuple[int, int]]:
+        """The slots in which there is no node."""
+        tops = [(top, top + 1) for top in self.tops.tolist()]
+        return tops + list(zip(self.begins.tolist(), self.ends.tolist(), strict=True))
+
+    def tree(self, tree: Tree) -> Tree:
+        """The tree with the free blocks of all lanes, which it shares."""
+        return tree._replace(free=self.free.reshape(-1))
+
+
 class GrowingTree:
     """The jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, threads: int, first: int) -> None:
-        """``first``: the number of the next job."""
+    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None) -> None:
+        """``first``: the number of the next job; ``rooms``: those of a search that goes on."""
         engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
         self._setup = setup
         plies, slots = engine.game.max_plies + 1, len(tree.visits)
         used = int(tree.counts[USED])
-        room = max(least_room(engine.game), min(MOST_ROOM, (slots - used) // (ROOMS * lanes)))
+        room = max(least_room(engine.game), min(MOST_ROOM, slots // (ROOMS * lanes)))
+        if rooms is None:
+            none = np.zeros(lanes, dtype=np.int64)
+            lists = np.zeros((lanes, len(CAPACITIES)), dtype=np.int32)
+            rooms = Rooms(np.arange(used, used + lanes, dtype=np.int32), none, none, none, lists, 0)
+            used += lanes
         self.jobs = Jobs(
             nodes=np.zeros((lanes, plies), dtype=np.int32),
             movers=np.zeros((lanes, plies), dtype=np.uint8),
@@ -62,16 +96,18 @@ class GrowingTree:
             totals=np.zeros(lanes),
             playouts=np.zeros(lanes + 1, dtype=np.int64),
             taken=np.zeros(slots, dtype=np.bool_),
-            tops=np.arange(used, used + lanes, dtype=np.int32),
-            free=np.zeros((lanes, len(CAPACITIES)), dtype=np.int32),
+            tops=rooms.tops,
+            free=rooms.free,
             counts=np.zeros((lanes, 3), dtype=np.int64),
-            ends=np.zeros(lanes, dtype=np.int64),
-            room=np.array([used + lanes, room], dtype=np.int64),
-            tally=np.zeros(4, dtype=np.int64),
+            ends=rooms.ends.copy(),
+            room=np.array([used, room], dtype=np.int64),
+            tally=np.zeros(5, dtype=np.int64),
             marks=np.zeros(READY + lanes, dtype=np.int64),
         )
+        self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full
         self._nodes = int(tree.counts[NODES])
-        self.jobs.tally[ISSUED] = int(tree.visits[ROOT])
+        self.jobs.tally[ISSUED], self.jobs.tally[LOST] = int(tree.visits[ROOT]), rooms.lost
+        tree.counts[USED] = self.jobs.room[0]
         # Threads without a lane would only wait.
         self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
         self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
@@ -92,6 +128,14 @@ class GrowingTree:
     @property
     def ended(self) -> bool:
         return bool(self.jobs.tally[OVER])
+
+    @property
+    def rooms(self) -> Rooms:
+        """What belongs to lanes now."""
+        jobs = self.jobs
+        return Rooms(
+            jobs.tops, jobs.counts[:, USED], jobs.ends, jobs.counts[:, FULL], jobs.free, int(jobs.tally[LOST])
+        )
 
     @property
     def next_job(self) -> int:
@@ -177,6 +221,8 @@ class SubtreeStrategy(InPlaceStrategy):
         self.shared: GrowingTree | None = None
         self._first = 0
         """The number of the first job of `shared`."""
+        self._rooms: Rooms | None = None
+        """Those of a search that goes on."""
         self._rate = 0.0
         """Simulations/s of the last stretch; 0 before the first."""
         self._longest = 0
@@ -193,7 +239,7 @@ class SubtreeStrategy(InPlaceStrategy):
         return True
 
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        self.shared = GrowingTree(self._setup, threads, self._first)
+        self.shared = GrowingTree(self._setup, threads, self._first, self._rooms)
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
         shared, plan = self.shared, self.plan
@@ -218,13 +264,35 @@ class SubtreeStrategy(InPlaceStrategy):
             self._rate = result.simulations / result.duration_s
 
     @property
-    def tree_at_rest(self) -> Tree:
-        """A copy without the rooms of lanes: a search that goes on from it is the same until these no longer
-        suffice."""
-        copy = self._setup.engine.new_tree(5 * self.tree_nodes())
-        reroot(self.tree, ROOT, copy)
-        copy.counts[FULL] = self.tree.counts[FULL]
-        return copy
+    def _kept_rooms(self) -> Rooms | None:
+        """The rooms of lanes; None before there are any."""
+        return self._rooms if self.shared is None else self.shared.rooms
+
+    def _pack_tree(self) -> Arrays:
+        rooms = self._kept_rooms
+        if rooms is None:
+            return super()._pack_tree()
+        return pack_tree(rooms.tree(self.tree), rooms.reserved, rooms.lost)
+
+    def _unpack_tree(self, arrays: Arrays) -> None:
+        packed = without_prefix("tree.", arrays)
+        first = int(take(arrays, "next_job", np.int64, 1)[0])
+        require(first == 0 or first >= self.lanes, "the number of the next job makes no sense")
+        if "rooms" not in arrays:
+            require(first == 0, "the rooms of lanes are missing")
+            unpack_tree(self.tree, packed)
+            return
+        slots = len(self.tree.visits)
+        columns = take(arrays, "rooms", np.int64, 4 * self.lanes).reshape(4, self.lanes)
+        within(columns[:3], 0, slots, "rooms")
+        within(columns[3], 0, 1, "rooms.full")
+        require(bool((columns[1] <= columns[2]).all()), "a room ends before it begins")
+        lost = int(take(arrays, "lost", np.int64, 1)[0])
+        require(0 <= lost <= slots, "lost slots make no sense")
+        lists = np.zeros((self.lanes, len(CAPACITIES)), dtype=np.int32)
+        self._rooms = Rooms(columns[0].astype(np.int32), columns[1], columns[2], columns[3], lists, lost)
+        unpack_tree(self._rooms.tree(self.tree), packed, self._rooms.reserved, lost)
+        self._first = first
 
     def _make_job(self, simulations: int) -> Job:
         raise NotImplementedError("jobs of subtree run by stretches alone")
@@ -233,11 +301,14 @@ class SubtreeStrategy(InPlaceStrategy):
         raise NotImplementedError("jobs of subtree run by stretches alone")
 
     def _state(self) -> Arrays:
-        first = self._first if self.shared is None else self.shared.next_job
-        return {"next_job": np.array([first], dtype=np.int64)}
+        rooms = self._kept_rooms
+        next_job = self._first if self.shared is None else self.shared.next_job
+        state = {"next_job": np.array([next_job], dtype=np.int64)}
+        if rooms is None:
+            return state
+        columns = np.concatenate([rooms.tops, rooms.begins, rooms.ends, rooms.full], dtype=np.int64)
+        return state | {"rooms": columns, "lost": np.array([rooms.lost], dtype=np.int64)}
 
     def _restore(self, arrays: Arrays, sizes: list[int]) -> list[Job]:
         require(not sizes and not arrays["tree.unobserved"].any(), "jobs of subtree are never out")
-        self._first = int(take(arrays, "next_job", np.int64, 1)[0])
-        require(self._first == 0 or self._first >= self.lanes, "the number of the next job makes no sense")
         return []

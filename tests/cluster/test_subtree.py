@@ -164,29 +164,27 @@ def test_many_lanes_do_not_use_up_the_memory() -> None:
     assert result.tree_nodes == pytest.approx(50_001, rel=0.01)
 
 
-def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end() -> None:
-    asked = request("gomoku:size=9", 8, simulations=3_000_000)
+@pytest.mark.parametrize("memory_mb", [1_000, 8])
+def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end(memory_mb: int) -> None:
+    asked = request("gomoku:size=9", 8, simulations=3_000_000, memory_mb=memory_mb)
     whole = Coordinator(open_search(asked), 2)
-    first = Coordinator(open_search(asked), 2)
-    states = []
-    for coordinator in (whole, first):
-        coordinator.share_tree(1)
-        jobs = coordinator.start()
-        while jobs:
-            done = jobs[0].run()  # type: ignore[union-attr]
-            jobs = coordinator.job_done(done)
-            states.append(coordinator.state())
-            if coordinator is first:
-                break
-    assert len(states) > 3
-    resumed = Coordinator(open_search(asked), 2)
-    resumed.restore(states[-1])
-    resumed.share_tree(1)
-    jobs = resumed.start()
+    whole.share_tree(1)
+    states = [whole.state()]
+    jobs = whole.start()
     while jobs:
-        jobs = resumed.job_done(jobs[0].run())  # type: ignore[union-attr]
-    assert resumed.stopped_by == "simulations"
-    assert resumed.result(1.0, "inline").digest == whole.result(1.0, "inline").digest
+        jobs = whole.job_done(jobs[0].run())  # type: ignore[union-attr]
+        states.append(whole.state())
+    assert len(states) > 6
+    assert whole.counters.tree_full == (memory_mb == 8)
+    for state in (states[0], states[3], states[-2]):
+        resumed = Coordinator(open_search(asked), 2)
+        resumed.restore(state)
+        resumed.share_tree(1)
+        jobs = resumed.start()
+        while jobs:
+            jobs = resumed.job_done(jobs[0].run())  # type: ignore[union-attr]
+        assert resumed.stopped_by == "simulations"
+        assert resumed.result(1.0, "inline").digest == whole.result(1.0, "inline").digest
 
 
 def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
