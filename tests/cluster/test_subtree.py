@@ -84,6 +84,19 @@ def test_any_number_of_threads_grows_the_same_tree(game: str) -> None:
             assert coordinator.search.strategy.tree.visits[ROOT] == asked.simulations
 
 
+def test_the_digest_is_the_same_on_any_machine() -> None:
+    asked = SearchRequest(
+        "gomoku:size=5",
+        moves=("c3",),
+        strategy="subtree",
+        lanes=5,
+        simulations=3_001,
+        seed=7,
+        exploration=0.5,
+    )
+    assert search.run(asked).digest == "ae536a04cc40e5d7e319d3951e82b6d0dd4b05bd1bbe0cdc7f17891f3fb0ec11"
+
+
 def test_threads_that_meet_often_grow_the_same_tree() -> None:
     asked = request("connect_four", 64, simulations=300_000)
     alone = search.run(asked).digest
