@@ -145,7 +145,7 @@ def test_a_search_in_seconds_ends_in_time_with_all_that_was_begun() -> None:
     with threads(2) as executor:
         searched(executor, request("gomoku:size=9", 4))
         result, coordinator = searched(executor, request("gomoku:size=9", 4, simulations=None, seconds=0.5))
-    assert 0.5 <= result.elapsed_s < 0.8
+    assert 0.5 <= result.elapsed_s < 2.0
     assert result.simulations == coordinator.search.strategy.tree.visits[ROOT] > 10_000
     check_sums(nodes_of(coordinator.search.strategy.tree))
 
