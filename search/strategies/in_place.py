@@ -7,12 +7,17 @@ the tree is at rest: then progress is looked at and checkpoints are written.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from search.job import Job, JobResult, Outlook
+from search.kernel.atomics import Marks
+from search.kernel.turns import ENDED, LOCK
 from search.plan import SearchPlan
 from search.strategies.base import Strategy
 
@@ -40,6 +45,21 @@ class StretchResult:
     """Wall time of the stretch, in seconds."""
     outlook: Outlook
     """The best line and the scores by player of all results that are in the tree."""
+
+
+@contextmanager
+def ending_others(marks: Marks, owner: int) -> Iterator[None]:
+    """Run a kernel of a stretch in the thread that owns the lock by this number; where rules raise, the other
+    threads end as well. ``marks`` as in search/kernel/turns.py."""
+    try:
+        with np.errstate(over="ignore"):
+            yield
+    except BaseException:
+        # Whoever waits for this thread's job sees that there is nothing to wait for.
+        marks[ENDED] = 1
+        if marks[LOCK] == owner:
+            marks[LOCK] = 0
+        raise
 
 
 class Threads(Protocol):

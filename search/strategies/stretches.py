@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, JobResult, Outlook, tells_lines
-from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, Ring, Stretch
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
-from search.strategies.in_place import StretchResult
+from search.strategies.in_place import StretchResult, ending_others
 from search.tree.arena import ROOT
 
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
@@ -155,24 +155,16 @@ class SharedTree:
 
         Where rules raise, the other threads end as well.
         """
-        setup, marks, owner = self._setup, self.ring.marks, number + 1
-        try:
-            with np.errstate(over="ignore"):
-                played: int = setup.engine.take_turns(
-                    setup.tree,
-                    setup.params,
-                    setup.context.root_state,
-                    self.ring,
-                    stretch,
-                    self._works[number],
-                    self._streams[number],
-                    owner,
-                )
-        except BaseException:
-            # Whoever waits for this thread's job sees that there is nothing to wait for.
-            marks[ENDED] = 1
-            if marks[LOCK] == owner:
-                marks[LOCK] = 0
-            raise
-        self._played[number] = played
+        setup, owner = self._setup, number + 1
+        with ending_others(self.ring.marks, owner):
+            self._played[number] = setup.engine.take_turns(
+                setup.tree,
+                setup.params,
+                setup.context.root_state,
+                self.ring,
+                stretch,
+                self._works[number],
+                self._streams[number],
+                owner,
+            )
         return self._played[number]

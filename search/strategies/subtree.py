@@ -18,12 +18,19 @@ from games.game import Game
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
-from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY
+from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
 from search.packing.tree import pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE
 from search.strategies.base import Setup
-from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
+from search.strategies.in_place import (
+    GROWTH,
+    STRETCH_S,
+    InPlaceStrategy,
+    StretchJob,
+    StretchResult,
+    ending_others,
+)
 from search.tree.arena import CAPACITIES, FULL, NODES, ROOT, USED, Tree
 
 MOST_ROOM = 8_192
@@ -164,27 +171,19 @@ class GrowingTree:
         self._started = time.perf_counter()
 
     def take_turns(self, stretch: Goal, number: int) -> int:
-        setup, marks, owner = self._setup, self.jobs.marks, number + 1
-        try:
-            with np.errstate(over="ignore"):
-                played: int = setup.engine.take_subtrees(
-                    setup.tree,
-                    setup.params,
-                    setup.context.root_state,
-                    self.jobs,
-                    stretch,
-                    self._works[number],
-                    self._streams[number],
-                    owner,
-                )
-        except BaseException:
-            # Whoever waits for this thread's job sees that there is nothing to wait for.
-            marks[ENDED] = 1
-            if marks[LOCK] == owner:
-                marks[LOCK] = 0
-            raise
-        self._played[number] = played
-        return played
+        setup, owner = self._setup, number + 1
+        with ending_others(self.jobs.marks, owner):
+            self._played[number] = setup.engine.take_subtrees(
+                setup.tree,
+                setup.params,
+                setup.context.root_state,
+                self.jobs,
+                stretch,
+                self._works[number],
+                self._streams[number],
+                owner,
+            )
+        return self._played[number]
 
     def end_stretch(self, first: int) -> StretchResult:
         tree, counts = self._setup.tree, self.jobs.counts
