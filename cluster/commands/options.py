@@ -11,6 +11,8 @@ import typer
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cluster.launch import Output, Placement
 
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
@@ -232,13 +234,13 @@ def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     return [int(part) for part in parts]
 
 
-def read_strategies(text: str) -> list[str]:
-    """Names of strategies separated by commas. Raises InvalidInput (strategies)."""
+def read_strategies(text: str, known: Sequence[str] = STRATEGIES) -> list[str]:
+    """Names of strategies separated by commas, all of them ``known``. Raises InvalidInput (strategies)."""
     from games.errors import InvalidInput
 
     names = [name.strip() for name in text.split(",")]
-    if not set(names) <= set(STRATEGIES):
-        raise InvalidInput("strategies", text, "a list of " + ", ".join(STRATEGIES))
+    if not set(names) <= set(known):
+        raise InvalidInput("strategies", text, "a list of " + ", ".join(known))
     return names
 
 

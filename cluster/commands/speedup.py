@@ -22,7 +22,7 @@ from cluster.commands.options import (
     report,
     suggest_best,
 )
-from search.request import SearchRequest
+from search.request import ALL_STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,10 @@ class Measurement:
 
     workers: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of workers to measure.")] = "1,2"
     strategies: Annotated[
-        str, typer.Option(metavar="S,S,...", help="Strategies to measure: root, tree, leaf.")
+        str,
+        typer.Option(
+            metavar="S,S,...", help="Strategies to measure: root, tree, leaf; in threads also subtree."
+        ),
     ] = "root,tree,leaf"
     simulations: Annotated[
         int | None,
@@ -93,14 +96,15 @@ def speedup(
     """Run the same search on each number of workers: simulations/s, speedup, and share of the ceiling.
 
     The ceiling is the rate of the same number of independent processes that run the same jobs without
-    communication. Digests must be equal: the number of workers must not change the answer. A line warns if
-    other programs used the cores, or if a share of the ceiling is higher than possible.
+    communication, or with subtree search on their own. Digests must be equal: the number of workers must not
+    change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
+    than possible.
     """
     from cluster.lab.throughput.speedup import measure_speedup
 
     counts = read_counts(asked.workers, "workers")
-    names = read_strategies(asked.strategies)
-    request = _request(game, asked, names[0], max(counts))
+    names = read_strategies(asked.strategies, ALL_STRATEGIES)
+    request = _request(game, asked, names, max(counts))
     rows = measure_speedup(request, names, counts, asked.repeats, asked.address, report, asked.executor)
     if out is not None:
         from cluster.lab.throughput.speedup_report import write_rows
@@ -111,13 +115,15 @@ def speedup(
     suggest_best(game, asked.preset, json_output)
 
 
-def _request(game: str, asked: Measurement, strategy: str, workers: int) -> SearchRequest:
-    """The search of each run, checked. Raises InvalidInput."""
+def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
+    """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
     import games
+    from cluster.executors.choose import refuse_on_ray
     from cluster.lab.throughput.speedup import default_lanes, default_simulations
+    from cluster.runtime.resources import ONE_CPU
     from games.errors import InvalidInput
     from search.players.presets import measured_settings_of
-    from search.prepare import open_search
+    from search.prepare import check_request
 
     loaded = games.load(game)
     if asked.executor not in ("ray", "threads"):
@@ -133,13 +139,16 @@ def _request(game: str, asked: Measurement, strategy: str, workers: int) -> Sear
         lanes=default_lanes(workers) if asked.lanes is None else asked.lanes,
         seed=asked.seed,
         memory_mb=asked.memory,
-        strategy=strategy,
+        strategy=strategies[0],
         batch=asked.batch,
         playouts_per_leaf=asked.playouts_per_leaf,
     )
     if asked.preset is not None:
         request = replace(request, **measured_settings_of(asked.preset, loaded))
-    open_search(request)
+    for strategy in strategies:
+        one = replace(request, strategy=strategy)
+        refuse_on_ray(one, asked.executor, asked.address, ONE_CPU)
+        check_request(one)
     return request
 
 

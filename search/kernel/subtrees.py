@@ -8,8 +8,10 @@ threads meet once in a job, and not in every simulation; and the simulations of 
 cache.
 
 A job adds at most a half to the visits of its node: a search that is told nothing for longer would go on with
-what few visits believe. If the way leads to a node that is taken, the job has no simulations and *passes*:
-to go elsewhere instead, where one lane would not go, costs more strength than a moment of waiting.
+what few visits believe. If the way leads to a node that is taken, what would have been the job's simulations
+is *postponed*: they count as unobserved until the results of who is there are in the tree, and the selection
+begins again. So it goes elsewhere where UCT would go after so many more visits of that node. If it comes to
+taken nodes again and again, the job has no simulations and *passes*.
 
 Job j is selected when exactly the results of jobs 0 to j - lanes are in the tree. Of a node that is taken the
 tree shows what was known of it before. So the tree is equal, bit for bit, for any number of threads.
@@ -56,8 +58,10 @@ Between them all lanes together have as many in flight as the root of the visits
 AGE = 2
 """A job has at most one simulation for so many visits of its node."""
 SMALL = 8
-"""Where the best child would get a job of fewer simulations than this, its parent is taken whole, if nobody
-is below it: in games with many moves most nodes have few visits."""
+"""Where the best child would get a job of fewer simulations than this, or than half of the most, its parent
+is taken whole, if nobody is below it: in games with many moves most nodes have few visits."""
+TRIES = 8
+"""How often a selection begins for one job."""
 
 ISSUED, PASSED, IDLE, OVER, LOST = 0, 1, 2, 3, 4
 """Places in `Jobs.tally`."""
@@ -82,6 +86,11 @@ class Jobs(NamedTuple):
     """[lanes + 1] number of playouts of each job; of all results in the tree."""
     taken: npt.NDArray[np.bool_]
     """[slots of the tree] whether the node's subtree is taken."""
+    takes: npt.NDArray[np.int32]
+    """[lanes] the node that each job has taken; -1: none."""
+    postponed: npt.NDArray[np.int64]
+    """[lanes] simulations that are postponed until the job's result is in the tree: unobserved, but of no
+    job."""
     tops: npt.NDArray[np.int32]
     """[lanes] a slot for a copy of the job's node, which is the root of the subtree while it grows."""
     free: npt.NDArray[np.int32]
@@ -96,6 +105,9 @@ class Jobs(NamedTuple):
     """[5] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE:
     how many jobs before the next one found nothing left to begin. OVER: 1 once the root is proven, or the
     memory used up. LOST: slots of the tree that are in no block and no room: single ones."""
+    sizes: npt.NDArray[np.int16]
+    """[any length, 2] of the first jobs: how many simulations each had, and how often a selection began for
+    it; for whoever wants to know."""
     marks: Marks
     """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY: as in search/kernel/turns.py."""
 
@@ -154,6 +166,23 @@ def make_room(tree: Tree, jobs: Jobs, place: int) -> None:
         jobs.ends[place] = jobs.room[0]
 
 
+@inner_njit
+def take(jobs: Jobs, place: int, node: Int) -> None:
+    """From now on the node's subtree belongs to the job of a place."""
+    jobs.taken[node] = True
+    jobs.takes[place] = node
+
+
+@inner_njit
+def postpone(tree: Tree, jobs: Jobs, nodes: npt.NDArray[np.int32], depth: int, simulations: int) -> None:
+    """Count simulations below a node that is taken as unobserved, ``depth`` moves along the way ``nodes``."""
+    for place in range(len(jobs.takes)):
+        if jobs.takes[place] == nodes[depth]:
+            jobs.postponed[place] += simulations
+    for d in range(depth + 1):
+        tree.unobserved[nodes[d]] += simulations
+
+
 def select_subtree(
     tree: Tree,
     params: SearchParams,
@@ -167,7 +196,8 @@ def select_subtree(
     """Generic: write to a place which node gets a job of up to ``most`` simulations; its position is left in
     work.state.
 
-    They are counted as unobserved on the way. jobs.visits stays 0 where that leads to a node that is taken.
+    They are counted as unobserved on the way. jobs.visits stays 0 where that leads to a node that is taken,
+    and they are postponed, or to one whose children cannot move.
     """
     nodes, movers = jobs.nodes[place], jobs.movers[place]
     state = work.state
@@ -176,16 +206,17 @@ def select_subtree(
     nodes[0] = ROOT
     depth = 0
     while True:
+        visits_here = np.int64(tree.visits[node])
+        share = min(most, max(1, int(visits_here) // AGE))
         if jobs.taken[node]:
+            postpone(tree, jobs, nodes, depth, share)
             return
         visits: Int = most
         if proof(tree, node) != UNPROVEN:
             break
         alone = tree.unobserved[node] == 0
-        visits_here = np.int64(tree.visits[node])
-        share = min(most, max(1, int(visits_here) // AGE))
         if alone and (visits_here < AGE * most or is_terminal(state)):
-            jobs.taken[node] = True
+            take(jobs, place, node)
             visits = share
             break
         player = current_player(state)
@@ -211,13 +242,13 @@ def select_subtree(
         if not fresh:
             if count == 0:
                 # The memory is used up.
-                jobs.taken[node] = True
+                take(jobs, place, node)
                 visits = share
                 break
             slot = best_child(tree, params, node, player)[0]
             best = np.int64(tree.children[node]) + slot
-            if alone and np.int64(tree.visits[best]) < AGE * SMALL:
-                jobs.taken[node] = True
+            if alone and np.int64(tree.visits[best]) < AGE * max(SMALL, most // 2):
+                take(jobs, place, node)
                 visits = share
                 break
         node = np.int64(tree.children[node]) + slot
@@ -225,7 +256,7 @@ def select_subtree(
         depth += 1
         nodes[depth] = node
         if fresh:
-            jobs.taken[node] = True
+            take(jobs, place, node)
             visits = 1
             break
     jobs.visits[place] = visits
@@ -286,11 +317,13 @@ def absorb_subtree(tree: Tree, params: SearchParams, jobs: Jobs, place: int) -> 
     depth = jobs.depths[place]
     for d in range(depth + 1):
         tree.visits[nodes[d]] += made
-        tree.unobserved[nodes[d]] -= visits
+        tree.unobserved[nodes[d]] -= visits + jobs.postponed[place]
         tree.total_value[nodes[d]] += total
-    node = nodes[depth]
-    if jobs.taken[node]:
+    jobs.postponed[place] = 0
+    node = jobs.takes[place]
+    if node >= 0:
         jobs.taken[node] = False
+        jobs.takes[place] = -1
         top = jobs.tops[place]
         tree.total_value[node] = tree.total_value[top]
         tree.children[node] = tree.children[top]
@@ -337,6 +370,7 @@ def take_subtrees(
             store(marks, READY + place, 0)
             marks[ABSORBED] += 1
         jobs.visits[place] = 0
+        tries = 0
         left = goal.simulations - jobs.tally[ISSUED]
         if left > 0:
             make_room(tree, jobs, place)
@@ -348,12 +382,16 @@ def take_subtrees(
                 stream_of(streams[0], goal.selecting, job)
                 few = int(math.sqrt(tree.visits[ROOT])) // lanes
                 most = min(left, max(LEAST_SIMULATIONS, min(few, SIMULATIONS)))
-                select_subtree(tree, params, root_state, jobs, place, most, streams[0], work)
+                while tries < TRIES and jobs.visits[place] == 0:
+                    select_subtree(tree, params, root_state, jobs, place, most, streams[0], work)
+                    tries += 1
                 jobs.tally[ISSUED] += jobs.visits[place]
             if jobs.visits[place] == 0:
                 jobs.tally[PASSED] = 1
         else:
             jobs.tally[IDLE] += 1
+        if job < len(jobs.sizes):
+            jobs.sizes[job, 0], jobs.sizes[job, 1] = jobs.visits[place], tries
         store(marks, NEXT, job + 1)
         if jobs.visits[place] == 0:
             store(marks, READY + place, 1)

@@ -82,8 +82,9 @@ class Rooms(NamedTuple):
 class GrowingTree:
     """The jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None) -> None:
-        """``first``: the number of the next job; ``rooms``: those of a search that goes on."""
+    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None, record: int = 0) -> None:
+        """``first``: the number of the next job; ``rooms``: those of a search that goes on. ``record``: how
+        many jobs `Jobs.sizes` has room for."""
         engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
         self._setup = setup
         plies, slots = engine.game.max_plies + 1, len(tree.visits)
@@ -103,12 +104,15 @@ class GrowingTree:
             totals=np.zeros(lanes),
             playouts=np.zeros(lanes + 1, dtype=np.int64),
             taken=np.zeros(slots, dtype=np.bool_),
+            takes=np.full(lanes, -1, dtype=np.int32),
+            postponed=np.zeros(lanes, dtype=np.int64),
             tops=rooms.tops,
             free=rooms.free,
             counts=np.zeros((lanes, 3), dtype=np.int64),
             ends=rooms.ends.copy(),
             room=np.array([used, room], dtype=np.int64),
             tally=np.zeros(5, dtype=np.int64),
+            sizes=np.zeros((record, 2), dtype=np.int16),
             marks=np.zeros(READY + lanes, dtype=np.int64),
         )
         self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full
@@ -216,7 +220,7 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._setup, self.plan = setup, setup.plan
+        self.setup, self.plan = setup, setup.plan
         self.shared: GrowingTree | None = None
         self._first = 0
         """The number of the first job of `shared`."""
@@ -238,7 +242,7 @@ class SubtreeStrategy(InPlaceStrategy):
         return True
 
     def share_tree(self, threads: int, results: Mapping[int, JobResult] | None = None) -> None:
-        self.shared = GrowingTree(self._setup, threads, self._first, self._rooms)
+        self.shared = GrowingTree(self.setup, threads, self._first, self._rooms)
 
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
         shared, plan = self.shared, self.plan
@@ -246,7 +250,7 @@ class SubtreeStrategy(InPlaceStrategy):
         if plan.is_fixed:
             simulations = int(plan.sizes(self.issued, self.lanes).sum())
         else:
-            nominal = self._setup.engine.game.nominal_simulations_per_s
+            nominal = self.setup.engine.game.nominal_simulations_per_s
             aim_s = min(STRETCH_S, left_s / GROWTH)
             wanted = aim_s * (self._rate or nominal * FIRST_SHARE)
             wanted = min(wanted, GROWTH * self._longest) if self._longest else wanted

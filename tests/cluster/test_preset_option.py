@@ -10,7 +10,7 @@ import pytest
 
 import games
 from cluster.cli import run
-from cluster.commands.options import suggest_best, suggest_tree
+from cluster.commands.options import suggest_best, suggest_subtree, suggest_tree
 from cluster.commands.speedup import Measurement, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
@@ -89,11 +89,19 @@ def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
 
 def test_a_search_in_threads_names_subtree_where_it_can_run() -> None:
     hint = "--strategy subtree"
-    quick = ("search", "tictactoe", "--simulations", "2000")
-    assert told(*quick).count(hint) == 1
-    assert hint not in told(*quick, "--json")
-    assert hint not in told(*quick, "--lanes", "1")
-    assert hint not in told("search", "battleship", "--simulations", "500")
+    assert told("search", "tictactoe", "--simulations", "2000").count(hint) == 1
+    request = SearchRequest("tictactoe", strategy="tree", simulations=2_000)
+    for asked, on_ray, as_json, count in (
+        (request, False, False, 1),
+        (request, True, False, 0),
+        (request, False, True, 0),
+        (replace(request, lanes=1), False, False, 0),
+        (replace(request, game="battleship"), False, False, 0),
+    ):
+        terminal = Terminal()
+        with contextlib.redirect_stderr(terminal):
+            assert suggest_subtree(asked, on_ray, as_json) == bool(count)
+        assert terminal.getvalue().count(hint) == count
 
 
 def test_speedup_tells() -> None:
@@ -122,10 +130,10 @@ def test_strength_keeps_what_was_given() -> None:
 
 def test_speedup_measures_the_preset_with_its_own_lanes() -> None:
     asked = Measurement(preset="best", simulations=100)
-    request = _request("thud", asked, "root", 2)
+    request = _request("thud", asked, ["root"], 2)
     assert (request.strategy, request.lanes, request.implicit_minimax) == ("root", 16, 0.4)
-    assert _request("thud", Measurement(simulations=100), "tree", 2).playout_plies is None
+    assert _request("thud", Measurement(simulations=100), ["tree"], 2).playout_plies is None
     with pytest.raises(InvalidInput, match="strategy: 'tree' is not accepted; expected root"):
-        _request("thud", asked, "tree", 2)
+        _request("thud", asked, ["tree"], 2)
     with pytest.raises(InvalidInput, match="preset: 'strong' is not accepted; expected best or plain"):
-        _request("thud", Measurement(preset="strong"), "root", 2)
+        _request("thud", Measurement(preset="strong"), ["root"], 2)

@@ -3,6 +3,9 @@
 The jobs of a real search are recorded once. Then n independent processes run these jobs, each its share. They
 start together, discard the results and do not communicate: no Ray, no coordinator, no merging. Their total
 rate is an upper limit for n workers.
+
+Jobs of `subtree` cannot be recorded, since they are parts of the tree itself. There each process searches on
+its own in one thread, with its share of the simulations.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
-from search.request import SearchRequest
+from search.request import SUBTREE, SearchRequest
 from search.strategies import LeafStrategy
 from search.strategies.in_place import AnyJob, StretchJob
 from search.worker import Worker
@@ -69,7 +72,7 @@ class _Recorder(Coordinator):
 
 
 class Ceiling:
-    """Processes that run the recorded jobs of one request; must be closed."""
+    """Processes that run the recorded jobs of one request, or searches of their own; must be closed."""
 
     def __init__(self, request: SearchRequest, processes: int, executor: Executor | None = None) -> None:
         """Record a search, on ``executor`` or (None) in this thread, and start the processes.
@@ -77,20 +80,12 @@ class Ceiling:
         The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
         """
         self._simulations = request.simulations or 0
-        search = open_search(request)
-        executor = executor or InlineExecutor()
-        executor.open(search.context)
-        recorder = _Recorder(search, executor.num_workers)
-        Session(recorder, executor).run()
-        recorded = recorder.recorded
-        strategy = search.strategy
-        if executor.sharing and isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
-            recorded = _joined(recorded)
+        work = request if request.strategy == SUBTREE else _record(request, executor or InlineExecutor())
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
         with tempfile.NamedTemporaryFile(suffix=".jobs") as file:
-            pickle.dump((search.context, recorded), file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(work, file, protocol=pickle.HIGHEST_PROTOCOL)
             file.flush()
             for _ in range(processes):
                 ours, theirs = spawn.Pipe()
@@ -123,6 +118,18 @@ class Ceiling:
                 process.join()
 
 
+def _record(request: SearchRequest, executor: Executor) -> tuple[Context, list[Job]]:
+    """The context and the jobs of a search on an executor."""
+    search = open_search(request)
+    executor.open(search.context)
+    recorder = _Recorder(search, executor.num_workers)
+    Session(recorder, executor).run()
+    strategy = search.strategy
+    if executor.sharing and isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
+        return search.context, _joined(recorder.recorded)
+    return search.context, recorder.recorded
+
+
 def _joined(jobs: Sequence[Job]) -> list[Job]:
     """Fewer jobs with the same leaves: where a job costs no call of Python, none is in the ceiling."""
     joined = list[Job]()
@@ -137,17 +144,35 @@ def _joined(jobs: Sequence[Job]) -> list[Job]:
 
 
 def _serve(path: str, pipe: Connection) -> None:
-    """Main function of a process: load the jobs, then run a share of them for each message."""
-    context, jobs = pickle.loads(Path(path).read_bytes())
+    """Main function of a process: load the work, then do a share of it for each message."""
+    work: SearchRequest | tuple[Context, list[Job]] = pickle.loads(Path(path).read_bytes())
     worker = Worker()
-    worker.prepare(context)
+    if isinstance(work, SearchRequest):
+        _search_alone(work, 1)
+    else:
+        worker.prepare(work[0])
     pipe.send("ready")
     while True:
         try:
             share, shares, simulations = pipe.recv()
         except EOFError:
             return
-        pipe.send(_run_share(worker, context, jobs, share, shares, simulations))
+        if isinstance(work, SearchRequest):
+            pipe.send(_search_alone(work, simulations))
+        else:
+            context, jobs = work
+            pipe.send(_run_share(worker, context, jobs, share, shares, simulations))
+
+
+def _search_alone(request: SearchRequest, simulations: int) -> tuple[int, float, float]:
+    """Search in this thread; returns as `_run_share`."""
+    search = open_search(replace(request, simulations=simulations))
+    executor = InlineExecutor()
+    executor.open(search.context)
+    session = Session(Coordinator(search, 1), executor)
+    start = time.monotonic()
+    done = session.run().simulations
+    return done, start, time.monotonic()
 
 
 def _run_share(
