@@ -187,6 +187,7 @@ LEFT_OUT: dict[str, tuple[str, tuple[str, ...]]] = {
     "cluster/test_speedup.py": (RAY, ()),
     "cluster/test_strength.py": (RAY, ("test_two_workers_play_the_games_of_one",)),
     "cluster/test_studies.py": (KERNELS, ()),
+    "cluster/test_subtree.py": (KERNELS, ("test_what_is_proven_is_right_and_ends_the_search",)),
     "cluster/test_turns.py": (
         KERNELS,
         (

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from cluster.launch import Output, Placement
 
+MOST_LANES = 16
+"""With more lanes `subtree` is slower: cluster/lab/records/throughput.md."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 GameArgument = Annotated[
@@ -267,7 +269,8 @@ def suggest_subtree(request: SearchRequest, on_ray: bool, json_output: bool) -> 
         check_search(replace(request, strategy=SUBTREE), games.load(request.game))
     except InvalidInput:
         return False
-    print("stronger in threads of one machine: --strategy subtree", file=sys.stderr)
+    lanes = f" --lanes {MOST_LANES}" if request.lanes > MOST_LANES else ""
+    print(f"stronger in threads of one machine: --strategy subtree{lanes}", file=sys.stderr)
     return True
 
 

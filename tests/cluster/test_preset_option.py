@@ -102,6 +102,10 @@ def test_a_search_in_threads_names_subtree_where_it_can_run() -> None:
         with contextlib.redirect_stderr(terminal):
             assert suggest_subtree(asked, on_ray, as_json) == bool(count)
         assert terminal.getvalue().count(hint) == count
+    terminal = Terminal()
+    with contextlib.redirect_stderr(terminal):
+        assert suggest_subtree(replace(request, lanes=64), False, False)
+    assert terminal.getvalue().endswith("--strategy subtree --lanes 16\n")
 
 
 def test_speedup_tells() -> None:

@@ -47,6 +47,13 @@ def test_studies_print_tables() -> None:
     assert "| player | shots | median | most | fewer than the player before |" in found
 
 
+@pytest.mark.skipif(not JIT, reason="threads run compiled kernels")
+def test_a_match_by_the_clock_gives_both_the_same_time() -> None:
+    asked = ("tictactoe", "strategy=subtree,workers=2", "lanes=1,workers=1", "--seconds", "0.03")
+    *_, last = study("timed_match", *asked, "--pairs", "2").splitlines()
+    assert last.startswith("2 pairs: A scores ") and " to 1" in last
+
+
 @pytest.mark.skipif(not JIT, reason="80,000 simulations")
 def test_the_search_shoots_as_a_shooter_does() -> None:
     """Random shots need 95 of 100 cells; cluster.lab.studies.shooters measures what the search needs."""

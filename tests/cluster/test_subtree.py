@@ -37,7 +37,7 @@ from tests.search.test_solver import check_proofs, played, value
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="threads run compiled kernels"
 )
-GAMES = ("gomoku:size=9", "connect_four", "morris:variant=six", "othello", "tictactoe", "grundy", "thud")
+GAMES = ("gomoku:size=9", "connect_four", "morris:variant=six", "tictactoe", "thud")
 
 
 @contextmanager
@@ -87,15 +87,15 @@ def test_any_number_of_threads_grows_the_same_tree(game: str) -> None:
 
 def test_the_digest_is_the_same_on_any_machine() -> None:
     asked = SearchRequest(
-        "gomoku:size=5",
-        moves=("c3",),
+        "gomoku:size=9",
+        moves=("e5",),
         strategy="subtree",
         lanes=5,
         simulations=3_001,
         seed=7,
         exploration=0.5,
     )
-    assert search.run(asked).digest == "0beacb53073ba382eedb79618506f9e722abdcb777c54e4de5699b4e31cdf050"
+    assert search.run(asked).digest == "e61f6ee2b051c3b218ce5752f4bea3fd8dbf29790e82357fffae9053c71a234f"
 
 
 def test_threads_that_meet_often_grow_the_same_tree() -> None:
@@ -105,13 +105,10 @@ def test_threads_that_meet_often_grow_the_same_tree() -> None:
         assert {searched(executor, asked)[0].digest for _ in range(6)} == {alone}
 
 
-@pytest.mark.parametrize("game", ["gomoku:size=9", "connect_four"])
 @pytest.mark.parametrize("options", [{}, {"first_play_urgency": 0.4}, {"widening": 3}, {"decisive": True}])
-def test_every_visit_is_counted_where_it_went(game: str, options: dict[str, Any]) -> None:
-    if "widening" in options and game == "connect_four":
-        pytest.skip("connect four has no priority of moves, by which it would be widened")
+def test_every_visit_is_counted_where_it_went(options: dict[str, Any]) -> None:
     with threads(3) as executor:
-        _, coordinator = searched(executor, request(game, 16, **options))
+        _, coordinator = searched(executor, request("gomoku:size=9", 16, **options))
     check_sums(nodes_of(coordinator.search.strategy.tree))
 
 
@@ -211,10 +208,10 @@ def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
 
 def test_an_interrupted_search_goes_on_from_its_file(tmp_path: Path) -> None:
     asked = ("gomoku:size=9", "--strategy", "subtree", "--lanes", "4", "--seed", "2", "--json")
-    budget = ("--simulations", "6000000")
+    budget = ("--simulations", "4000000")
     file = tmp_path / "search.ckpt"
     process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
-    time.sleep(4.0)
+    time.sleep(3.0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED, errors
@@ -223,7 +220,7 @@ def test_an_interrupted_search_goes_on_from_its_file(tmp_path: Path) -> None:
     status, whole, _ = command.banyan("search", *asked, *budget)
     assert status == 0
     assert json.loads(resumed)["digest"] == json.loads(whole)["digest"]
-    assert json.loads(resumed)["simulations"] == 6_000_000
+    assert json.loads(resumed)["simulations"] == 4_000_000
 
 
 def test_where_it_cannot_run_the_error_says_so(tmp_path: Path) -> None:
@@ -256,7 +253,7 @@ def test_its_throughput_is_measured_beside_searches_that_share_nothing() -> None
 
 def test_what_is_postponed_is_in_no_tree_at_the_end() -> None:
     """Lanes come to taken nodes all the time where one line is much better than the others."""
-    opened = open_search(request("tictactoe", 16, simulations=30_000))
+    opened = open_search(request("gomoku:size=9", 16, simulations=30_000))
     strategy = opened.strategy
     assert isinstance(strategy, SubtreeStrategy)
     shared = GrowingTree(strategy.setup, 1, 0, None, record=100_000)
