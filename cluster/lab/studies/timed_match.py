@@ -21,6 +21,7 @@ from cluster.matches.game import MOVES, MatchContext, seed_of, start_of
 from cluster.matches.statistics import elo_of, mean, score_interval
 from games.errors import InvalidInput
 from games.game import Game
+from games.spec import parse_spec
 
 OPENING_PLIES = 2
 EARLY = 10
@@ -31,13 +32,10 @@ Options = Mapping[str, Any]
 
 def read_options(text: str) -> Options:
     """Options such as ``strategy=subtree,workers=2``; workers are threads, where nothing else is said."""
-    found: dict[str, Any] = {"executor": "threads"}
-    for entry in text.split(","):
-        name, equals, value = entry.partition("=")
-        if not equals:
-            raise InvalidInput("player", text, "options of banyan.search, such as strategy=subtree,workers=2")
-        found[name] = int(value) if value.isdigit() else value
-    return found
+    options = parse_spec(f"search:{text}", "player").options
+    return {"executor": "threads"} | {
+        name: int(value) if value.isdigit() else value for name, value in options.items()
+    }
 
 
 def play_pair(
