@@ -13,10 +13,11 @@ import pytest
 
 import games
 from cluster.lab.studies import shooters
-from cluster.lab.studies.in_time import TURN_S, in_time, joined, read_strength, table
+from cluster.lab.studies.in_time import SELECTION_S, TURN_S, in_time, joined, read_strength, table
 from cluster.lab.studies.value_kept import points_lost, risky_positions
 from games.analysis.solving import solve
 from games.errors import InvalidInput
+from search.kernel.subtrees import LEAST_SIMULATIONS, SIMULATIONS
 from search.players import player_of
 from tests.cluster.free_costs import FREE
 from tests.games.common import JIT
@@ -98,6 +99,21 @@ def test_lanes_of_leaf_take_turns_in_threads() -> None:
     assert slow.move_s == pytest.approx(1.0, rel=0.01)
     (quick,) = in_time(exact_strength(strategy="leaf"), {"leaf": FREE}, 1e-6, threads=True)
     assert quick.move_s == pytest.approx(16_000 * TURN_S)
+
+
+@pytest.mark.skipif(not JIT, reason="threads run compiled kernels")
+def test_lanes_of_subtree_take_turns_in_threads(tmp_path: Path) -> None:
+    measured = exact_strength(strategy="subtree")
+    (slow,) = in_time(measured, {}, 1e-3, threads=True)
+    assert 1.0 < slow.move_s < 1.5
+    (quick,) = in_time(measured, {}, 1e-9, threads=True)
+    assert 16_000 / SIMULATIONS < quick.move_s / SELECTION_S < 3 * 16_000 / LEAST_SIMULATIONS
+    strength = tmp_path / "strength.json"
+    strength.write_text(json.dumps(measured))
+    assert "| 16 | 1,000 |" in study("in_time", str(strength), "--threads")
+    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength)]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "in_time: threads: 'no' is not accepted; expected --threads with subtree" in refused.stderr
 
 
 def test_strength_in_time_needs_a_speedup_and_draws_an_open_interval() -> None:

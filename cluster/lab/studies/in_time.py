@@ -8,8 +8,8 @@ Several files, of the same game and seed, make one table.
 
 Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker
 with a core of its own for each lane, where a simulation takes the given time; the costs of calls are those of
-Ray, or none with --threads, where the lanes of `leaf` take turns. Workers and speed do not change an answer,
-so both belong to one search.
+Ray, or none with --threads, where the lanes of `leaf` and `subtree` take turns. Workers and speed do not
+change an answer, so both belong to one search.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.launch import read_costs
 from cluster.lab.predict.prediction import predict
 from cluster.lab.strength.strength import Cell, player_spec, read_options
+from cluster.lab.studies.many_threads import Costs as CostsOfThreads
+from cluster.lab.studies.many_threads import duration_s, record
 from cluster.report import table as report
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
@@ -38,7 +40,7 @@ from games.errors import InvalidInput
 from games.spec import parse_spec
 from search.players import player_of
 from search.players.uct import Uct
-from search.request import SearchRequest
+from search.request import SUBTREE, SearchRequest
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -47,6 +49,8 @@ WIDE, TALL = 4.5, 4.5
 """Inches of a panel."""
 TURN_S = 2e-6
 """threads: time of a turn in strategy leaf, in seconds: cluster/lab/records/throughput.md."""
+SELECTION_S = 1.5e-6
+"""Time of a selection in strategy subtree, in seconds: cluster/lab/records/throughput.md."""
 BESIDE = 0.06
 """Horizontal distance, in doublings, between the points of two strategies."""
 
@@ -78,8 +82,8 @@ def in_time(
 ) -> list[InTime]:
     """The parallel searches of a ``strength.json`` by the exact judge whose speedup is known.
 
-    ``costs``: by strategy; their time of a simulation is replaced by ``simulation_s``. ``threads``: whether
-    workers are threads, whose calls cost nothing.
+    ``costs``: by strategy, but for subtree; their time of a simulation is replaced by ``simulation_s``.
+    ``threads``: whether workers are threads, whose calls cost nothing. Raises InvalidInput (threads).
     """
     found = []
     for row in measured["rows"]:
@@ -88,16 +92,21 @@ def in_time(
             continue
         strategy, lanes = parse_spec(row["strategy"], "strategies"), row["lanes"]
         cell = Cell(strategy, lanes, row["simulations_per_lane"], row["total_simulations"])
-        slow = replace(
-            costs[strategy.name].in_threads() if threads else costs[strategy.name],
-            simulation_s=simulation_s,
-            crowded_simulation_s=simulation_s,
-            job_cpu_share=1.0,
-            cores=1,
-        )
-        if threads and strategy.name == "leaf":
+        if strategy.name == SUBTREE:
+            if not threads:
+                raise InvalidInput("threads", "no", f"--threads with {SUBTREE}, whose lanes are threads")
+            sizes, _ = record(request_of(measured, cell))
+            move_s = duration_s(sizes, lanes, lanes, CostsOfThreads(SELECTION_S, simulation_s))
+        elif threads and strategy.name == "leaf":
             move_s = cell.total_simulations * max((simulation_s + TURN_S) / lanes, TURN_S)
         else:
+            slow = replace(
+                costs[strategy.name].in_threads() if threads else costs[strategy.name],
+                simulation_s=simulation_s,
+                crowded_simulation_s=simulation_s,
+                job_cpu_share=1.0,
+                cores=1,
+            )
             (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
             move_s = cell.total_simulations / predicted.simulations_per_s
         lane_s = cell.lane_simulations * simulation_s
@@ -162,7 +171,7 @@ def plot(
             beyond = [(x, gain) for x, (gain, _, high) in zip(places, gains, strict=True) if high is None]
             for x, gain in beyond:
                 panel.errorbar(x, gain, yerr=gain / 2, lolims=True, color=colour)
-        panel.set_title(f"{budget * simulation_s:g} s of work for each worker", fontsize=10)
+        panel.set_title(f"{report.number(budget * simulation_s)} s of work for each worker", fontsize=10)
         panel.set_xscale("log", base=2)
         panel.set_yscale("log", base=2)
         panel.set_xticks(lanes, [f"{each:,}" for each in lanes])
@@ -210,7 +219,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("strength", type=Path, nargs="+", metavar="STRENGTH.JSON")
-    parser.add_argument("--costs", type=Path, required=True, metavar="COSTS.JSON")
+    parser.add_argument("--costs", type=Path, metavar="COSTS.JSON", help="not needed for subtree alone")
     parser.add_argument("--simulation-ms", type=float, default=1.0, help="time of a simulation (1)")
     parser.add_argument("--threads", action="store_true", help="workers are threads: calls cost nothing")
     parser.add_argument("--out", type=Path, help="folder for in_time.json, .csv, .png and .svg")
@@ -220,7 +229,10 @@ def main() -> None:
             raise InvalidInput("simulation_ms", given.simulation_ms, "a number of more than 0")
         measured = joined(given.strength)
         names = {parse_spec(row["strategy"], "strategies").name for row in measured["rows"]}
-        costs = read_costs(given.costs, sorted(names - {"sequential"}))
+        priced = sorted(names - {"sequential", SUBTREE})
+        if priced and given.costs is None:
+            raise InvalidInput("costs", "none", f"costs of {', '.join(priced)}: banyan predict --save-costs")
+        costs = read_costs(given.costs, priced) if priced else {}
         simulation_s = given.simulation_ms / 1000
         rows = in_time(measured, costs, simulation_s, given.threads)
         print("\n".join(report.markdown(table(rows))))

@@ -79,10 +79,11 @@ def duration_s(sizes: Sizes, lanes: int, threads: int, costs: Costs) -> float:
     return float(free.max())
 
 
-def record(game: str, lanes: int, simulations: int, seed: int) -> tuple[Sizes, float]:
+def record(request: SearchRequest) -> tuple[Sizes, float]:
     """The jobs of a search in this thread, and how long it took."""
-    strategy = open_search(_request(game, lanes, simulations, seed)).strategy
+    strategy = open_search(request).strategy
     assert isinstance(strategy, SubtreeStrategy)
+    lanes, simulations = request.lanes, request.simulations or 0
     # Jobs that pass are many, and a job has at least one simulation.
     shared = GrowingTree(strategy.setup, 1, 0, None, record=(2 + lanes) * simulations // LEAST_SIMULATIONS)
     goal = shared.goal(simulations)
@@ -124,7 +125,9 @@ def main() -> None:
     game, simulations, seed = given.game, given.simulations, given.seed
     try:
         wanted = [int(lanes) for lanes in given.lanes.split(",")]
-        fits = [record(game, lanes, simulations, seed) for _ in range(REPEATS) for lanes in (FEW, MANY)]
+        fits = [
+            record(_request(game, lanes, simulations, seed)) for _ in range(REPEATS) for lanes in (FEW, MANY)
+        ]
     except InvalidInput as error:
         sys.exit(f"many_threads: {error}")
     costs = Costs.fitted(fits)
@@ -137,7 +140,7 @@ def main() -> None:
     headings = ("simulations a job", "1, measured", "2, measured", *map(str, THREADS))
     made = report.Table([*report.left("lanes"), *report.right(*headings)])
     for lanes in wanted:
-        sizes, _ = record(game, lanes, simulations, seed)
+        sizes, _ = record(_request(game, lanes, simulations, seed))
         measured = [
             median(rate(_request(game, lanes, simulations, seed), threads) for _ in range(REPEATS)) / base
             for threads in (1, 2)
