@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,10 @@ settings.load_profile("banyan")
 # A compiler makes millions of objects, most of which stay: looking for circles among the new ones each time
 # there are 700 takes a tenth of its time.
 gc.set_threshold(100_000, 20, 20)
+
+# In the background of a shell Ctrl-C is ignored, and tests send it to themselves and to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers import what tests give them to run; they look for nothing in the current folder.
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])

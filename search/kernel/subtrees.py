@@ -174,7 +174,7 @@ def take(jobs: Jobs, place: int, node: Int) -> None:
 
 
 @inner_njit
-def postpone(tree: Tree, jobs: Jobs, nodes: npt.NDArray[np.int32], depth: int, simulations: int) -> None:
+def postpone(tree: Tree, jobs: Jobs, nodes: npt.NDArray[np.int32], depth: Int, simulations: int) -> None:
     """Count simulations below a node that is taken as unobserved, ``depth`` moves along the way ``nodes``."""
     for place in range(len(jobs.takes)):
         if jobs.takes[place] == nodes[depth]:
@@ -202,9 +202,10 @@ def select_subtree(
     nodes, movers = jobs.nodes[place], jobs.movers[place]
     state = work.state
     determinize(root_state, state, stream)
-    node: Int = ROOT
+    # The types of the arguments here are those of calls elsewhere: each combination is compiled anew.
+    node: Int = np.int64(ROOT)
     nodes[0] = ROOT
-    depth = 0
+    depth: Int = np.int64(0)
     while True:
         visits_here = np.int64(tree.visits[node])
         share = min(most, max(1, int(visits_here) // AGE))
@@ -230,7 +231,7 @@ def select_subtree(
             else:
                 score = -math.inf
                 if count > 0 and params.first_play_urgency < math.inf:
-                    score = best_child(tree, params, node, player)[1]
+                    score = best_child(tree, params, np.uint64(node), player)[1]
                 if score < params.first_play_urgency:
                     if not alone and count == np.int64(CAPACITIES[CLASS_OF[count]]):
                         # The children would have to move to a larger block, and others are below them.
@@ -245,7 +246,7 @@ def select_subtree(
                 take(jobs, place, node)
                 visits = share
                 break
-            slot = best_child(tree, params, node, player)[0]
+            slot = best_child(tree, params, np.uint64(node), player)[0]
             best = np.int64(tree.children[node]) + slot
             if alone and np.int64(tree.visits[best]) < AGE * max(SMALL, most // 2):
                 take(jobs, place, node)
