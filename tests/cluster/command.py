@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import re
 import subprocess
 import sys
 import termios
@@ -39,10 +40,15 @@ def banyan(*arguments: str, **environment: str) -> tuple[int, str, str]:
 
 
 def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The same without the time that a process takes to start."""
+    """The same without the time that a process takes to start, and without what depends on the tests before:
+    the line that says that kernels are compiled."""
     status = run(arguments)
     captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return (
+        status,
+        captured.out,
+        re.sub(r"^compiling the kernels of .*\n", "", captured.err, flags=re.MULTILINE),
+    )
 
 
 def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
