@@ -6,7 +6,6 @@ import contextlib
 import os
 import pty
 import re
-import re
 import subprocess
 import sys
 import termios
