@@ -1,7 +1,7 @@
 """What `make test` leaves out of everything.
 
-`make test` is what a person waits for before a commit. It runs every test function once, with the first of
-its parameter sets, except for those in LEFT_OUT. `make test-all` runs everything.
+`make test` is what a person waits for before a commit: four minutes. It runs each test function once, with
+the first of its parameter sets, except for those in LEFT_OUT. `make test-all` runs everything.
 
 LEFT_OUT has what takes more than about three seconds alone, beginning without compiled kernels: tests that
 compile kernels, that start Ray, machines, servers or a browser, or that wait until what was killed is missed;
