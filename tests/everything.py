@@ -1,10 +1,10 @@
 """The test suite on two cores: what `make test` runs (--quick), and what `make test-all` does.
 
-Pytest runs in several processes side by side, all from the beginning: tests of the cluster mostly wait, for
-Ray to start or for a worker to be missed, and tests of games and of search compute in the time that they
-leave, at a lower priority. Games and search run a second time as plain Python, where an index out of bounds
-raises; with --quick only as plain Python, which saves compiling their kernels. What the other runs print
-follows that of the first.
+Pytest runs in several processes side by side: tests of the cluster mostly wait, for Ray to start or for a
+worker to be missed, and tests of games and of search compute in the time that they leave, at a lower
+priority. Games and search run a second time as plain Python, where an index out of bounds raises; with --quick
+only as plain Python, which saves compiling their kernels. These begin first: meanwhile the kernels are
+compiled that several of the other runs need at once. What they print follows that of the others.
 
 What failed is run once more when all runs have ended: beside other tests, on two cores, a wait may be too
 long for its limit. A test that fails alone as well has failed; one that passes is told of, by name.
@@ -51,6 +51,13 @@ BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
 PATIENCE = ("-o", "timeout=600")
 """A test that outlasts this ends its whole run: more than alone, for up to seven runs share the cores."""
+COMMON = """
+import search
+from search.request import STRATEGIES, SearchRequest
+for strategy in STRATEGIES:
+    search.run(SearchRequest("tictactoe", strategy=strategy, lanes=2, simulations=100))
+"""
+"""A program that compiles these kernels: side by side, each run would compile its own."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 TESTS_FAILED = 1
@@ -131,23 +138,24 @@ def main(quick: bool) -> int:
     runs: list[Run] = []
     with contextlib.ExitStack() as stack:
 
-        def start(*arguments: str, niceness: int = 0, **environment: str) -> None:
-            # The first one prints at once.
-            later = stack.enter_context(tempfile.TemporaryFile("w+")) if runs else None
+        def start(*arguments: str, niceness: int = 0, at_once: bool = False, **environment: str) -> None:
+            later = None if at_once else stack.enter_context(tempfile.TemporaryFile("w+"))
             cache = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             run = Run(*choice, *arguments, cache=cache, later=later, niceness=niceness, **environment)
             runs.append(run)
 
         try:
-            start("tests", *apart, f"--ignore-glob={SECOND_HALF}", **RANK)
+            start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
+            subprocess.run([sys.executable, "-c", COMMON], check=False)
+            start("tests", *apart, f"--ignore-glob={SECOND_HALF}", at_once=True, **RANK)
             start("tests/cluster", *apart, f"--ignore-glob={FIRST_HALF}", **RANK)
             start(*SERVICE, **RANK)
             start(*RAY, **RANK)
             if not quick:
                 for folder in KERNELS:
                     start(folder, niceness=BACKGROUND)
-            start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
-            failed = [run for run in runs if not run.passed()]
+            # What began first prints last.
+            failed = [run for run in (*runs[1:], runs[0]) if not run.passed()]
             still = [run for run in failed if not run.passes_again()]
         finally:
             for run in runs:
