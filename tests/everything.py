@@ -2,9 +2,9 @@
 
 Pytest runs in several processes side by side: tests of the cluster mostly wait, for Ray to start or for a
 worker to be missed, and tests of games and of search compute in the time that they leave, at a lower
-priority. Games and search run a second time as plain Python, where an index out of bounds raises; with --quick
-only as plain Python, which saves compiling their kernels. These begin first: meanwhile the kernels are
-compiled that several of the other runs need at once. What they print follows that of the others.
+priority. Games and search run a second time as plain Python, where an index out of bounds raises; with
+--quick only as plain Python, which saves compiling their kernels. These begin first: meanwhile the kernels
+are compiled that several of the other runs need at once. What they print follows that of the others.
 
 What failed is run once more when all runs have ended: beside other tests, on two cores, a wait may be too
 long for its limit. A test that fails alone as well has failed; one that passes is told of, by name.
