@@ -171,7 +171,7 @@ def plot(
             beyond = [(x, gain) for x, (gain, _, high) in zip(places, gains, strict=True) if high is None]
             for x, gain in beyond:
                 panel.errorbar(x, gain, yerr=gain / 2, lolims=True, color=colour)
-        panel.set_title(f"{report.number(budget * simulation_s)} s of work for each worker", fontsize=10)
+        panel.set_title(f"{budget * simulation_s:g} s of work for each worker", fontsize=10)
         panel.set_xscale("log", base=2)
         panel.set_yscale("log", base=2)
         panel.set_xticks(lanes, [f"{each:,}" for each in lanes])
