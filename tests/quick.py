@@ -283,7 +283,11 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "games/test_samegame.py": ("test_priority_keeps_the_colour_of_most_stones",),
     "games/test_thud.py": ("test_random_games_agree_with_the_slow_twin_move_for_move",),
     "games/test_value_table.py": ("test_every_value_is_that_of_the_solution",),
-    "search/test_ask_tell.py": ("test_a_full_memory_ends_a_search_that_has_no_other_budget",),
+    "search/test_ask_tell.py": (
+        "test_a_full_memory_ends_a_search_that_has_no_other_budget",
+        "test_an_evaluator_that_waits_is_asked_for_many_leaves_at_once",
+    ),
+    "search/test_async_evaluator.py": ("test_jobs_are_awaited_side_by_side",),
     "search/test_learning.py": (
         "test_a_full_table_is_searched_further",
         "test_an_episode_depends_on_its_number_alone",
