@@ -1,6 +1,6 @@
 # The environment is made once, in .venv; make clean removes it.
 #   make demo       install, and search a position of gomoku for five seconds
-#   make test       what to run before a commit: most test functions once, in four minutes
+#   make test       what to run before a commit: most test functions once, in five minutes
 #   make test-all   every test, and those of games and search once more as plain Python
 #   make check      formatting, lint, types
 #   make benchmark  one core against OpenSpiel

@@ -1,6 +1,6 @@
 """What `make test` leaves out of everything.
 
-`make test` is what a person waits for before a commit: four minutes. It runs each test function once, with
+`make test` is what a person waits for before a commit. It runs each test function once, with
 the first of its parameter sets, except for those in LEFT_OUT. `make test-all` runs everything.
 
 LEFT_OUT has what takes more than about three seconds alone, beginning without compiled kernels: tests that

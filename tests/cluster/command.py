@@ -43,11 +43,8 @@ def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     the line that says that kernels are compiled."""
     status = run(arguments)
     captured = capsys.readouterr()
-    return (
-        status,
-        captured.out,
-        re.sub(r"^compiling the kernels of .*\n", "", captured.err, flags=re.MULTILINE),
-    )
+    errors = re.sub(r"^compiling the kernels of .*\n", "", captured.err, flags=re.MULTILINE)
+    return status, captured.out, errors
 
 
 def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
