@@ -44,33 +44,25 @@ from search.tree.snapshot import Statistics, lone_root
 
 _INNER = (loop.descend, loop.value_of_leaf, portions.go_to)
 """Kernels that only other kernels call."""
-_OUTER = (
-    loop.simulate,
-    portions.plan_visits,
-    portions.grow_portions,
-    loop.select_leaves,
-    loop.evaluate_leaves,
-    loop.absorb_leaves,
-    loop.play_out,
-    replay.reach_leaves,
-    playouts.sample_leaves,
-    flat.play_flat,
-)
-"""Kernels that Python calls."""
-
 _SCORED_INNER = (loop.descend, rewards.score_at_end, rewards.value_of_leaf_scored, portions.go_to)
 """`_INNER` of problems beyond two players and a return at the end."""
-_SCORED_OUTER = (
+_BOTH = (
     loop.simulate,
     portions.plan_visits,
     portions.grow_portions,
     loop.select_leaves,
+    loop.play_out,
+    replay.reach_leaves,
+)
+"""Kernels that Python calls, of all problems."""
+_OUTER = (*_BOTH, loop.evaluate_leaves, loop.absorb_leaves, playouts.sample_leaves, flat.play_flat)
+"""Kernels that Python calls."""
+_SCORED_OUTER = (
+    *_BOTH,
     rewards.evaluate_leaves_scored,
     rewards.absorb_leaves_scored,
-    replay.reach_leaves,
     rewards.sample_scored,
     rewards.play_flat_scored,
-    loop.play_out,
 )
 """`_OUTER` of problems beyond two players and a return at the end."""
 
