@@ -74,10 +74,12 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Banyan needs Python 3.11, 3.12 or 3.13: none of python3.11, python3.12, python3.13 runs here" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Each stamp is renewed when what is to be installed changes.
+# Each stamp is renewed when what is to be installed changes. The link: beside a folder that is called banyan,
+# such as a clone, Python would take that folder for the package, before it asks an editable installation.
 $(VENV)/installed: $(PROJECT) | $(VENV)/bin/python
 	@echo "installing Banyan into $(VENV) (one or two minutes the first time)"
 	$(PIP) install --constraint constraints.txt --editable .
+	@ln -sfn "$(CURDIR)/cluster/banyan" "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/banyan"
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed

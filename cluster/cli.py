@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from itertools import takewhile
 from typing import Annotated
 
@@ -198,14 +197,10 @@ def option_of(field: str) -> str:
 
 
 def _invalid(error: Exception) -> str:
-    from games.catalogue import names
     from games.errors import InvalidInput
 
     assert isinstance(error, InvalidInput)
-    line = f"{option_of(error.field)}: {error.value!r} is not accepted; expected {error.accepted}"
-    if error.field == "game" and (close := get_close_matches(str(error.value), names(), 2, 0.5)):
-        line += f" (did you mean {' or '.join(close)}?)"
-    return line
+    return f"{option_of(error.field)}: {error.value!r} is not accepted; expected {error.accepted}"
 
 
 def _not_a_number(error: Exception, arguments: Sequence[str]) -> str | None:

@@ -35,8 +35,9 @@ from games.errors import InvalidInput
 from games.game import Game, State
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
-from search.request import SUBTREE, SearchRequest
+from search.request import SearchRequest
 from search.result import SearchResult
+from search.warm_up import slowest_to_compile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,7 +120,8 @@ class Launch:
             if self._output.progress:
                 self.say(line)
 
-        with self._waiting(place) as tell:
+        on_ray = place.executor == "ray" or place.address is not None or place.resources != ONE_CPU
+        with self._waiting(place, on_ray, self._output.progress) as tell:
             executor = self._start(place, DEFAULT_JOB_TIMEOUT_S, resources=place.resources, explain=explain)
             _note_compilation(search, self.errors)
             if isinstance(executor, RayExecutor):
@@ -140,8 +142,10 @@ class Launch:
         one.
         """
         make_worker = worker_of_units(place.executor, make_worker, lambda: jobset.cancelled)
-        with self._waiting(place, enabled=True):
+        with self._waiting(place, place.executor != "inline", True) as tell:
             executor = self._start(place, timeout_s, make_worker=make_worker, in_flight=1)
+            if isinstance(executor, RayExecutor):
+                executor.waiting = tell
             if not jobset.finished:
                 executor.open(None)
         self.watch(jobset)
@@ -163,15 +167,14 @@ class Launch:
         return executor
 
     @contextmanager
-    def _waiting(self, place: Placement, *, enabled: bool | None = None) -> Iterator[Callable[[str], None]]:
-        """Show a status line while workers start; yields a function that updates its text."""
-        if place.executor in ("inline", "threads") or (place.executor == "auto" and place.address is None):
+    def _waiting(self, place: Placement, on_ray: bool, enabled: bool) -> Iterator[Callable[[str], None]]:
+        """Show a status line while workers start on Ray; yields a function that updates its text."""
+        if not on_ray:
             yield lambda text: None
             return
         where = "a local Ray" if place.address is None else f"Ray at {place.address}"
         doing = f"starting the workers on {where}"
         began_s = time.monotonic()
-        enabled = self._output.progress if enabled is None else enabled
         with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=enabled) as line:
             told = 0
 
@@ -365,12 +368,7 @@ def print_result(search: Shown, result: SearchResult, output: Output) -> None:
 
 def _note_compilation(search: Search, console: Console) -> None:
     """Print a line if the search has to wait for the compilation of its kernels."""
-    engine = engine_of(search.game, search.context.features)
-    kernel: Any = engine.evaluate_leaves if search.request.strategy == "leaf" else engine.simulate
-    if engine.features.priors:
-        kernel = engine.reach_leaves
-    if search.request.strategy == SUBTREE:
-        kernel = engine.take_subtrees
+    kernel: Any = slowest_to_compile(engine_of(search.game, search.context.features), search.context)
     if not hasattr(kernel, "py_func"):
         # Compilation is disabled.
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
@@ -150,4 +151,6 @@ def _made(text: str, source: str | None) -> Game:
     accepted = (
         "one of " + ", ".join(names()) + ", a game file such as ./mygame.py, openspiel:NAME, or gym:ENV"
     )
+    if close := get_close_matches(spec.name, names(), 2, 0.5):
+        accepted += f" (did you mean {' or '.join(close)}?)"
     raise InvalidInput("game", spec.name, accepted)

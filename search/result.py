@@ -149,7 +149,7 @@ class AnswerView:
         share = f" ({50 * (1 + self.value):.1f} %)" if self.answer.is_share else ""
         facts = [
             ("best move", f"{self.move or 'none: nothing was searched'} for {self.to_move}"),
-            ("value", f"{self.value:+.3f}{share}"),
+            ("value", f"{self.value:+.3f}{share} for {self.to_move}"),
             ("line", " ".join(self.pv)),
         ]
         return facts + self.answer.facts_beyond()

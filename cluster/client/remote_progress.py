@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from cluster.observe.progress import LINE_S, LiveArea, line_of
 from cluster.observe.search_view import SearchView, WorkerSight, budget_text
 from cluster.runtime.worker_state import WorkerState
+from cluster.system import terminal
 from games.game import Game, State
 from search.request import SearchRequest
 from search.result import Answer, BestLine, ChildResult
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class RemoteProgress(LiveArea):
 
             self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
+            self._due_s = data["elapsed_s"] + LINE_S
+            if not any(WorkerState(each["state"]).ready for each in data["workers"]):
+                waited = terminal.duration(data["elapsed_s"])
+                print(f"banyan: {waited}, {NO_WORKERS}", file=self._console.file, flush=True)
+                return
             share = self._searched is not None and self._searched.game.is_two_player
             answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), (), is_share=share)
             line = line_of(
@@ -53,7 +62,6 @@ class RemoteProgress(LiveArea):
                 answer,
             )
             print(line, file=self._console.file, flush=True)
-            self._due_s = data["elapsed_s"] + LINE_S
 
 
 def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> Answer:

@@ -75,7 +75,7 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
     workers = f"{result.workers} worker{'s' * (result.workers != 1)}"
     return [
         ("best move", f"{answer.best_move or 'none: nothing was searched'} for {result.to_move}"),
-        ("value", terminal.value(answer.value, answer.is_share)),
+        ("value", f"{terminal.value(answer.value, answer.is_share)} for {result.to_move}"),
         ("line", " ".join(answer.pv)),
         *answer.facts_beyond(),
         ("", ""),

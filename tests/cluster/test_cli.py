@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -13,10 +14,10 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from cluster.cli import app
+from cluster.cli import app, run
 from search.asked import RETIRED
 from search.options import GROUPS, knobs_of
-from search.request import SearchRequest
+from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, banyan, here, start
 
 FIELDS = [
@@ -314,3 +315,13 @@ def test_a_command_without_arguments_is_helped() -> None:
     status, out, err = banyan()
     assert (status, err) == (2, "")
     assert "Usage: banyan" in out
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+@pytest.mark.parametrize("strategy", [*STRATEGIES, SUBTREE])
+def test_that_kernels_are_compiled_is_told_once(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ("search", "tictactoe", "--strategy", strategy, "--simulations", "100", "--seed", "5")
+    assert run(search) == 0
+    capsys.readouterr()
+    assert run(search) == 0
+    assert "compiling" not in capsys.readouterr().err

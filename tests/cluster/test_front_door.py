@@ -135,7 +135,7 @@ def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"lane": 3}, "lane: 3 is not accepted; expected a keyword that there is: lanes"),
+        ({"lane": 3}, "lane: 3 is not accepted; expected no keyword of this name (did you mean lanes?)"),
         ({"workers": 0}, "workers: 0 "),
         ({"workers": 2.5}, "workers: 2.5 "),
         ({"workers": 2, "executor": "inline"}, "workers: 2 is not accepted; expected 1: the inline executor"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,23 @@ def test_the_command_works_where_its_names_are_taken(
     status, out, err = banyan("perft", "tictactoe", "2", cwd=folder, environment=environment, command=command)
     assert (status, err) == (0, "")
     assert "72" in out
+
+
+@pytest.mark.skipif(
+    not Path(sysconfig.get_path("purelib"), "banyan").exists(),
+    reason="an editable installation that make did not make: Python asks it after all folders",
+)
+def test_beside_a_clone_of_its_own_name_the_package_is_found(tmp_path: Path) -> None:
+    (tmp_path / "banyan").mkdir()
+    status, out, err = banyan(
+        "-c",
+        "import banyan; print(banyan.search)",
+        cwd=tmp_path,
+        environment=clean_environment(tmp_path / "home"),
+        command=(sys.executable,),
+    )
+    assert (status, err) == (0, "")
+    assert out.startswith("<function search")
 
 
 def test_an_installed_copy_imports_its_own_packages(folder: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
+from cluster.client.remote_progress import RemoteProgress
 from cluster.executors.inline import InlineExecutor
 from cluster.observe import progress
 from cluster.observe.progress import Progress
@@ -212,3 +213,28 @@ def test_workers_that_come_and_go_are_told_of() -> None:
     console.print(view(search_view_of(session, figures), console))
     assert isinstance(console.file, io.StringIO)
     assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()
+
+
+def test_while_a_server_has_no_worker_lines_say_so() -> None:
+    out = io.StringIO()
+    worker = {"slot": 0, "state": "starting", "busy": 0.0, "restarts": 0}
+    event = {
+        "elapsed_s": 1.5,
+        "simulations": 0,
+        "simulations_per_s": 0.0,
+        "jobs": 0,
+        "jobs_retried": 0,
+        "best_move": None,
+        "value": 0.0,
+        "pv": [],
+        "workers": [worker],
+    }
+    with RemoteProgress(Console(file=out, width=200), None, enabled=True) as drawn:
+        drawn(event)
+        drawn({**event, "elapsed_s": 2.0})
+        drawn(
+            {**event, "elapsed_s": 2.6, "simulations": 9, "jobs": 1, "workers": [worker | {"state": "busy"}]}
+        )
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("banyan: 1.5 s, no worker of the server is ready")
+    assert second.startswith("banyan: 2.6 s, 9 simulations")

@@ -17,7 +17,10 @@ LOSS = (
     "loss: exact value of the position minus that of the chosen move, in thousandths of the step from a draw "
     "to a win; beside the total: minus the loss of the sequential search with as many simulations."
 )
-STRENGTH = "strength speedup: the budget of a sequential search with an equal loss / the budget of one lane."
+STRENGTH = (
+    "strength speedup: the budget of a sequential search with an equal loss / the budget of one lane "
+    "(?: beyond the largest budget that was measured)."
+)
 POSITIONS = (
     "Positions are from random games; at most a third of their moves keep the value. Intervals are 95 %."
 )
