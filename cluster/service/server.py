@@ -104,7 +104,10 @@ def _serve(
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         print(
-            f"banyan: serving at http://{shown}:{port}, data in {settings.data}", file=sys.stderr, flush=True
+            f"banyan: serving at http://{shown}:{port}, data in {settings.data}; "
+            "workers take what other programs on their machines leave",
+            file=sys.stderr,
+            flush=True,
         )
         server.run(sockets=[listener.dup()])
         # The supervisor holds the socket too; shut it down, so that no client waits for a server.
