@@ -47,7 +47,7 @@ class RemoteProgress(LiveArea):
             self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
             self._due_s = data["elapsed_s"] + LINE_S
-            if not any(WorkerState(each["state"]).ready for each in data["workers"]):
+            if not data["jobs"] and not any(WorkerState(each["state"]).ready for each in data["workers"]):
                 waited = terminal.duration(data["elapsed_s"])
                 print(f"banyan: {waited}, {NO_WORKERS}", file=self._console.file, flush=True)
                 return
