@@ -206,15 +206,23 @@ def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
         Coordinator(open_search(request("gomoku:size=9", 2)), 1).restore(state)
 
 
-def test_an_interrupted_search_goes_on_from_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "ends_with"), [(signal.SIGINT, INTERRUPTED), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_an_interrupted_search_goes_on_from_its_file(
+    number: signal.Signals, ends_with: int, tmp_path: Path
+) -> None:
     asked = ("gomoku:size=9", "--strategy", "subtree", "--lanes", "4", "--seed", "2", "--json")
     budget = ("--simulations", "4000000")
     file = tmp_path / "search.ckpt"
     process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
-    time.sleep(3.0)
-    process.send_signal(signal.SIGINT)
+    waited_until = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < waited_until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == INTERRUPTED, errors
+    assert process.returncode == ends_with, errors
     status, resumed, _ = command.banyan("resume", str(file), "--json")
     assert status == 0
     status, whole, _ = command.banyan("search", *asked, *budget)
