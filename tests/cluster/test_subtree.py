@@ -217,9 +217,9 @@ def test_an_interrupted_search_goes_on_from_its_file(
     file = tmp_path / "search.ckpt"
     process = command.start("search", *asked, *budget, "--checkpoint", str(file), "--checkpoint-every", "0.2")
     waited_until = time.monotonic() + 60
-    while not file.exists() and time.monotonic() < waited_until:
-        time.sleep(0.05)
-    time.sleep(0.5)
+    # At first the file has no tree.
+    while not (file.exists() and file.stat().st_size > 100_000) and time.monotonic() < waited_until:
+        time.sleep(0.01)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == ends_with, errors
