@@ -122,10 +122,10 @@ class Launch:
 
         on_ray = place.executor == "ray" or place.address is not None or place.resources != ONE_CPU
         with self._waiting(place, on_ray, self._output.progress) as tell:
-            executor = self._start(place, DEFAULT_JOB_TIMEOUT_S, resources=place.resources, explain=explain)
+            executor = self._start(
+                place, DEFAULT_JOB_TIMEOUT_S, tell, resources=place.resources, explain=explain
+            )
             _note_compilation(search, self.errors)
-            if isinstance(executor, RayExecutor):
-                executor.waiting = tell
             executor.open(search.context)
         return executor
 
@@ -143,16 +143,17 @@ class Launch:
         """
         make_worker = worker_of_units(place.executor, make_worker, lambda: jobset.cancelled)
         with self._waiting(place, place.executor != "inline", True) as tell:
-            executor = self._start(place, timeout_s, make_worker=make_worker, in_flight=1)
-            if isinstance(executor, RayExecutor):
-                executor.waiting = tell
+            executor = self._start(place, timeout_s, tell, make_worker=make_worker, in_flight=1)
             if not jobset.finished:
                 executor.open(None)
         self.watch(jobset)
         return executor
 
-    def _start(self, place: Placement, timeout_s: float, **options: Any) -> Executor:
-        """Create an executor and register it to be closed when the command ends."""
+    def _start(
+        self, place: Placement, timeout_s: float, tell: Callable[[str], None], **options: Any
+    ) -> Executor:
+        """Create an executor and register it to be closed when the command ends; ``tell`` is told what it
+        waits for."""
         timeout_s = timeout_s if place.job_timeout_s is None else place.job_timeout_s
         try:
             executor = make_executor(place.executor, place.workers, place.address, timeout_s, **options)
@@ -161,6 +162,8 @@ class Launch:
             # be closed: it does not know all processes that it has started, and aborts.
             self.errors.print(self._before)
             self._interruption.leave()
+        if isinstance(executor, RayExecutor):
+            executor.waiting = tell
         self.stack.callback(executor.close)
         self.stack.callback(self._interruption.begin_closing)
         self._interruption.install()

@@ -118,5 +118,5 @@ def _refuse_unknown(options: Mapping[str, Any], known: Iterable[str]) -> None:
     for name, value in options.items():
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
-            known_ones = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise InvalidInput(name, value, f"no keyword of this name ({known_ones})")
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise InvalidInput(name, value, f"no keyword of this name ({hint})")
