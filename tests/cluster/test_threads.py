@@ -41,13 +41,13 @@ GAMES = ("tictactoe", "battleship", "2048", "chinese_checkers:turns=40")
 
 @contextmanager
 def threads(number: int, make_worker: Callable[[], Any] = Worker) -> Iterator[ThreadsExecutor]:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     executor = ThreadsExecutor(number, make_worker)
     try:
         yield executor
     finally:
         executor.close()
-        assert threading.active_count() == before
+        assert set(threading.enumerate()) <= before
 
 
 def searched(executor: Executor, request: SearchRequest) -> SearchResult:
