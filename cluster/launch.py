@@ -121,7 +121,7 @@ class Launch:
                 self.say(line)
 
         on_ray = place.executor == "ray" or place.address is not None or place.resources != ONE_CPU
-        with self._waiting(place, on_ray, self._output.progress) as tell:
+        with self._waiting(place, on_ray) as tell:
             executor = self._start(
                 place, DEFAULT_JOB_TIMEOUT_S, tell, resources=place.resources, explain=explain
             )
@@ -142,7 +142,7 @@ class Launch:
         one.
         """
         make_worker = worker_of_units(place.executor, make_worker, lambda: jobset.cancelled)
-        with self._waiting(place, place.executor != "inline", True) as tell:
+        with self._waiting(place, place.executor != "inline") as tell:
             executor = self._start(place, timeout_s, tell, make_worker=make_worker, in_flight=1)
             if not jobset.finished:
                 executor.open(None)
@@ -170,7 +170,7 @@ class Launch:
         return executor
 
     @contextmanager
-    def _waiting(self, place: Placement, on_ray: bool, enabled: bool) -> Iterator[Callable[[str], None]]:
+    def _waiting(self, place: Placement, on_ray: bool) -> Iterator[Callable[[str], None]]:
         """Show a status line while workers start on Ray; yields a function that updates its text."""
         if not on_ray:
             yield lambda text: None
@@ -178,7 +178,7 @@ class Launch:
         where = "a local Ray" if place.address is None else f"Ray at {place.address}"
         doing = f"starting the workers on {where}"
         began_s = time.monotonic()
-        with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=enabled) as line:
+        with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=self._output.progress) as line:
             told = 0
 
             def tell(text: str) -> None:
