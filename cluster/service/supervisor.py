@@ -73,7 +73,7 @@ class Supervisor:
             served = bool(os.read(told, 1))
             os.close(told)
             # Orphans of Ray are children of this process now.
-            self._clear_up()
+            _end_descendants()
             served_before |= served
             if self._ending or status == 0 or not served_before:
                 return status
@@ -104,12 +104,6 @@ class Supervisor:
                 code = os.waitstatus_to_exitcode(how)
                 return code if code >= 0 else 128 - code
 
-    def _clear_up(self) -> None:
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                kill(descendants())
-                os.waitpid(-1, 0)
-
     def _sleep(self, seconds: float) -> bool:
         """Sleep; returns False if a signal arrived."""
         until_s = time.monotonic() + seconds
@@ -127,7 +121,9 @@ class Supervisor:
         threading.Thread(target=_follow, args=(watched,), name="parent", daemon=True).start()
 
         def ready() -> None:
-            os.write(telling, b"1")
+            # If the parent has just ended, `_follow` ends this process, with its descendants.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(telling, b"1")
 
         return self._serve(ready, restarts)
 
@@ -138,8 +134,16 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def _end_descendants() -> None:
+    """Kill and reap all descendants, including those that are orphaned meanwhile."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            kill(descendants())
+            os.waitpid(-1, 0)
+
+
 def _follow(watched: int) -> None:
     """Wait for the end of the parent process and then end this one."""
     os.read(watched, 1)
-    kill(descendants())
+    _end_descendants()
     os.kill(os.getpid(), signal.SIGKILL)

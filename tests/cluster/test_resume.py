@@ -207,7 +207,7 @@ def test_searches_that_are_killed_at_random_moments_end_with_the_same_answer() -
     """Three kills for each strategy; `make test-resume` has a hundred."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.kill_and_resume", "--times", "3", "--small"],
-        cwd=ROOT, capture_output=True, text=True, timeout=170, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("wrong answers: 0") == 3
+    assert done.stdout.count("wrong answers: 0") == 4

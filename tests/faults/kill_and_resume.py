@@ -2,11 +2,13 @@
 
     python -m tests.faults.kill_and_resume --times 100
 
-For each strategy: a search runs in a process of its own, with one to four workers. The process is killed with
+For each strategy: a search runs in a process of its own, with one to four workers (threads that share one
+tree, for `subtree`). The process is killed with
 SIGKILL when it has merged a random share of its jobs, one time in four while it writes a checkpoint. Another
 process, with another number of workers, goes on from the file; it may be killed as well. The digest must be
 that of a search without a break, and so must all else that the answer says. ``--times`` counts kills for each
-strategy. ``--ray N`` kills the commands `banyan search` and `banyan resume` themselves N times for each.
+strategy. ``--ray N`` kills the commands `banyan search` and `banyan resume` themselves N times for each that
+runs on Ray.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from pathlib import Path
 from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
+from cluster.executors.choose import make_executor
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
 from search.prepare import open_search
-from search.request import STRATEGIES, SearchRequest
+from search.request import ALL_STRATEGIES, STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import BANYAN
 from tests.faults.harness import Campaign, main, new_parser
 from tests.thread_executor import ThreadExecutor
@@ -65,11 +68,16 @@ SEARCHES: dict[str, list[dict[str, Any]]] = {
         {"game": "battleship", "lanes": 7, "simulations": 60_000},
         {"game": "gomoku:size=9", "lanes": 9, "simulations": 60_000, "in_flight": "virtual-loss"},
     ],
+    SUBTREE: [
+        {"game": "gomoku:size=9", "lanes": 16, "simulations": 4_000_000},
+        {"game": "thud:ruleset=seed", "lanes": 3, "simulations": 60_000},
+        {"game": "gomoku:size=9", "lanes": 8, "simulations": 4_000_000, "memory_mb": 8},
+    ],
 }
 """A second or two each."""
 SMALL: dict[str, list[dict[str, Any]]] = {
     strategy: [{"game": "gomoku:size=5", "lanes": 6, "simulations": 200_000, "batch": 64}]
-    for strategy in STRATEGIES
+    for strategy in ALL_STRATEGIES
 }
 
 
@@ -133,7 +141,8 @@ def answer_of(request: SearchRequest, path: Path | None = None, workers: int = 1
     else:
         opened = Opened(Coordinator(open_search(request), 1))
     coordinator = opened.coordinator
-    executor = ThreadExecutor(workers)
+    subtree = request.strategy == SUBTREE
+    executor = make_executor("threads", workers) if subtree else ThreadExecutor(workers)
     executor.open(coordinator.search.context)
     coordinator.workers = workers
     session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
@@ -295,12 +304,12 @@ def known_command(strategy: str, draw: random.Random) -> list[tuple[Once, dict[s
 
 def prove(campaign: Campaign, options: argparse.Namespace) -> None:
     """Kill searches of each strategy as often as asked."""
-    for strategy in options.strategy or STRATEGIES:
+    for strategy in options.strategy or ALL_STRATEGIES:
         draw = random.Random(f"{strategy} {options.seed}")
         if options.times:
             known = known_searches(strategy, options.small, draw)
             print(f"{strategy}: {prove_kind(campaign, known, options.times, draw)}", flush=True)
-        if options.ray:
+        if options.ray and strategy in STRATEGIES:
             known = known_command(strategy, draw)
             print(f"{strategy} on Ray: {prove_kind(campaign, known, options.ray, draw)}", flush=True)
 
@@ -311,5 +320,5 @@ if __name__ == "__main__":
     parser.add_argument("--ray", type=int, default=0, metavar="N", help="kills of the commands on Ray")
     parser.add_argument("--small", action="store_true", help="searches of a tenth of a second")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--strategy", choices=STRATEGIES, action="append")
+    parser.add_argument("--strategy", choices=ALL_STRATEGIES, action="append")
     sys.exit(main(prove, parser))
