@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
@@ -14,7 +13,7 @@ from games.breakthrough import Breakthrough
 from games.chinese_checkers import ChineseCheckers
 from games.connect_four import ConnectFour
 from games.contract.trial import try_out
-from games.errors import InvalidInput
+from games.errors import InvalidInput, did_you_mean
 from games.explicit_tree import ExplicitTree
 from games.game import Game
 from games.gomoku import Gomoku
@@ -151,6 +150,4 @@ def _made(text: str, source: str | None) -> Game:
     accepted = (
         "one of " + ", ".join(names()) + ", a game file such as ./mygame.py, openspiel:NAME, or gym:ENV"
     )
-    if close := get_close_matches(spec.name, names(), 2, 0.5):
-        accepted += f" (did you mean {' or '.join(close)}?)"
-    raise InvalidInput("game", spec.name, accepted)
+    raise InvalidInput("game", spec.name, accepted + did_you_mean(spec.name, names()))

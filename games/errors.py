@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class InvalidInput(ValueError):
     """An input that is not accepted; the message names the field, the value, and what is accepted.
@@ -31,3 +34,10 @@ class BrokenGame(InvalidInput):
 
     def __reduce__(self) -> tuple[type[BrokenGame], tuple[str, str]]:  # type: ignore[override]
         return (BrokenGame, (str(self.value), self.finding))
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """For the end of what is accepted: `` (did you mean gomoku?)``, the one or two names that are most like a
+    word, or an empty string."""
+    close = get_close_matches(word, sorted(names), 2)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import threading
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ACCEPTED, AUTO, Workers, exactly, parse_workers
-from games.errors import InvalidInput
+from games.errors import InvalidInput, did_you_mean
 from games.game import Game
 from search.request import SearchRequest
 
@@ -117,6 +116,5 @@ def _refuse_unknown(options: Mapping[str, Any], known: Iterable[str]) -> None:
     names = sorted(known)
     for name, value in options.items():
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise InvalidInput(name, value, f"no keyword of this name ({hint})")
+            hint = did_you_mean(name, names) or f" (there are {', '.join(names)})"
+            raise InvalidInput(name, value, f"no keyword of this name{hint}")

@@ -75,9 +75,7 @@ def of_validation(error: RequestValidationError) -> Problem:
         accepted = each["msg"].removeprefix("Input should be ")
         value = each.get("input")
         if isinstance(invalid := each.get("ctx", {}).get("error"), InvalidInput):
-            where, value, accepted = [invalid.field], invalid.value, invalid.accepted
-        elif each["type"] == "extra_forbidden":
-            accepted = "no field of this name"
+            where, value, accepted = [*where, invalid.field], invalid.value, invalid.accepted
         elif each["type"] == "missing":
             value, accepted = None, "a value: this field is required"
         elif each["type"] == "json_invalid":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from cluster.service.limits import Limits
-from games.errors import InvalidInput
+from games.errors import InvalidInput, did_you_mean
 from search.asked import RETIRED, current, request_of
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
@@ -46,6 +46,17 @@ class Strict(BaseModel):
     """No other fields, no other types, and numbers that are."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_that_are(cls, values: Any) -> Any:
+        """Raises InvalidInput for a field that there is not."""
+        for name, value in values.items() if isinstance(values, dict) else ():
+            if name not in cls.model_fields:
+                raise InvalidInput(
+                    name, value, f"no field of this name{did_you_mean(name, cls.model_fields)}"
+                )
+        return values
 
 
 class SearchBase(Strict):

@@ -251,7 +251,14 @@ def test_searches_are_found_by_a_text_in_their_game(server: Server, client: Clie
     ("body", "detail"),
     [
         ({}, "game: None is not accepted; expected a value: this field is required"),
-        (SMALL | {"gam": "chess"}, "gam: 'chess' is not accepted; expected no field of this name"),
+        (
+            SMALL | {"gam": "chess"},
+            "gam: 'chess' is not accepted; expected no field of this name (did you mean game?)",
+        ),
+        (
+            SMALL | {"lane": 3},
+            "lane: 3 is not accepted; expected no field of this name (did you mean lanes?)",
+        ),
         (SMALL | {"priority": "high"}, "priority: 'high' is not accepted; expected a valid integer"),
     ],
 )
