@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
@@ -44,16 +43,9 @@ def inner_njit(function: F) -> F:
     """Compile a helper function that compiled code alone calls, on its first call.
 
     It has no wrapper through which Python could call it: for a function that takes a whole tree the wrapper
-    is most of what there is to compile. `callable_from_python` makes one.
+    is most of what there is to compile. `games.compile.specialise.callable_from_python` makes one.
     """
     return cast(F, numba.njit(**INNER_OPTIONS)(function))
-
-
-@cache
-def callable_from_python(function: Any) -> Any:
-    """The compiled function with a wrapper, where it is one of `inner_njit`; anything else as it is."""
-    options = getattr(function, "targetoptions", {})
-    return njit(function.py_func) if options.get("no_cpython_wrapper") else function
 
 
 def source_of(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -155,6 +155,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "cluster/test_move_loss.py": ("test_it_plays_and_judges",),
     "cluster/test_own_games.py": (
         "test_workers_without_the_file_give_the_same_digest",
+        "test_a_second_process_compiles_nothing_that_rules_in_plain_python_need",
         "test_plain_python_and_compiled_rules_of_one_game_give_one_digest",
         "test_check_says_all_is_well",
         "test_every_command_takes_the_file",

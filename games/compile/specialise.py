@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
@@ -20,7 +21,7 @@ import numba
 import numpy as np
 
 from games.compile.default_rules import DEFAULTS, PLAIN_DEFAULTS
-from games.jit import INNER_OPTIONS, JIT_OPTIONS, callable_from_python, source_of
+from games.jit import INNER_OPTIONS, JIT_OPTIONS, source_of
 from games.rules import HasRules, Rules
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,6 +116,22 @@ def _bind(
     options = INNER_OPTIONS if inner else JIT_OPTIONS
     jitted: Callable[..., Any] = numba.njit(cache=True, **options)(copy)
     return jitted
+
+
+@cache
+def callable_from_python(function: Any) -> Any:
+    """For a function of `inner_njit`, a compiled one that Python can call, cached on disk; else the function.
+
+    Kernels that run as plain Python call some twenty of them, which take seconds to compile.
+    """
+    if not getattr(function, "targetoptions", {}).get("no_cpython_wrapper"):
+        return function
+    generic = function.py_func
+    copy = FunctionType(generic.__code__, generic.__globals__, generic.__name__, generic.__defaults__)
+    copy.__kwdefaults__ = generic.__kwdefaults__
+    copy.__module__, copy.__doc__ = generic.__module__, generic.__doc__
+    copy.__qualname__ = f"{generic.__name__}.from_python_{fingerprint(function)}"
+    return numba.njit(cache=True, **JIT_OPTIONS)(copy)
 
 
 def entry_of(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -22,7 +24,7 @@ from games import user_games as own
 from search.plan import plan_search
 from search.prepare import open_search
 from search.request import SearchRequest
-from tests.cluster.command import here
+from tests.cluster.command import ROOT, here
 from tests.games.broken_games import TAKE
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
@@ -104,6 +106,30 @@ def test_workers_without_the_file_give_the_same_digest(
             digests.append(Session(Coordinator(opened, 2), where).run().digest)
     assert digests[0] == digests[1]
     assert digests[2] == digests[3]
+
+
+SEARCH = """
+import search
+from games.compile.specialise import callable_from_python
+from search.kernel.uct import best_child
+from search.request import SearchRequest
+from search.tree.arena import add_child
+
+search.run(SearchRequest("./nim.py", simulations=50, lanes=1))
+print(*(sum(callable_from_python(each).stats.cache_misses.values()) for each in (best_child, add_child)))
+"""
+
+
+@compiled_only
+def test_a_second_process_compiles_nothing_that_rules_in_plain_python_need(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", SEARCH],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+    assert done.stdout.split() == ["0", "0"]
 
 
 COMPILED_NIM = TAKE.replace("    max_moves,", "    nominal_simulations_per_s = 200.0\n    max_moves,")

@@ -19,7 +19,7 @@ from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
-from games.jit import callable_from_python
+from games.compile.specialise import callable_from_python
 from games.rng import begin_stream, new_stream
 from search.kernel.turns import stream_of
 from search.prepare import open_search

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import games
-from games.jit import callable_from_python
+from games.compile.specialise import callable_from_python
 from games.rng import new_stream
 from search.features import Features
 from search.kernel.engine import engine_of
