@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from cluster.service.answer_models import Result, SearchError
 from cluster.service.request_models import body_of
+from games.errors import InvalidInput
 
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 OPEN, OVER = (QUEUED, RUNNING), (DONE, CANCELLED, FAILED)
@@ -135,8 +136,10 @@ def _is_time(seconds: float) -> bool:
 def _complaint(error: ValidationError) -> str:
     """The first error of a validation as text."""
     first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where} of its {error.title}: {first['msg']}"
+    where, message = [str(part) for part in first["loc"]], first["msg"]
+    if isinstance(invalid := first.get("ctx", {}).get("error"), InvalidInput):
+        where, message = [*where, invalid.field], f"expected {invalid.accepted}"
+    return f"{'.'.join(where)} of its {error.title}: {message}"
 
 
 def _unreadable(values: dict[str, Any], reason: str) -> Record:
