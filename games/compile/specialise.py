@@ -101,11 +101,7 @@ def _bind(
     generic = source_of(function)
     if not isinstance(generic, FunctionType) or generic.__closure__:
         raise TypeError(f"{function!r} cannot be specialised; expected a function without a closure")
-    copy = FunctionType(
-        generic.__code__, {**generic.__globals__, **bound}, generic.__name__, generic.__defaults__
-    )
-    copy.__kwdefaults__ = generic.__kwdefaults__
-    copy.__module__, copy.__doc__ = generic.__module__, generic.__doc__
+    copy = _copy(generic, bound)
     if not compiled:
         for name in _names(copy.__code__) & copy.__globals__.keys():
             if hasattr(copy.__globals__[name], "py_func"):
@@ -118,6 +114,15 @@ def _bind(
     return jitted
 
 
+def _copy(generic: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
+    """The same function with these values for globals."""
+    values = {**generic.__globals__, **bound}
+    copy = FunctionType(generic.__code__, values, generic.__name__, generic.__defaults__)
+    copy.__kwdefaults__ = generic.__kwdefaults__
+    copy.__module__, copy.__doc__ = generic.__module__, generic.__doc__
+    return copy
+
+
 @cache
 def callable_from_python(function: Any) -> Any:
     """For a function of `inner_njit`, a compiled one that Python can call, cached on disk; else the function.
@@ -126,11 +131,8 @@ def callable_from_python(function: Any) -> Any:
     """
     if not getattr(function, "targetoptions", {}).get("no_cpython_wrapper"):
         return function
-    generic = function.py_func
-    copy = FunctionType(generic.__code__, generic.__globals__, generic.__name__, generic.__defaults__)
-    copy.__kwdefaults__ = generic.__kwdefaults__
-    copy.__module__, copy.__doc__ = generic.__module__, generic.__doc__
-    copy.__qualname__ = f"{generic.__name__}.from_python_{fingerprint(function)}"
+    copy = _copy(function.py_func, {})
+    copy.__qualname__ = f"{copy.__name__}.from_python_{fingerprint(function)}"
     return numba.njit(cache=True, **JIT_OPTIONS)(copy)
 
 

@@ -56,9 +56,8 @@ def test_figures_follow_from_each_other(rows: list[Row]) -> None:
         assert row.efficiency == pytest.approx(row.speedup / row.workers, abs=1e-3)
         assert row.repeats == 2
         assert row.simulations == SIMULATIONS
-        # The same jobs without Ray, coordinator and merging are as fast, if nothing else
-        # runs meanwhile; other tests may.
-        assert row.ceiling_simulations_per_s > row.simulations_per_s / 4
+        # The same jobs without Ray, coordinator and merging cannot be slower than half as fast.
+        assert row.ceiling_simulations_per_s > row.simulations_per_s / 2
 
 
 def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:

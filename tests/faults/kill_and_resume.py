@@ -2,13 +2,12 @@
 
     python -m tests.faults.kill_and_resume --times 100
 
-For each strategy: a search runs in a process of its own, with one to four workers (threads that share one
-tree, for `subtree`). The process is killed with
-SIGKILL when it has merged a random share of its jobs, one time in four while it writes a checkpoint. Another
-process, with another number of workers, goes on from the file; it may be killed as well. The digest must be
-that of a search without a break, and so must all else that the answer says. ``--times`` counts kills for each
-strategy. ``--ray N`` kills the commands `banyan search` and `banyan resume` themselves N times for each that
-runs on Ray.
+For each strategy: a search runs in a process of its own, with one to four workers (for `subtree`, threads of
+one tree). The process is killed with SIGKILL when it has merged a random share of its jobs, one time in
+four while it writes a checkpoint. Another process, with another number of workers, goes on from the file; it
+may be killed as well. The digest must be that of a search without a break, and so must all else that the
+answer says. ``--times`` counts kills for each strategy. ``--ray N`` kills the commands `banyan search` and
+`banyan resume` themselves N times for each strategy that runs on Ray.
 """
 
 from __future__ import annotations
