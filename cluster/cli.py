@@ -178,6 +178,9 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
         return _one_line(str(error)), FAILED
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED
+    if isinstance(error, MemoryError):
+        what = f": {error}" if str(error) else ""
+        return _one_line(f"there is not enough memory{what}; a smaller --memory may do"), FAILED
     if type(error).__module__.startswith("numba."):
         return "the game's rules do not compile: banyan check says where", WRONG
     if isinstance(error, OSError) and error.filename:

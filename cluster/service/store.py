@@ -134,6 +134,9 @@ class Store:
             accepted = f"a folder with records of format {FORMAT} at most"
             accepted += f" (these are of format {found}, of a later version of Banyan)"
             raise InvalidInput("data", str(self.folder), accepted)
+        if found < 0:
+            self._db.close()
+            raise sqlite3.DatabaseError(f"they are of format {found}")
         if wal_bytes:
             self._look_at_wal(wal_bytes)
         if found == 0:

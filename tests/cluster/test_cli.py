@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from cluster.cli import app, run
+from cluster.cli import app, explain, run
 from search.asked import RETIRED
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
@@ -101,6 +101,12 @@ def test_wrong_input_is_one_line_that_names_field_value_and_what_is_accepted(
     assert err.endswith("\n")
     assert named in err
     assert accepted in err
+
+
+@pytest.mark.parametrize("reason", ["", ": Unable to allocate 163. GiB"])
+def test_too_little_memory_is_one_line_that_names_the_option(reason: str) -> None:
+    line = f"there is not enough memory{reason}; a smaller --memory may do"
+    assert explain(MemoryError(reason[2:])) == (line, 1)
 
 
 def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:

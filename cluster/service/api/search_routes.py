@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Receive, Scope, Send
 
 from cluster.service.answer_models import SearchPage, SearchView, State
 from cluster.service.api.openapi import EVENTS, problems
@@ -143,10 +144,26 @@ async def events(searches: Service, id: SearchId, last: LastEventId = None) -> R
     seen = int(last) if last is not None and last.isascii() and last.isdigit() else 0
     if record.final_event is not None and record.final_event <= seen:
         return Response(status_code=204)
-    if searches.figures.streams >= searches.limits.streams:
-        searches.figures.refused("too_many_streams")
-        raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
-    return EventSourceResponse(_stream(searches, id, seen), ping=PING_S)
+    return _Events(searches, id, seen)
+
+
+class _Events(EventSourceResponse):
+    """An event stream, which counts among the open ones from the check of their number until it ends."""
+
+    def __init__(self, searches: Searches, search_id: str, seen: int) -> None:
+        super().__init__(_stream(searches, search_id, seen), ping=PING_S)
+        self._searches = searches
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        figures = self._searches.figures
+        if figures.streams >= self._searches.limits.streams:
+            figures.refused("too_many_streams")
+            raise Problem(429, "too many event streams are open", {"Retry-After": "5"})
+        figures.streams += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            figures.streams -= 1
 
 
 def view(searches: Searches, record: Record) -> dict[str, Any]:
@@ -188,34 +205,30 @@ def _unreadable_view(record: Record) -> dict[str, Any]:
 
 
 async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterator[ServerSentEvent]:
-    searches.figures.streams += 1
-    try:
-        while True:
-            live = searches.live(search_id)
-            if live is None:
-                record = await asyncio.to_thread(searches.get, search_id)
-                if record.final_event is None:
-                    # The search was resumed meanwhile, or the server is stopping.
-                    return
-                if record.final_event > seen:
-                    data = final_data(record.id, record.state, record.result, record.error)
-                    yield _event(FeedEvent(record.final_event, FINAL, data))
+    while True:
+        live = searches.live(search_id)
+        if live is None:
+            record = await asyncio.to_thread(searches.get, search_id)
+            if record.final_event is None:
+                # The search was resumed meanwhile, or the server is stopping.
                 return
-            follower = live.feed.follow()
-            try:
-                while True:
-                    follower.more.clear()
-                    found, closed = live.feed.after(seen)
-                    for event in found if seen else _latest(found):
-                        seen = event.id
-                        yield _event(event)
-                    if closed:
-                        return
-                    await follower.more.wait()
-            finally:
-                live.feed.leave(follower)
-    finally:
-        searches.figures.streams -= 1
+            if record.final_event > seen:
+                data = final_data(record.id, record.state, record.result, record.error)
+                yield _event(FeedEvent(record.final_event, FINAL, data))
+            return
+        follower = live.feed.follow()
+        try:
+            while True:
+                follower.more.clear()
+                found, closed = live.feed.after(seen)
+                for event in found if seen else _latest(found):
+                    seen = event.id
+                    yield _event(event)
+                if closed:
+                    return
+                await follower.more.wait()
+        finally:
+            live.feed.leave(follower)
 
 
 def _latest(events: list[FeedEvent]) -> list[FeedEvent]:

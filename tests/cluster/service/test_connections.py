@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -15,6 +16,10 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from cluster.service.api.connections import Patience, Waiting, address_of, bounded
+from cluster.service.api.search_routes import events
+from cluster.service.errors import Problem
+from cluster.service.event_stream import Feed
+from cluster.service.limits import Limits
 from cluster.service.service_figures import ServiceFigures
 from tests.cluster.service_process import Server
 
@@ -88,6 +93,49 @@ def test_a_kept_connection_may_ask_again(server: Server) -> None:
             while not answer.endswith(b"}"):
                 answer += kept.recv(4096)
             assert answer.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server: Server) -> None:
+    head = b"POST /api/v1/searches HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    body = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with ExitStack() as stack:
+        connection = connected(
+            stack, server, head + body + b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        )
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1") == 1
+    assert b"Content-Length" in answer.partition(b"\r\n\r\n")[2]
+
+
+def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
+    figures, feed = ServiceFigures(), Feed(1)
+    searches: Any = SimpleNamespace(
+        figures=figures,
+        limits=Limits(streams=3),
+        readable=lambda _: SimpleNamespace(final_event=None),
+        live=lambda _: SimpleNamespace(feed=feed),
+    )
+
+    async def follow() -> None:
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(60)
+            return {}
+
+        async def send(message: Any) -> None: ...
+
+        response = await events(searches, "any")
+        await response({"type": "http", "method": "GET"}, receive, send)  # type: ignore[arg-type]
+
+    async def run() -> list[Any]:
+        streams = [asyncio.create_task(follow()) for _ in range(9)]
+        done, _ = await asyncio.wait(streams, timeout=1.0)
+        assert (len(done), figures.streams) == (6, 3)
+        feed.close()
+        return await asyncio.gather(*streams, return_exceptions=True)
+
+    ends = asyncio.run(run())
+    assert [each.status for each in ends if isinstance(each, Problem)] == [429] * 6
+    assert figures.streams == 0
 
 
 async def answers(scope: Any, receive: Any, send: Any) -> None:

@@ -135,10 +135,14 @@ def test_a_folder_of_the_first_format_is_brought_up_to_date(tmp_path: Path) -> N
     db.close()
 
 
-def test_a_folder_of_a_later_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(FORMAT + 1, f"format {FORMAT + 1}, of a later version"), (-1, "undamaged records .*format -1")],
+)
+def test_a_folder_of_another_format_is_refused(tmp_path: Path, number: int, reason: str) -> None:
     Store(tmp_path).close()
-    change(tmp_path, f"PRAGMA user_version={FORMAT + 1}")
-    with pytest.raises(InvalidInput, match=f"format {FORMAT + 1}, of a later version") as error:
+    change(tmp_path, f"PRAGMA user_version={number}")
+    with pytest.raises(InvalidInput, match=reason) as error:
         Store(tmp_path)
     assert error.value.field == "data"
 
