@@ -46,8 +46,6 @@ class Option:
     """The name on the command line without dashes; empty for the field's own."""
     key: str | None = ""
     """The name in the spec of a player; empty for the field's own, None if no player takes it."""
-    old: tuple[str, ...] = ()
-    """Earlier names of the field, which are accepted everywhere for one version."""
     api: bool = True
     """Whether the HTTP API takes it."""
     told_apart: bool = False

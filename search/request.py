@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from search.features import Features
 from search.options import (
@@ -301,7 +303,6 @@ class SearchRequest:
         group=NETWORK,
         bounds=(1.0, 1e9),
         unit="visits",
-        old=("exploration_base",),
         api=False,
     )
     fpu_reduction: float = option(
@@ -310,7 +311,6 @@ class SearchRequest:
         "sum of the priors of tried moves; --fpu, if it is not inf, is used instead.",
         group=NETWORK,
         bounds=(0.0, 2.0),
-        old=("urgency_reduction",),
         api=False,
     )
     policy_temperature: float = option(
@@ -323,7 +323,7 @@ class SearchRequest:
 
     @classmethod
     def default_budget(cls) -> dict[str, float]:
-        """The budget of a request that was made without one (search/asked.py)."""
+        """The budget of a request that was made without one (`request_of`)."""
         return {"seconds": DEFAULT_SECONDS}
 
     def __post_init__(self) -> None:
@@ -395,3 +395,14 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
         learnt="learnt" in request.policies,
         priors=request.evaluator is not None,
     )
+
+
+def request_of(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
+    """The request with these values of fields; None leaves a field at its default.
+
+    Without a budget it gets the default of its kind; a given memory counts as a budget. Raises InvalidInput.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given.keys() & {"simulations", "seconds"}:
+        given |= {"stop_when_full": True} if "memory_mb" in given else kind.default_budget()
+    return kind(**given)

@@ -63,7 +63,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     ("search.features",),
     ("search.request",),
-    ("search.plan", "search.job", "search.final_move", "search.asked"),
+    ("search.plan", "search.job", "search.final_move"),
     ("search.kernel",),
     ("search.summary", "search.packing"),
     ("search.strategies", "search.warm_up"),

@@ -26,7 +26,6 @@ from cluster.runtime.code_version import code_of_searches
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.asked import current
 from search.packing.arrays import Arrays, CorruptState, prefixed, without_prefix
 from search.packing.npz import BadArchive
 from search.prepare import Search, open_search
@@ -246,13 +245,10 @@ def _request_of(values: dict[str, Any]) -> SearchRequest:
     """The request with these values; missing fields get their defaults. Raises BadArchive."""
     hints = get_type_hints(SearchRequest)
     read: dict[str, Any] = {}
-    for name, value in _current(values).items():
+    for name, value in values.items():
         if name not in hints:
             raise BadArchive(f"a checkpoint of a search without {name!r}, which is not known here")
         kinds = get_args(hints[name]) or (hints[name],)
-        if value is None and type(None) not in kinds:
-            # A field that may no longer be None: it gets its default.
-            continue
         if name == "moves":
             fits = isinstance(value, list) and all(isinstance(move, str) for move in value)
         else:
@@ -266,14 +262,6 @@ def _request_of(values: dict[str, Any]) -> SearchRequest:
         return SearchRequest(**read)
     except InvalidInput as error:
         raise BadArchive(f"a checkpoint of a valid search ({error})") from None
-
-
-def _current(values: dict[str, Any]) -> dict[str, Any]:
-    """The values by the names that fields have today. Raises BadArchive for an option that was removed."""
-    try:
-        return current(values)
-    except InvalidInput as error:
-        raise BadArchive(f"a checkpoint of a search that can be ({error})") from None
 
 
 def _take(description: dict[str, Any], name: str, *kinds: type) -> Any:

@@ -7,7 +7,6 @@ in search/options.py, as the fields of `SearchRequest` are.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
@@ -15,18 +14,14 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from cluster.commands.options import GameArgument
-from search.asked import RETIRED, request_of
-from search.options import BASIC, Knob, knob_of, knobs_of, refuse
-from search.request import SearchRequest
+from search.options import BASIC, Knob, knob_of, knobs_of
+from search.request import SearchRequest, request_of
 
 Parameter = inspect.Parameter
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command as a function for typer, with each group replaced by its options.
-
-    Removed and renamed options are hidden: a removed one gives an error, a renamed one still works.
-    """
+    """The command as a function for typer, with each group replaced by its options."""
     declared = inspect.signature(command, eval_str=True).parameters
     hints: dict[str, Any] = {name: each.annotation for name, each in declared.items()}
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
@@ -66,47 +61,25 @@ def request_option(name: str, *, panel: str | None = None, **changes: Any) -> An
 
 def read_request(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
     """The request with these values of options. Raises InvalidInput."""
-    for name, retired in RETIRED.items():
-        if values.get(name) is not None:
-            refuse(name, values[name], retired.accepted)
-    for knob in knobs_of(kind):
-        for old in knob.option.old:
-            if values.get(old) is not None:
-                name = old.replace("_", "-")
-                print(f"banyan: warning: --{name} is called --{knob.cli} now", file=sys.stderr)
-    asked = {name: value for name, value in values.items() if value is not None}
-    return request_of(asked | {"moves": tuple((values.get("moves") or "").split())}, kind)
+    return request_of({**values, "moves": tuple((values.get("moves") or "").split())}, kind)
 
 
 def _of_request(kind: type[SearchRequest]) -> Iterable[Parameter]:
     for knob in knobs_of(kind):
         plain = str if knob.kind is tuple else knob.kind
         default = None if knob.kind is tuple else knob.asked_default
-        # Of a field with an earlier name nothing is assumed: it may be under the other name.
-        default = None if knob.option.old else default
         yield _parameter(knob.name, Annotated[plain | None, _typer_option(knob, None, {})], default)
-        for old in knob.option.old:
-            text = f"An earlier name of --{knob.cli}."
-            hidden = typer.Option(f"--{old.replace('_', '-')}", hidden=True, help=text)
-            yield _parameter(old, Annotated[plain | None, hidden], None)
-    for name, retired in RETIRED.items():
-        hidden = typer.Option(hidden=True, help=f"Gone: {retired.why}.")
-        yield _parameter(name, Annotated[str | None, hidden], None)
 
 
 def _typer_option(knob: Knob, panel: str | None, changes: Mapping[str, Any]) -> Any:
     panel = knob.option.group if panel is None else panel
-    shown: bool | str = knob.option.unset or True
-    if knob.option.old and not knob.option.unset:
-        # The parser does not know it: the value may be under the earlier name.
-        shown = f"{knob.default:g}" if knob.kind is float else f"{knob.default}"
     names = [f"--{knob.cli}"] if knob.kind is not bool else [f"--{knob.cli}/--no-{knob.cli}"]
     return typer.Option(
         *names,
         **{
             "metavar": knob.metavar or None,
             "help": knob.option.help.replace("[", "\\["),
-            "show_default": shown,
+            "show_default": knob.option.unset or True,
             "rich_help_panel": None if panel in ("", BASIC) else panel,
             **changes,
         },

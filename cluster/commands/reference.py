@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from search.asked import RETIRED
 from search.options import BASIC, knobs_of
 from search.request import SearchRequest
 
@@ -67,7 +66,6 @@ def reference_text(root: Any) -> str:
         if not command.hidden:
             like = ("search", root.commands["search"]) if name in LIKE_SEARCH else None
             lines += _command_lines(name, command, like)
-    lines += ["### Earlier options", "", *_earlier_lines(SearchRequest), ""]
     lines += [
         "## Players",
         "",
@@ -183,16 +181,6 @@ def _command_lines(name: str, command: Any, like: tuple[str, Any] | None) -> lis
         lines += [f"**{heading}**", ""]
         lines += _table(("option", "value", "default", "meaning"), rows[heading])
     return lines
-
-
-def _earlier_lines(kind: type[SearchRequest]) -> list[str]:
-    renamed = [
-        [f"`--{old.replace('_', '-')}`", f"is called `--{knob.cli}`; accepted for one version"]
-        for knob in knobs_of(kind)
-        for old in knob.option.old
-    ]
-    gone = [[f"`--{name.replace('_', '-')}`", f"gone: {each.why}"] for name, each in RETIRED.items()]
-    return _table(("option", "today"), renamed + gone)[:-1]
 
 
 def _default(parameter: Any) -> str:

@@ -16,7 +16,7 @@ from games.errors import InvalidInput
 from games.game import Game
 from search.players import player_of
 from search.players.player import MAX_SECONDS
-from search.players.presets import NAMES, OLD_NAMES, PLAIN, STRONGEST, opponent_of
+from search.players.presets import NAMES, PLAIN, STRONGEST, opponent_of
 
 SECONDS = 1.0
 """CPU seconds a move of the player that a preset stands for."""
@@ -134,7 +134,7 @@ def _opponent(player: str, seconds: float | None, game: Game) -> tuple[str, str 
 
     Raises InvalidInput (field ``seconds``).
     """
-    if player not in (*NAMES, *OLD_NAMES):
+    if player not in NAMES:
         if seconds is not None:
             raise InvalidInput("seconds", seconds, f"nothing beside {player}: a player has it as an option")
         return player, None

@@ -47,7 +47,7 @@ class Record:
     to_cancel: bool
     """Whether the search is to be cancelled."""
     written_by: str | None = None
-    """The version of Banyan that accepted the search; None for versions that did not store it."""
+    """The version of Banyan that accepted the search."""
     unreadable: str | None = None
     """Why the stored record cannot be read; then only number and id are valid. None for a valid record."""
 

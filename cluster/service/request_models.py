@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
-from search.asked import RETIRED, current, request_of
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
-from search.request import DEFAULT_MEMORY_MB, SUBTREE, SearchRequest
+from search.request import DEFAULT_MEMORY_MB, SUBTREE, SearchRequest, request_of
 
 PRIORITIES = (-10, 10)
 EXAMPLE: dict[str, Any] = {
@@ -77,12 +76,6 @@ class SearchBase(Strict):
         description="Searches of a higher priority begin, and get workers, before searches of a lower one.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _by_names_of_today(cls, values: Any) -> Any:
-        """Take earlier names of fields. Raises InvalidInput for an option that was removed."""
-        return current(values, cls.asks_for) if isinstance(values, dict) else values
-
     def request(self, limits: Limits) -> SearchRequest:
         """The request of this search. Raises InvalidInput."""
         check_text(self.game, "game", limits)
@@ -103,13 +96,7 @@ class SearchBase(Strict):
 
     def fingerprint(self) -> str:
         """A text that is equal for bodies that ask for the same."""
-        # Records of servers that had the options that were removed have them in their fingerprints.
-        removed = {name: each.default for name, each in RETIRED.items()}
-        asked = self.model_dump() | removed
-        if asked.get("evaluator") is None:
-            # Nor do they have this field.
-            asked.pop("evaluator", None)
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
 
 
 def body_model(kind: type[SearchRequest]) -> type[SearchBase]:

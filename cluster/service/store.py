@@ -25,7 +25,7 @@ from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, RUNNING, Record
 from games.errors import InvalidInput
 
 FORMAT = 2
-"""Version of the stored format. A change increments it and adds an entry to MIGRATIONS."""
+"""Version of the stored format."""
 LAST_S = 1.0
 """Seconds for which a killed server may still hold the lock of its folder while its process ends."""
 _SCHEMA = """
@@ -48,20 +48,14 @@ CREATE TABLE search (
 );
 CREATE INDEX search_state ON search (state, number);
 CREATE TABLE boot (number INTEGER PRIMARY KEY AUTOINCREMENT, time_s REAL NOT NULL, checked_s REAL);
-"""
-_START_SCHEMA = """
-CREATE TABLE IF NOT EXISTS start (
+CREATE TABLE start (
     id TEXT PRIMARY KEY,
     under_way INTEGER NOT NULL,
     deaths INTEGER NOT NULL DEFAULT 0
 );
 """
-"""Table of opened searches that are not over: whether they are running, and the number of crashes of the
-server while they ran."""
-MIGRATIONS = {
-    1: "ALTER TABLE search ADD COLUMN written_by TEXT; ALTER TABLE boot ADD COLUMN checked_s REAL;",
-}
-"""By format: the SQL that converts the tables to the next format."""
+"""Table `start`: opened searches that are not over, whether they are running, and the number of crashes of
+the server while they ran."""
 BUSY_S = 0.5
 """Seconds to wait for another process that uses the database, such as one that copies it."""
 CHECK_EVERY_S = 1.0
@@ -129,22 +123,15 @@ class Store:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         (found,) = self._db.execute("PRAGMA user_version").fetchone()
-        if found > FORMAT:
+        if found not in (0, FORMAT):
             self._db.close()
-            accepted = f"a folder with records of format {FORMAT} at most"
-            accepted += f" (these are of format {found}, of a later version of Banyan)"
+            accepted = f"a folder with records of format {FORMAT}"
+            accepted += f" (these are of format {found}, of another version of Banyan)"
             raise InvalidInput("data", str(self.folder), accepted)
-        if found < 0:
-            self._db.close()
-            raise sqlite3.DatabaseError(f"they are of format {found}")
         if wal_bytes:
             self._look_at_wal(wal_bytes)
         if found == 0:
             self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
-        for older in range(found or FORMAT, FORMAT):
-            self._db.executescript(f"BEGIN; {MIGRATIONS[older]} PRAGMA user_version={older + 1}; COMMIT;")
-            LOG.warning("the records in %s were converted to format %d", self.folder, older + 1)
-        self._db.executescript(_START_SCHEMA)
         self._into_main_file()
         self._reader = _connection(path)
 

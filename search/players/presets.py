@@ -46,7 +46,7 @@ BEST: Mapping[str, Mapping[str, Any]] = {
 }
 """By the name of a game: the fields of SearchRequest with which a search plays it best. For other games the
 defaults are the best settings known. Tic-tac-toe's lose no line from 1,000 simulations on
-(cluster/lab/studies/every_line.py). Thud needs `root` for implicit_minimax, whose many lanes would spread
+(cluster/lab/records/settings.md). Thud needs `root` for implicit_minimax, whose many lanes would spread
 the visits of a first move over so many moves that none stands out; the player `uct` has one lane."""
 
 OPPONENTS: Mapping[str, str] = {"morris": "alphabeta"}
@@ -54,13 +54,10 @@ OPPONENTS: Mapping[str, str] = {"morris": "alphabeta"}
 
 NAMES = (STRONGEST, *PRESETS)
 """All presets."""
-OLD_NAMES = {"none": PLAIN}
-"""Earlier spellings of presets, which are still accepted."""
 
 
 def settings_of(preset: str, game: Game) -> dict[str, Any]:
     """The fields of SearchRequest that a preset sets for a game; raises InvalidInput (field ``preset``)."""
-    preset = OLD_NAMES.get(preset, preset)
     if preset not in NAMES:
         raise InvalidInput("preset", preset, " or ".join(NAMES))
     if preset == STRONGEST:
@@ -109,7 +106,6 @@ def opponent_of(preset: str, game: Game, seconds: float = 1.0) -> str:
     Raises InvalidInput (field ``preset``).
     """
     settings_of(preset, game)
-    preset = OLD_NAMES.get(preset, preset)
     if preset == STRONGEST and game.name in OPPONENTS and game.trusted:
         return f"{OPPONENTS[game.name]}:seconds={seconds:g}"
     return f"uct:preset={preset},seconds={seconds:g}"

@@ -8,7 +8,6 @@ from typing import Any
 from games.errors import InvalidInput
 from games.game import Game
 from games.spec import Options, Spec
-from search.asked import RETIRED
 from search.options import Knob, knobs_of
 from search.prepare import check_form
 from search.request import SearchRequest
@@ -24,16 +23,13 @@ def read_options(
 ) -> dict[str, Any]:
     """The fields of the request that a spec gives, by name: all that players may give, or ``only`` some.
 
-    Raises InvalidInput (player option NAME) for a value of the wrong kind and an option that was removed.
+    Raises InvalidInput (player option NAME) for a value of the wrong kind.
     """
-    for name in RETIRED.keys() & spec.options.keys():
-        raise InvalidInput(f"{PREFIX} {name}", spec.options[name], RETIRED[name].accepted)
     found = {}
     for knob in knobs_of(kind):
         if knob.option.key is None or (only is not None and knob.name not in only):
             continue
-        key = next((old for old in knob.option.old if old in spec.options), knob.key)
-        value = _read(knob, key, spec, options)
+        value = _read(knob, knob.key, spec, options)
         if value is not None:
             found[knob.name] = value
     return found

@@ -10,7 +10,7 @@ from games.spec import Options, Spec
 from search.evaluator import source_of_evaluator
 from search.final_move import choose
 from search.players.player import Choice, Player, Seen
-from search.players.presets import NAMES, OLD_NAMES, PLAIN, settings_of
+from search.players.presets import NAMES, PLAIN, settings_of
 from search.players.request_options import read_options, request_of_player
 from search.prepare import open_view
 from search.request import SearchRequest
@@ -32,7 +32,7 @@ class Uct(Player):
 
         By default it has one lane of `root`, or `leaf` with an evaluator, and 1 s a move.
         """
-        asked = settings_of(options.choice("preset", PLAIN, (*NAMES, *OLD_NAMES)), game) | {"lanes": 1}
+        asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
         asked |= read_options(spec, options)
         asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
         if "simulations" not in asked:

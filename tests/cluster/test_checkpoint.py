@@ -258,25 +258,6 @@ def test_other_code_is_mentioned_and_does_not_stop_anybody(kept: Path) -> None:
     assert checkpoint.open().coordinator.counters.resumed == 1
 
 
-def test_a_field_that_could_be_left_to_the_budget_has_its_default_now(kept: Path) -> None:
-    request = read_description(kept)["request"] | {"share_visits": None}
-    changed(kept, request=request)
-    assert read_checkpoint(kept).request.share_visits == 2
-
-
-def test_fields_under_the_names_of_the_last_version_are_read(kept: Path) -> None:
-    request = read_description(kept)["request"]
-    request["urgency_reduction"] = request.pop("fpu_reduction")
-    request["exploration_base"] = request.pop("cpuct_base")
-    gone = {"perturbation": 0.0, "lane_exploration": None, "bias": 0.0, "staleness": 0}
-    changed(kept, request=request | gone)
-    assert read_checkpoint(kept).request == REQUESTS["tree"]
-    for name, value in {"perturbation": 0.2, "staleness": 1}.items():
-        changed(kept, request=request | gone | {name: value})
-        with pytest.raises(InvalidInput, match=rf"{name}: {value} .* the option is gone"):
-            read_checkpoint(kept)
-
-
 def test_a_checkpoint_without_newer_fields_of_a_request_has_their_defaults(kept: Path) -> None:
     request = read_description(kept)["request"]
     del request["final_move"]

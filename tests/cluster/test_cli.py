@@ -15,7 +15,6 @@ import pytest
 from typer.main import get_command
 
 from cluster.cli import app, explain, run
-from search.asked import RETIRED
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, banyan, here, start
@@ -245,13 +244,12 @@ def test_help_of_search_has_a_panel_for_each_group(
     assert titles == ["Arguments", *GROUPS, "Where it runs", "Output"]
     for parameter in COMMANDS["search"].params:
         for name in parameter.opts:
-            assert parameter.name == "game" or (f" {name} " in out) != parameter.hidden
+            assert parameter.name == "game" or f" {name} " in out
 
 
 def test_the_first_panel_of_search_is_what_most_people_need() -> None:
     first = {each.opts[0] for each in COMMANDS["search"].params if not getattr(each, "rich_help_panel", None)}
-    hidden = {each.opts[0] for each in COMMANDS["search"].params if getattr(each, "hidden", False)}
-    assert first - hidden == {
+    assert first == {
         *("game", "--moves", "--position", "--simulations", "--seconds", "--memory"),
         *("--strategy", "--seed", "--workers"),
     }
@@ -266,27 +264,6 @@ def test_defaults_that_help_states_are_those_of_the_request(command: str) -> Non
             assert default == knob.default
         elif knob.default is None:
             assert shown == (knob.option.unset or True)
-        elif knob.kind is not tuple:
-            assert float(shown) == knob.default
-
-
-@pytest.mark.parametrize("name", RETIRED)
-def test_an_option_that_was_removed_is_refused_with_the_reason(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = here(capsys, "search", "tictactoe", f"--{name.replace('_', '-')}", "0.5")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert RETIRED[name].why in err
-
-
-def test_an_earlier_name_of_an_option_is_understood_for_one_version(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    game = ("tictactoe", *INLINE, "--simulations", "50")
-    status, _, err = here(capsys, "search", *game, "--urgency-reduction", "0.3", "--no-progress")
-    assert (status, err) == (0, "banyan: warning: --urgency-reduction is called --fpu-reduction now\n")
-    status, _, err = here(capsys, "search", *game, "--urgency-reduction", "3")
-    assert status == 2 and "--fpu-reduction: 3.0" in err
 
 
 def test_nothing_heavy_is_imported_for_help() -> None:

@@ -8,8 +8,11 @@ from itertools import product
 
 import pytest
 
+import games
 from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import NO, OPEN, YES, Estimate, SourceFigure
+from search.players import player_of
+from tests.games.common import JIT
 
 DRAWN = "explicit:(([1 3][2 8])([7 4][2 3])([-9 -1][-5 -2 -3][9][7]))"
 
@@ -105,3 +108,16 @@ def test_every_line_against_a_player_is_played() -> None:
     # The second player wins from seven, if it knows how; as the first it loses to some answers only.
     found = counts.every_line({"game": "grundy:pile=7", "a": "alphabeta:depth=6", "seed": 1})
     assert found["wins"] > found["losses"] > 0
+
+
+@pytest.mark.skipif(not JIT, reason="takes minutes uncompiled")
+@pytest.mark.parametrize("side", [games.FIRST, games.SECOND])
+@pytest.mark.parametrize("player", ["preset=best,simulations=1000", "simulations=4000"])
+def test_the_search_loses_no_line_of_tictactoe(player: str, side: int) -> None:
+    """With the game's best settings, and with the settings of every search."""
+    game = games.load("tictactoe")
+    for seed in range(5):
+        lines = counts.Opponents(game, player_of(f"uct:{player}", game), seed).lines(
+            game.initial_state(), side
+        )
+        assert lines[1] > 0 and lines[0] > 0 and not lines[-1]

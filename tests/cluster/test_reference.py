@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,6 @@ class Extended(SearchRequest):
         bounds=(0, 9),
         unit="replies",
         key="replies",
-        old=("replies_kept",),
     )
 
 
@@ -56,10 +54,10 @@ def test_a_new_option_is_one_edit_on_the_command_line() -> None:
     command, called = command_line()
     (row,) = (row for row in option_rows(command.params) if "last-good" in row[1][0])
     text = "Replies of earlier playouts that a playout tries first."
-    assert row == (PLAYOUTS, ["`--last-good-reply`", "`N`", "4", text])
-    for options in ([], ["--last-good-reply", "7"], ["--replies-kept", "7"]):
+    assert row == (PLAYOUTS, ["`--last-good-reply`", "`N`", "`4`", text])
+    for options in ([], ["--last-good-reply", "7"]):
         command.main(["tictactoe", *options], standalone_mode=False)
-    assert [request.last_good_reply for request in called] == [4, 7, 7]
+    assert [request.last_good_reply for request in called] == [4, 7]
 
 
 def test_a_new_option_is_one_edit_in_the_api() -> None:
@@ -67,16 +65,14 @@ def test_a_new_option_is_one_edit_in_the_api() -> None:
     schema = body.model_json_schema()["properties"]["last_good_reply"]
     assert (schema["type"], schema["default"], schema["minimum"], schema["maximum"]) == ("integer", 4, 0, 9)
     assert schema["description"] == "Replies of earlier playouts that a playout tries first."
-    for name in ("last_good_reply", "replies_kept"):
-        sent = body.model_validate(json.loads(f'{{"game": "tictactoe", "simulations": 5, "{name}": 7}}'))
-        request = sent.request(Limits())
-        assert isinstance(request, Extended) and request.last_good_reply == 7
+    sent = body.model_validate({"game": "tictactoe", "simulations": 5, "last_good_reply": 7})
+    request = sent.request(Limits())
+    assert isinstance(request, Extended) and request.last_good_reply == 7
 
 
 def test_a_new_option_is_one_edit_for_players() -> None:
-    for text in ("uct:replies=7", "uct:replies_kept=7"):
-        spec = parse_spec(text, "player")
-        assert read_options(spec, Options(spec, "player"), kind=Extended) == {"last_good_reply": 7}
+    spec = parse_spec("uct:replies=7", "player")
+    assert read_options(spec, Options(spec, "player"), kind=Extended) == {"last_good_reply": 7}
 
 
 @pytest.mark.parametrize("value", [-1, 10, 2.0, True, "7", None])

@@ -55,7 +55,7 @@ def test_a_preset_that_does_not_go_with_the_request_is_refused_by_name() -> None
 )
 def test_the_opponent_of_people_is_a_player_of_the_game(name: str) -> None:
     game = games.load(name)
-    for preset in (*NAMES, "none"):
+    for preset in NAMES:
         spec = opponent_of(preset, game, 0.5)
         assert "seconds=0.5" in spec
         assert player_of(spec, game).spec == spec
