@@ -1,12 +1,14 @@
-"""The floor plan: which room may import which, no circle, and every package is installed.
+"""The floor plan: which room may import which, how many lines it has, and every package is installed.
 
 A room is the longest entry of FLOORS that a module begins with. A module imports rooms of lower floors,
-modules of its own room, and nothing else.
+modules of its own room, and nothing else. The number of a room is the most lines that it may have.
+`python -m tests.test_layers` prints these numbers and today's, with --write it writes today's into this file.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -16,76 +18,87 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("games", "search", "cluster")
-FLOORS: tuple[tuple[str, ...], ...] = (
+FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
-    ("games.errors", "games.jit", "games.notation", "games.rules"),
-    ("games.bits", "games.grid", "games.judge", "games.rng", "games.spec"),
-    ("games.compile",),
-    ("games.game", "games.python_positions"),
-    (
-        "games.explicit_tree",
-        "games.grundy",
-        "games.tictactoe",
-        "games.python_game",
-        "games.user_games",
-        "games.drawing",
-        "games.board_svg",
-    ),
-    (
-        "games.battleship",
-        "games.breakthrough",
-        "games.chinese_checkers",
-        "games.connect_four",
-        "games.gomoku",
-        "games.hex",
-        "games.jobshop",
-        "games.morris",
-        "games.othello",
-        "games.pig",
-        "games.samegame",
-        "games.thud",
-        "games.twenty48",
-        "games.gym",
-        "games.openspiel",
-    ),
-    ("games.analysis", "games.contract"),
-    ("games.catalogue",),
-    ("games",),
+    {"games.errors": 43, "games.jit": 53, "games.notation": 32, "games.rules": 127},
+    {"games.bits": 70, "games.grid": 51, "games.judge": 39, "games.rng": 80, "games.spec": 171},
+    {"games.compile": 609},
+    {"games.game": 419, "games.python_positions": 183},
+    {
+        "games.explicit_tree": 288,
+        "games.grundy": 276,
+        "games.tictactoe": 229,
+        "games.python_game": 369,
+        "games.user_games": 234,
+        "games.drawing": 69,
+        "games.board_svg": 163,
+    },
+    {
+        "games.battleship": 1_826,
+        "games.breakthrough": 327,
+        "games.chinese_checkers": 552,
+        "games.connect_four": 729,
+        "games.gomoku": 622,
+        "games.hex": 404,
+        "games.jobshop": 503,
+        "games.morris": 1_055,
+        "games.othello": 328,
+        "games.pig": 350,
+        "games.samegame": 585,
+        "games.thud": 1_128,
+        "games.twenty48": 598,
+        "games.gym": 2_146,
+        "games.openspiel": 337,
+    },
+    {"games.analysis": 811, "games.contract": 1_226},
+    {"games.catalogue": 153},
+    {"games": 27},
     # search: the request and the tree, the kernel, the strategies, a whole search, players.
-    (
-        "search.awaiting",
-        "search.evaluator",
-        "search.options",
-        "search.policies",
-        "search.tree",
-        "search.minimax",
-        "search.notebook",
-    ),
-    ("search.features",),
-    ("search.request",),
-    ("search.plan", "search.job", "search.final_move"),
-    ("search.kernel",),
-    ("search.summary", "search.packing"),
-    ("search.strategies", "search.warm_up"),
-    ("search.prepare", "search.worker"),
-    ("search.result",),
-    ("search.run_inline", "search.ask_tell"),
-    ("search.players",),
-    ("search",),
+    {
+        "search.awaiting": 77,
+        "search.evaluator": 171,
+        "search.options": 166,
+        "search.policies": 19,
+        "search.tree": 851,
+        "search.minimax": 671,
+        "search.notebook": 58,
+    },
+    {"search.features": 50},
+    {"search.request": 408},
+    {"search.plan": 232, "search.job": 305, "search.final_move": 64},
+    {"search.kernel": 4_511},
+    {"search.summary": 144, "search.packing": 621},
+    {"search.strategies": 1_489, "search.warm_up": 85},
+    {"search.prepare": 340, "search.worker": 353},
+    {"search.result": 353},
+    {"search.run_inline": 207, "search.ask_tell": 697},
+    {"search.players": 1_588},
+    {"search": 209},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    ("cluster.system",),
-    ("cluster.runtime", "cluster.drawing"),
-    ("cluster.ray_backend", "cluster.checkpoint", "cluster.observe", "cluster.report"),
-    ("cluster.executors",),
-    ("cluster.launch", "cluster.front_door"),
-    ("cluster.matches", "cluster.client"),
-    ("cluster.planning", "cluster.play"),
-    ("cluster.lab",),
-    ("cluster.service",),
-    ("cluster.commands",),
-    ("cluster.cli",),
-    ("cluster.banyan", "cluster"),
+    {"cluster.system": 492},
+    {"cluster.runtime": 2_113, "cluster.drawing": 875},
+    {"cluster.ray_backend": 2_011, "cluster.checkpoint": 442, "cluster.observe": 904, "cluster.report": 469},
+    {"cluster.executors": 683},
+    {"cluster.launch": 380, "cluster.front_door": 798},
+    {"cluster.matches": 1_670, "cluster.client": 663},
+    {"cluster.planning": 911, "cluster.play": 897},
+    {"cluster.lab": 9_611},
+    {"cluster.service": 8_894},
+    {"cluster.commands": 3_189},
+    {"cluster.cli": 233},
+    {"cluster.banyan": 210, "cluster": 26},
 )
+TESTS = {
+    "tests": 1_096,
+    "tests.games": 9_080,
+    "tests.search": 8_820,
+    "tests.cluster": 17_559,
+    "tests.deploy": 984,
+    "tests.faults": 1_575,
+}
+TOTAL = {"total": 105_466}
+LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
+COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 TOP_OF_CLUSTER = {"__init__.py", "cli.py", "launch.py", "py.typed", "README.md"}
 
@@ -123,7 +136,24 @@ def room(name: str) -> str:
     """The longest entry of FLOORS that a module's name begins with, at a dot."""
     parts = name.split(".")
     rooms = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-    return next(each for each in rooms if each in FLOOR_OF)
+    return next(each for each in rooms if each in LINES)
+
+
+def lines_of_today() -> dict[str, int]:
+    """By room, the lines of its files of the kinds in COUNTED."""
+    found = dict.fromkeys(LINES, 0)
+    for folder in (*PACKAGES, "tests"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in COUNTED:
+                lines = file.read_bytes().count(b"\n")
+                found[room(".".join(file.relative_to(ROOT).with_suffix("").parts))] += lines
+                found["total"] += lines
+    return found
+
+
+def spare(lines: int) -> int:
+    """By how many lines a room may stay below its number before the number has to come down."""
+    return 50 + lines // 200
 
 
 def test_no_module_imports_one_of_a_higher_floor_or_a_neighbour() -> None:
@@ -158,3 +188,27 @@ def test_every_package_is_installed() -> None:
     folders = {name for name, file in modules().items() if file.name == "__init__.py"}
     assert set(settings["packages"]) == folders - {"cluster.banyan"} | {"banyan"}
     assert settings["package-dir"] == {"banyan": "cluster/banyan"}
+
+
+def test_no_room_has_more_lines_than_its_budget() -> None:
+    wrong = []
+    for name, today in lines_of_today().items():
+        if today > LINES[name]:
+            wrong.append(
+                f"{name}: {today} lines are {today - LINES[name]} over {LINES[name]}: take some away"
+            )
+        elif LINES[name] - today > spare(today):
+            wrong.append(
+                f"{name}: {today} lines are {LINES[name] - today} below {LINES[name]}: lower the number"
+            )
+    assert not wrong, "\n".join([*wrong, "python -m tests.test_layers shows all; the total is not raised"])
+
+
+if __name__ == "__main__":
+    page = Path(__file__)
+    text = page.read_text(encoding="utf-8")
+    for name, today in lines_of_today().items():
+        print(f"{name:28}{LINES[name]:8,}{today:8,}")
+        text = text.replace(f'"{name}": {LINES[name]:_}', f'"{name}": {today:_}')
+    if sys.argv[1:] == ["--write"]:
+        page.write_text(text, encoding="utf-8")
