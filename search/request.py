@@ -130,7 +130,7 @@ class SearchRequest:
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "
         "one tree whose leaves are evaluated by workers (leaf), or one tree in which threads of one process "
-        "grow different subtrees (subtree).",
+        "grow different subtrees (subtree, for two threads; in more, tree and root make more simulations).",
         group=BASIC,
         choices=ALL_STRATEGIES,
     )

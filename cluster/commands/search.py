@@ -72,6 +72,7 @@ def search(
     ] = None,
 ) -> int:
     """Search a position for the best move, on one worker or many."""
+    from cluster.executors.choose import on_this_machine
     from cluster.launch import CheckpointOptions, run_search
     from games.errors import InvalidInput
 
@@ -87,7 +88,10 @@ def search(
         suggest_best(request.game, preset, output.json_output)
         placed = place.placement()
         on_ray = server is None and (placed.executor == "ray" or placed.address is not None)
-        if not suggest_subtree(request, on_ray or server is not None, output.json_output):
+        threads = None
+        if server is None and not on_ray:
+            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers)
+        if not suggest_subtree(request, threads, output.json_output):
             suggest_one_lane(request, output.json_output)
         suggest_tree(request, on_ray, output.json_output)
     return status

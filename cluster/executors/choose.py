@@ -74,7 +74,7 @@ def make_executor(
             return InlineExecutor(make_worker, queue)
         if make_worker is not Worker or standing:
             raise InvalidInput("executor", name, "ray or inline: threads are for one search")
-        return ThreadsExecutor(_on_this_machine(wanted))
+        return ThreadsExecutor(on_this_machine(wanted))
     notify = notify or _say
     if name == "auto" and address is None and resources == ONE_CPU and make_worker is Worker:
         return _handover(wanted, job_timeout_s, notify, explain or (lambda line: None))
@@ -99,11 +99,11 @@ def _handover(
         executor.pace = Pace(num_cores(), lambda: math.inf if made.left_s is None else made.left_s())
         return executor
 
-    made = HandoverExecutor(start, _on_this_machine(wanted), explain)
+    made = HandoverExecutor(start, on_this_machine(wanted), explain)
     return made
 
 
-def _on_this_machine(wanted: Workers) -> int:
+def on_this_machine(wanted: Workers) -> int:
     """As many workers as there are cores, within the range."""
     return max(wanted.least, wanted.within(num_cores()))
 

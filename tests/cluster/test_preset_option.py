@@ -87,25 +87,29 @@ def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
     assert hint not in told("search", "gomoku", "--simulations", "60000", "--lanes", "2")
 
 
-def test_a_search_in_threads_names_subtree_where_it_can_run() -> None:
+def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
     hint = "--strategy subtree"
-    assert told("search", "tictactoe", "--simulations", "2000").count(hint) == 1
-    request = SearchRequest("tictactoe", strategy="tree", simulations=2_000)
-    for asked, on_ray, as_json, count in (
-        (request, False, False, 1),
-        (request, True, False, 0),
-        (request, False, True, 0),
-        (replace(request, lanes=1), False, False, 0),
-        (replace(request, game="battleship"), False, False, 0),
+    assert told("search", "tictactoe", "--simulations", "2000", "--workers", "2").count(hint) == 1
+    assert hint not in told("search", "tictactoe", "--simulations", "2000", "--workers", "4")
+    tree = SearchRequest("tictactoe", strategy="tree", simulations=2_000)
+    subtree = replace(tree, strategy="subtree")
+    for asked, threads, as_json, named in (
+        (tree, 2, False, "--strategy subtree\n"),
+        (replace(tree, lanes=64), 2, False, "--strategy subtree --lanes 16\n"),
+        (tree, None, False, ""),
+        (tree, 1, False, ""),
+        (tree, 16, False, ""),
+        (tree, 2, True, ""),
+        (replace(tree, lanes=1), 2, False, ""),
+        (replace(tree, game="battleship"), 2, False, ""),
+        (subtree, 2, False, ""),
+        (subtree, 3, False, "subtree 20 % (gomoku)\n"),
+        (subtree, 16, True, ""),
     ):
         terminal = Terminal()
         with contextlib.redirect_stderr(terminal):
-            assert suggest_subtree(asked, on_ray, as_json) == bool(count)
-        assert terminal.getvalue().count(hint) == count
-    terminal = Terminal()
-    with contextlib.redirect_stderr(terminal):
-        assert suggest_subtree(replace(request, lanes=64), False, False)
-    assert terminal.getvalue().endswith("--strategy subtree --lanes 16\n")
+            assert suggest_subtree(asked, threads, as_json) == bool(named)
+        assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
 
 
 def test_speedup_tells() -> None:

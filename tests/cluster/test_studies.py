@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from cluster.lab.studies.in_time import SELECTION_S, TURN_S, in_time, joined, read_strength, table
+from cluster.lab.studies.in_time import in_time, joined, read_strength, table
 from games.errors import InvalidInput
-from search.kernel.subtrees import LEAST_SIMULATIONS, SIMULATIONS
 from tests.cluster.free_costs import FREE
 from tests.games.common import JIT
 
@@ -55,32 +54,6 @@ def test_strength_in_time_is_strength_where_nothing_costs_time() -> None:
     (slow,) = in_time(exact_strength(), {"tree": replace(FREE, worker_call_s=0.01)}, 1e-3)
     assert slow.move_s == pytest.approx(free.move_s + rounds * 0.01, rel=1e-4)
     assert slow.gain[0] == pytest.approx(12.0 / slow.move_s)
-    # Threads make no calls.
-    calls = replace(FREE, worker_call_s=0.01, turn_s=0.01, latency_s=0.1, fetch_s=0.1, publish_s=0.1)
-    (threads,) = in_time(exact_strength(), {"tree": calls}, 1e-3, threads=True)
-    assert threads.move_s == pytest.approx(free.move_s)
-
-
-def test_lanes_of_leaf_take_turns_in_threads() -> None:
-    (slow,) = in_time(exact_strength(strategy="leaf"), {"leaf": FREE}, 1e-3, threads=True)
-    assert slow.move_s == pytest.approx(1.0, rel=0.01)
-    (quick,) = in_time(exact_strength(strategy="leaf"), {"leaf": FREE}, 1e-6, threads=True)
-    assert quick.move_s == pytest.approx(16_000 * TURN_S)
-
-
-@pytest.mark.skipif(not JIT, reason="threads run compiled kernels")
-def test_lanes_of_subtree_take_turns_in_threads(tmp_path: Path) -> None:
-    measured = exact_strength(strategy="subtree")
-    (slow,) = in_time(measured, {}, 1e-3, threads=True)
-    assert 1.0 < slow.move_s < 1.5
-    (quick,) = in_time(measured, {}, 1e-9, threads=True)
-    assert 16_000 / SIMULATIONS < quick.move_s / SELECTION_S < 3 * 16_000 / LEAST_SIMULATIONS
-    strength = tmp_path / "strength.json"
-    strength.write_text(json.dumps(measured))
-    assert "| 16 | 1,000 |" in study("in_time", str(strength), "--threads")
-    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength)]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert "in_time: threads: 'no' is not accepted; expected --threads with subtree" in refused.stderr
 
 
 def test_strength_in_time_needs_a_speedup_and_draws_an_open_interval() -> None:
@@ -108,7 +81,9 @@ def test_strength_in_time_writes_files_and_refuses_others(tmp_path: Path) -> Non
     strength.write_text(json.dumps(exact_strength() | {"judge": "games"}))
     with pytest.raises(InvalidInput, match=r"strength\.json that banyan strength --judge exact"):
         read_strength(strength)
-    command = [sys.executable, "-m", "cluster.lab.studies.in_time", str(strength), "--costs", str(costs)]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert refused.returncode != 0
-    assert len(refused.stderr.splitlines()) == 1
+    more.write_text(json.dumps(exact_strength(strategy="subtree")))
+    command = [sys.executable, "-m", "cluster.lab.studies.in_time", "--costs", str(costs)]
+    for path, words in ((strength, "banyan strength --judge exact"), (more, "lanes of subtree are threads")):
+        refused = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+        assert refused.returncode != 0
+        assert words in refused.stderr and len(refused.stderr.splitlines()) == 1

@@ -17,7 +17,6 @@ import pytest
 
 import search
 from cluster.executors.threads import ThreadsExecutor
-from cluster.lab.studies.many_threads import Costs, duration_s
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.system.interruption import INTERRUPTED
@@ -275,18 +274,6 @@ def test_what_is_postponed_is_in_no_tree_at_the_end() -> None:
     assert not shared.jobs.postponed.any()
     assert (shared.jobs.takes == -1).all()
     check_sums(nodes_of(strategy.tree))
-
-
-def test_threads_that_are_simulated_take_as_long_as_jobs_say() -> None:
-    jobs = np.array([[10, 1]] * 40 + [[0, 0]] * 4, dtype=np.int16)
-    costs = Costs(selection_s=1.0, simulation_s=1.0)
-    assert duration_s(jobs, 4, 1, costs) == pytest.approx(440, rel=1e-6)
-    # Each place has a job every eleven seconds, and the lock is free in between.
-    assert duration_s(jobs, 4, 4, costs) == pytest.approx(113, rel=1e-6)
-    assert duration_s(jobs, 4, 64, costs) == duration_s(jobs, 4, 4, costs)
-    assert duration_s(jobs, 4, 64, Costs(10.0, 0.1)) == pytest.approx(401, rel=1e-6)
-    found = Costs.fitted([(jobs, 440.0), (jobs[:, ::-1], 440.0), (np.array([[64, 1]] * 9, np.int16), 585.0)])
-    assert (found.selection_s, found.simulation_s) == pytest.approx((1.0, 1.0))
 
 
 def test_jobs_are_short_where_little_is_known() -> None:

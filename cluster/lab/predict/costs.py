@@ -88,14 +88,6 @@ class Costs:
             fetch_s=max(0.0, self.fetch_s + more_bytes * self.fetch_byte_s),
         )
 
-    def in_threads(self) -> Costs:
-        """The costs without those of calls: workers that are threads of the coordinator's process."""
-        calls = ("send_s", "receive_s", "beside_call_s", "call_job_s", "worker_call_s")
-        waiting = ("worker_call_cpu_s", "turn_s", "latency_s")
-        snapshots = ("publish_s", "publish_byte_s", "fetch_s", "fetch_byte_s")
-        none: dict[str, Any] = dict.fromkeys((*calls, *waiting, *snapshots), 0.0)
-        return replace(self, **none)
-
     def to_json(self) -> dict[str, Any]:
         """The costs as an object of plain values."""
         return asdict(self)

@@ -6,9 +6,8 @@
 
 Several files, of the same game and seed, make one table.
 
-Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker
-with a core of its own for each lane, where a simulation takes the given time; the costs of calls are those of
-Ray, or none with --threads, where the lanes of `leaf` and `subtree` take turns. Workers and speed do not
+Strength is what the exact judge measured. The time of a move is simulated: the same search, with a worker of
+Ray with a core of its own for each lane, where a simulation takes the given time. Workers and speed do not
 change an answer, so both belong to one search.
 """
 
@@ -30,8 +29,6 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.launch import read_costs
 from cluster.lab.predict.prediction import predict
 from cluster.lab.strength.strength import Cell, player_spec, read_options
-from cluster.lab.studies.many_threads import Costs as CostsOfThreads
-from cluster.lab.studies.many_threads import duration_s, record
 from cluster.report import table as report
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
@@ -47,10 +44,6 @@ from matplotlib import pyplot as plt
 
 WIDE, TALL = 4.5, 4.5
 """Inches of a panel."""
-TURN_S = 2e-6
-"""threads: time of a turn in strategy leaf, in seconds: cluster/lab/records/throughput.md."""
-SELECTION_S = 1.5e-6
-"""Time of a selection in strategy subtree, in seconds: cluster/lab/records/throughput.md."""
 BESIDE = 0.06
 """Horizontal distance, in doublings, between the points of two strategies."""
 
@@ -77,13 +70,10 @@ class InTime:
         return self.equal_s / self.move_s, self.equal_low_s / self.move_s, high
 
 
-def in_time(
-    measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_s: float, threads: bool = False
-) -> list[InTime]:
+def in_time(measured: Mapping[str, Any], costs: Mapping[str, Costs], simulation_s: float) -> list[InTime]:
     """The parallel searches of a ``strength.json`` by the exact judge whose speedup is known.
 
-    ``costs``: by strategy, but for subtree; their time of a simulation is replaced by ``simulation_s``.
-    ``threads``: whether workers are threads, whose calls cost nothing. Raises InvalidInput (threads).
+    ``costs``: by strategy; their time of a simulation is replaced by ``simulation_s``.
     """
     found = []
     for row in measured["rows"]:
@@ -92,23 +82,15 @@ def in_time(
             continue
         strategy, lanes = parse_spec(row["strategy"], "strategies"), row["lanes"]
         cell = Cell(strategy, lanes, row["simulations_per_lane"], row["total_simulations"])
-        if strategy.name == SUBTREE:
-            if not threads:
-                raise InvalidInput("threads", "no", f"--threads with {SUBTREE}, whose lanes are threads")
-            sizes, _ = record(request_of(measured, cell))
-            move_s = duration_s(sizes, lanes, lanes, CostsOfThreads(SELECTION_S, simulation_s))
-        elif threads and strategy.name == "leaf":
-            move_s = cell.total_simulations * max((simulation_s + TURN_S) / lanes, TURN_S)
-        else:
-            slow = replace(
-                costs[strategy.name].in_threads() if threads else costs[strategy.name],
-                simulation_s=simulation_s,
-                crowded_simulation_s=simulation_s,
-                job_cpu_share=1.0,
-                cores=1,
-            )
-            (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
-            move_s = cell.total_simulations / predicted.simulations_per_s
+        slow = replace(
+            costs[strategy.name],
+            simulation_s=simulation_s,
+            crowded_simulation_s=simulation_s,
+            job_cpu_share=1.0,
+            cores=1,
+        )
+        (predicted,) = predict(request_of(measured, cell), slow, [lanes], report=lambda _: None)
+        move_s = cell.total_simulations / predicted.simulations_per_s
         lane_s = cell.lane_simulations * simulation_s
         equal = speedup * lane_s, low * lane_s, None if high is None else high * lane_s
         found.append(InTime(str(strategy), lanes, cell.lane_simulations, move_s, *equal))
@@ -140,9 +122,7 @@ def table(rows: Sequence[InTime]) -> report.Table:
     return made
 
 
-def plot(
-    game: str, rows: Sequence[InTime], simulation_s: float, threads: bool, where: str, path: Path
-) -> None:
+def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, path: Path) -> None:
     """A panel for each budget of a lane, a line for each strategy."""
     budgets = sorted({row.simulations_per_lane for row in rows})
     lanes = sorted({row.lanes for row in rows})
@@ -184,7 +164,7 @@ def plot(
     title = f"What workers buy in {game_name(game)}: strength in time"
     details = (
         f"strength measured by exact values (95 % intervals), time of a move simulated with "
-        f"{1000 * simulation_s:g} ms a simulation, workers are {'threads' if threads else 'processes'}"
+        f"{1000 * simulation_s:g} ms a simulation, workers are processes"
     )
     save(figure, path, title, details, where)
 
@@ -219,9 +199,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("strength", type=Path, nargs="+", metavar="STRENGTH.JSON")
-    parser.add_argument("--costs", type=Path, metavar="COSTS.JSON", help="not needed for subtree alone")
+    parser.add_argument("--costs", type=Path, metavar="COSTS.JSON", required=True)
     parser.add_argument("--simulation-ms", type=float, default=1.0, help="time of a simulation (1)")
-    parser.add_argument("--threads", action="store_true", help="workers are threads: calls cost nothing")
     parser.add_argument("--out", type=Path, help="folder for in_time.json, .csv, .png and .svg")
     given = parser.parse_args()
     try:
@@ -229,23 +208,17 @@ def main() -> None:
             raise InvalidInput("simulation_ms", given.simulation_ms, "a number of more than 0")
         measured = joined(given.strength)
         names = {parse_spec(row["strategy"], "strategies").name for row in measured["rows"]}
-        priced = sorted(names - {"sequential", SUBTREE})
-        if priced and given.costs is None:
-            raise InvalidInput("costs", "none", f"costs of {', '.join(priced)}: banyan predict --save-costs")
-        costs = read_costs(given.costs, priced) if priced else {}
+        if SUBTREE in names:
+            raise InvalidInput("strength", SUBTREE, "strategies of Ray: lanes of subtree are threads")
+        costs = read_costs(given.costs, sorted(names - {"sequential"}))
         simulation_s = given.simulation_ms / 1000
-        rows = in_time(measured, costs, simulation_s, given.threads)
+        rows = in_time(measured, costs, simulation_s)
         print("\n".join(report.markdown(table(rows))))
         if given.out is not None:
             lines = [asdict(row) for row in rows]
             where = str(measured["measured_on"])
-            value = {
-                "simulation_ms": given.simulation_ms,
-                "threads": given.threads,
-                "measured_on": provenance(),
-                "rows": lines,
-            }
-            draw = partial(plot, measured["game"], rows, simulation_s, given.threads, where)
+            value = {"simulation_ms": given.simulation_ms, "measured_on": provenance(), "rows": lines}
+            draw = partial(plot, measured["game"], rows, simulation_s, where)
             write_files(given.out, "in_time", value, lines, draw, ("png", "svg"))
     except InvalidInput as error:
         sys.exit(f"in_time: {error}")
