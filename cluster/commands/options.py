@@ -266,8 +266,8 @@ def suggest_subtree(request: SearchRequest, threads: int | None, json_output: bo
         return False
     if request.strategy == SUBTREE and threads > SUBTREE_THREADS:
         print(
-            "in more than two threads --strategy tree makes more simulations: on 16 cores it made 78 % of what "
-            "independent searches make, and subtree 20 % (gomoku)",
+            "in more than two threads --strategy tree makes more simulations: on 16 cores it made 78 % of "
+            "what independent searches make, subtree 20 % (gomoku)",
             file=sys.stderr,
         )
         return True
