@@ -74,6 +74,7 @@ def search(
     """Search a position for the best move, on one worker or many."""
     from cluster.executors.choose import on_this_machine
     from cluster.launch import CheckpointOptions, run_search
+    from cluster.runtime.workers import AUTO
     from games.errors import InvalidInput
 
     request = _with_preset(request, preset, output)
@@ -90,7 +91,7 @@ def search(
         on_ray = server is None and (placed.executor == "ray" or placed.address is not None)
         threads = None
         if server is None and not on_ray:
-            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers)
+            threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
         if not suggest_subtree(request, threads, output.json_output):
             suggest_one_lane(request, output.json_output)
         suggest_tree(request, on_ray, output.json_output)
