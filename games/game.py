@@ -7,7 +7,7 @@ options, text and drawing. tests/games/test_contract.py checks every built-in ga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -233,6 +233,12 @@ class Game(ABC):
 
         Default: the start position."""
         return self.initial_state()
+
+    def episode_steps(self, episode: int) -> Callable[[State, int], int] | None:
+        """What plays the moves of an episode where that is not left to the rules: it takes the player's moves
+        one after the other, each with the position before it, and gives the outcome that chance plays then,
+        if one is due. Default: None, `Rules.chance` draws."""
+        return None
 
     def format_move(self, state: State, move: int) -> str:
         """The move in the game's notation, without spaces; ``state`` is the position before the move.

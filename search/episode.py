@@ -101,9 +101,9 @@ class Planner:
         game, calls = self._game, self._game.calls
         state = game.episode_state(seed)
         texts: list[str] = []
-        outcomes = new_stream(seed, EPISODE_STREAM, OUTCOMES)
+        outcomes, step = new_stream(seed, EPISODE_STREAM, OUTCOMES), game.episode_steps(seed)
         scratch = np.zeros(game.max_moves, dtype=np.uint16)
-        steps = simulations = 0
+        steps = simulations = outcome = 0
         kept: Strategy | None = None
         node: int | None = None
         line: list[int] = []
@@ -116,7 +116,7 @@ class Planner:
                 raise Cancelled
             if calls.current_player(state) == CHANCE:
                 assert calls.chance is not None
-                move = int(calls.chance(state, scratch, outcomes))
+                move = outcome if step is not None else int(calls.chance(state, scratch, outcomes))
             else:
                 legal = game.legal_moves(state)
                 move = legal[0]
@@ -131,6 +131,7 @@ class Planner:
                     move = line[0] if line else choose(visited, self._request.final_move).move
                 steps += 1
                 texts.append(game.format_move(state, move))
+                outcome = 0 if step is None else step(state, move)
             before = calls.returns(state) if game.rewards else 0.0
             calls.play(state, move)
             if line:

@@ -17,6 +17,8 @@ from games.rules import MAX_MOVES
 from games.user_games import module_of, reason_of
 
 ANSI = "ansi"
+MOST_STEPS = 100_000
+"""The most steps that an episode may have."""
 
 
 def gymnasium_or_refuse(field: str, value: str) -> Any:
@@ -87,6 +89,9 @@ def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], in
     except gymnasium.error.Error as error:
         raise InvalidInput("game", named.environment, f"an environment of gymnasium ({error})") from None
     limit = named.values.get("max_episode_steps", spec.max_episode_steps)
+    if limit not in (spec.max_episode_steps, -1) and not (isinstance(limit, int) and 0 < limit <= MOST_STEPS):
+        accepted = f"max_episode_steps from 1 to {MOST_STEPS}, or -1 for none"
+        raise InvalidInput("game", named.environment, accepted)
     if not spec.additional_wrappers:
         spec.order_enforce, more["max_episode_steps"] = False, -1
 
@@ -113,42 +118,54 @@ def owners_of(env: Any) -> list[Any]:
 class Actions:
     """The actions of an environment, numbered from 0, and which of them are legal."""
 
-    def __init__(self, env: Any, info: dict[str, Any], mask: str, spec: str) -> None:
-        """``info``: what the first reset gave. ``mask``: the name of a method, ``auto`` or ``none``."""
+    def __init__(self, env: Any, start: tuple[Any, dict[str, Any]], mask: str, spec: str) -> None:
+        """``start``: what the first reset gave. ``mask``: the name of a method, ``auto`` or ``none``."""
         self._spec = spec
         self.actions, self.names = _listed(env.action_space, spec)
         named = getattr(env.unwrapped, "get_action_meanings", None)
         if ale.emulator_of(env) is not None and callable(named) and len(named()) == len(self.names):
             self.names = [str(name) for name in named()]
         self.all: Sequence[int] = range(len(self.actions))
-        self.method: str | None = None
-        self.masked = False
-        if mask == "auto":
-            self.masked = "action_mask" in info
-            if not self.masked and env.has_wrapper_attr("action_masks"):
-                self.method = "action_masks"
-        elif mask != "none":
-            self.method = mask
-        if self.method is not None:
-            if not callable(getattr(env.unwrapped, self.method, None)) and not env.has_wrapper_attr(
-                self.method
-            ):
-                raise InvalidInput("game option mask", mask, "auto, none, or the name of a method")
-            self.masked = True
+        self.masked = mask != "none"
+        """Whether masks are looked for."""
+        self.method: str | None = mask if mask not in ("auto", "none") else None
+        method = self.method or "action_masks"
+        if env.has_wrapper_attr(method) and callable(env.get_wrapper_attr(method)):
+            if mask == "auto" and self.mask_in(*start) is None:
+                self.method = method
+        elif self.method is not None:
+            raise InvalidInput("game option mask", mask, "auto, none, or the name of a method")
 
-    def legal(self, env: Any, info: dict[str, Any]) -> Sequence[int]:
-        """The legal ones after a step that gave ``info``; all, if the mask forbids all."""
-        if not self.masked:
+    def mask_in(self, observation: Any, info: dict[str, Any]) -> Any:
+        """The mask that came with a step, ``action_mask`` of the info or of an observation that is a dict."""
+        found = info.get("action_mask")
+        return observation.get("action_mask") if found is None and isinstance(observation, dict) else found
+
+    def legal(self, env: Any, mask: Any) -> Sequence[int]:
+        """The legal ones after a step that came with this mask of `mask_in`, and did not end the episode;
+        without a mask all. Raises InvalidInput for a mask that is none, or that forbids all."""
+        if self.method is not None:
+            mask = env.get_wrapper_attr(self.method)()
+        if mask is None or not self.masked:
             return self.all
-        mask = info.get("action_mask") if self.method is None else env.get_wrapper_attr(self.method)()
-        if mask is None:
-            return self.all
-        allowed: list[int] = np.flatnonzero(mask).tolist()
-        if allowed and (np.size(mask) != len(self.all)):
-            raise InvalidInput(
-                "game", self._spec, f"action masks of {len(self.all)} numbers, not {np.size(mask)}"
-            )
-        return allowed or self.all
+        given = np.asarray(mask)
+        allowed = given == 1
+        if given.size != len(self.all) or not np.all(allowed | (given == 0)):
+            shown = " ".join(str(mask).split())[:60]
+            accepted = f"action masks of {len(self.all)} numbers, each 0 or 1, not {shown}"
+            raise InvalidInput("game", self._spec, accepted)
+        legal: list[int] = np.flatnonzero(allowed).tolist()
+        if not legal:
+            accepted = "action masks that allow an action until the episode ends (mask=none ignores masks)"
+            raise InvalidInput("game", self._spec, accepted)
+        return legal
+
+
+class _Copies(list[Any]):
+    """Arrays, each of which is given out as a copy: an environment may keep it, or change it."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(place).copy()
 
 
 def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
@@ -166,14 +183,13 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
     if count > MAX_MOVES:
         raise InvalidInput("game", spec, f"an environment with at most {MAX_MOVES} actions, not {count}")
     if isinstance(space, spaces.Discrete):
-        actions = [int(space.start) + move for move in range(count)]
+        # As the space samples them: numbers of NumPy.
+        actions = [space.dtype.type(int(space.start) + move) for move in range(count)]
         return actions, [str(action) for action in actions]
-    parts = []
+    parts = _Copies()
     for move in range(count):
         part = np.array(np.unravel_index(move, space.nvec.ravel()), dtype=space.dtype).reshape(space.shape)
         parts.append(part + np.asarray(space.start, dtype=space.dtype))
-        # Every roll-out gives the same arrays.
-        parts[-1].flags.writeable = False
     return parts, ["/".join(map(str, part.ravel().tolist())).replace("/", "_") for part in parts]
 
 

@@ -14,9 +14,9 @@ from games.errors import InvalidInput
 from games.game import Board, State
 from games.gym.ale import SIMULATIONS_PER_S, emulator_of
 from games.gym.drawing import board_of_lines
-from games.gym.environment import Actions, close, maker
+from games.gym.environment import MOST_STEPS, Actions, close, maker
 from games.gym.naming import Named, parse
-from games.gym.position import MOST_STEPS, GymPosition, Stage
+from games.gym.position import GymPosition, Stage
 from games.gym.states import WAYS
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
@@ -51,14 +51,18 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     if unseen != "none" and chance == "no":
         raise InvalidInput("game option chance", chance, "auto or yes with unseen, whose method draws")
     make, limit = maker(named, source)
-    env, info = _opened(make, named)
-    actions = Actions(env, info, mask, named.environment)
+    if limit is not None and steps > limit:
+        lifted = "" if named.path else f", which {named.name}(max_episode_steps={steps}) lifts"
+        accepted = f"at most {limit}, the environment's own limit{lifted}"
+        raise InvalidInput("game option steps", steps, accepted)
+    env, start = _opened(make, named)
+    actions = Actions(env, start, mask, named.environment)
     close(env)
-    most = min(each for each in (steps or limit or DEFAULT_STEPS, limit or MOST_STEPS))
+    most = min(steps or limit or DEFAULT_STEPS, MOST_STEPS)
     plain = (state, chance, clairvoyant, loop, unseen) == ("auto", "auto", "no", "auto", "none")
     table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
     if table is not None:
-        known = TableGame(make(), table, actions, named.environment, discount or 1.0, most)
+        known = TableGame(make, table, actions, named.environment, discount or 1.0, most)
         known.options = {"discount": str(known.discount), "steps": most, "model": "table"}
         if mask == "none":
             known.options["mask"] = mask
@@ -93,14 +97,14 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
     return game
 
 
-def _opened(make: Callable[[], Any], named: Named) -> tuple[Any, dict[str, Any]]:
+def _opened(make: Callable[[], Any], named: Named) -> tuple[Any, tuple[Any, dict[str, Any]]]:
     env = make()
     try:
-        _, info = env.reset(seed=0)
+        observation, info = env.reset(seed=0)
     except Exception as error:
         accepted = f"an environment with reset(seed=...) ({reason_of(error)})"
         raise InvalidInput("game", named.environment, accepted) from None
-    return env, info
+    return env, (observation, info)
 
 
 class GymGame(PythonGame):

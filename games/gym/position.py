@@ -12,14 +12,12 @@ import numpy as np
 from games.errors import BrokenGame, InvalidInput
 from games.gym.ale import emulator_of, screen_of
 from games.gym.drawing import text_of
-from games.gym.environment import ANSI, Actions
+from games.gym.environment import ANSI, MOST_STEPS, Actions
 from games.gym.states import States
 from games.gym.trial import Found, comparable, number_of
 from games.rules import MAX_MOVE_CODE
 from games.user_games import reason_of
 
-MOST_STEPS = 100_000
-"""The most steps that an episode may have."""
 _OVER = object()
 """Stands for what would be saved of the end of a roll-out."""
 
@@ -63,8 +61,8 @@ class GymPosition:
 
     __slots__ = (
         "_baseline",
-        "_info",
         "_legal",
+        "_mask",
         "_stage",
         "observation",
         "saved",
@@ -84,7 +82,8 @@ class GymPosition:
         """Whether the episode ended by itself."""
         self.truncated = False
         """Whether it was cut off, as a rule by the limit of steps."""
-        self._info: dict[str, Any] = {}
+        self._mask: Any = None
+        """What came as a mask with the last step."""
         self._legal: Sequence[int] | None = None
         self._baseline: Any = None
         """The states of the generators at the start, if moves must not draw."""
@@ -96,10 +95,11 @@ class GymPosition:
         with stage.lock:
             stage.free()
             try:
-                position.observation, position._info = stage.states.reset(episode)
+                position.observation, info = stage.states.reset(episode)
             except Exception as error:
                 raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
             stage.holder = position
+            position._mask = stage.actions.mask_in(position.observation, info)
             position._note_legal()
             if stage.guarded:
                 position._baseline = comparable(stage.states.drawn())
@@ -120,7 +120,7 @@ class GymPosition:
                 self.steps,
             )
             twin.terminated, twin.truncated = self.terminated, self.truncated
-            twin._info, twin._legal, twin._baseline = self._info, self._legal, self._baseline
+            twin._mask, twin._legal, twin._baseline = self._mask, self._legal, self._baseline
             if here and stage.states.stays:
                 # As a rule the copy is played on.
                 stage.holder = twin
@@ -160,7 +160,8 @@ class GymPosition:
         """The moves that the mask of the environment allows."""
         if self._legal is None:
             # A mask that came with the step.
-            self._legal = self._stage.actions.legal(None, self._info)
+            actions = self._stage.actions
+            self._legal = actions.all if self.is_terminal() else actions.legal(None, self._mask)
         return self._legal
 
     def play(self, move: int) -> None:
@@ -171,14 +172,15 @@ class GymPosition:
             self.saved = None
             try:
                 step = stage.states.env.step(stage.actions.actions[move])
-                self.observation, reward, terminated, truncated, self._info = step
+                self.observation, reward, terminated, truncated, info = step
                 stage.states.played((move,))
                 self.total += number_of(reward, stage.spec)
+                self.steps += 1
+                self._end(terminated, truncated)
+                self._mask = stage.actions.mask_in(self.observation, info)
                 self._note_legal()
             except Exception as error:
                 raise stage.failed(error) from error
-            self.steps += 1
-            self._end(terminated, truncated)
 
     def roll_out(
         self, draw: Callable[[int], int], discount: float, most: int = MOST_STEPS
@@ -188,8 +190,9 @@ class GymPosition:
         Nobody can go on from here afterwards.
         """
         stage, played, gains = self._stage, [], []
-        info, legal, left = self._info, self.legal_moves(), min(stage.steps - self.steps, most)
-        count, masked, legal_after = len(legal), stage.actions.masked, stage.actions.legal
+        legal, left = self.legal_moves(), min(stage.steps - self.steps, most)
+        count, masked, mask_in = len(legal), stage.actions.masked, stage.actions.mask_in
+        legal_after = stage.actions.legal
         with stage.lock:
             stage.give_to(self)
             self.saved = None
@@ -204,12 +207,11 @@ class GymPosition:
                     observation, reward, terminated, truncated, info = step(actions[move])
                     gains.append(float(reward))
                     left -= 1
-                    if masked:
-                        legal = legal_after(env, info)
+                    if masked and not (terminated or truncated):
+                        legal = legal_after(env, mask_in(observation, info))
                         count = len(legal)
                 stage.states.played(played)
-                self.observation, self._info = observation, info
-                self._legal = legal
+                self.observation, self._legal = observation, legal
                 self.steps += len(played)
                 gained = number_of(sum(gains), stage.spec)
                 self.total += gained
@@ -252,15 +254,16 @@ class GymPosition:
     def _end(self, terminated: Any, truncated: Any) -> None:
         stage = self._stage
         self.terminated = bool(terminated)
-        self.truncated = bool(truncated) or (not terminated and self.steps >= stage.steps)
+        self.truncated = not terminated and (bool(truncated) or self.steps >= stage.steps)
         if self._baseline is not None and comparable(stage.states.drawn()) != self._baseline:
             accepted = f"chance=yes (moves draw random numbers; at first after {self.steps} moves)"
             raise InvalidInput("game option chance", "no", accepted)
 
     def _note_legal(self) -> None:
         """Ask a method for the mask while the environment is here; one that came with the step can wait."""
-        actions = self._stage.actions
-        self._legal = None if actions.method is None else actions.legal(self._stage.states.env, self._info)
+        actions, self._legal = self._stage.actions, None
+        if actions.method is not None and not self.is_terminal():
+            self._legal = actions.legal(self._stage.states.env, None)
 
 
 def bytes_of(observation: Any) -> bytes:

@@ -1,9 +1,10 @@
 """Environments with a table of their transitions, such as toy_text of gymnasium, compiled.
 
 ``env.unwrapped.P[state][action]`` is a list of (probability, next state, reward, whether the episode ends).
-Where there is one, and steps agree with it, moves need no environment: a search draws from the table, in
-compiled code, a thousand times as fast. What came of a move is a move of chance, its next state, so the tree
-branches on it.
+Where there is one, and every step is drawn from it, a search needs no environment: it draws from the table,
+in compiled code, a thousand times as fast. What came of a move is a move of chance, its next state, so the
+tree branches on it. The moves of an episode are played in the environment itself, where each step has to be
+an outcome of the table.
 
 A state is float64[HEADER + rows]: see the constants. Rows hold, for each state and action, up to ``width``
 outcomes of FIELDS numbers each; outcomes with equal next state, reward and end are one.
@@ -11,8 +12,11 @@ outcomes of FIELDS numbers each; outcomes with equal next state, reward and end 
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,8 +37,8 @@ outcome is due (-1: none), the sum of rewards, whether the episode has ended by 
 and of outcomes that a row has room for."""
 NEXT, REWARD, PROBABILITY, END, FIELDS = range(5)
 """Places in an outcome. Outcomes that a row has not have the probability 0; masked actions have none."""
-CHECKED_STEPS = 200
-"""Steps in which the environment is compared with its table."""
+CHECKED_STEPS, CHECKED_STARTS = 1000, 200
+"""Steps, at least, and starts in which the environment is compared with its table."""
 MOST_ENTRIES = 100_000
 """The most numbers of a table, which each simulation copies."""
 
@@ -166,17 +170,17 @@ class TableGame(Game):
 
     def __init__(
         self,
-        env: Any,
+        make: Callable[[], Any],
         table: Table,
         actions: Actions,
         spec: str,
         discount: float,
         steps: int,
     ) -> None:
-        """``table``: as `table_of` gives it, where an action without outcomes is masked; ``steps``: the most
-        of an episode."""
-        self._env, self._actions = env, actions
-        self._draws = draws_states(env)
+        """``make`` makes the environment; ``table``: as `table_of` gives it, where an action without outcomes
+        is masked; ``steps``: the most of an episode."""
+        self._make, self._env, self._actions = make, make(), actions
+        self._draws = draws_states(self._env)
         self._lock = threading.Lock()
         """Held while the environment is used: several searches may run in one process."""
         self.name, self.source = "gym", spec
@@ -209,6 +213,35 @@ class TableGame(Game):
         state = self._blank.copy()
         state[AT] = int(observation)
         return state
+
+    def episode_steps(self, episode: int) -> Callable[[State, int], int]:
+        """Steps of an environment of its own; see `Game.episode_steps`. Raises InvalidInput (field ``game
+        option model``) where one is no outcome of the table."""
+        env, rows, mask_in = self._make(), self.outcomes(), self._actions.mask_in
+        env.reset(seed=episode)
+
+        def is_in_table(after: Any, terminated: Any, truncated: Any, info: dict[str, Any], step: int) -> bool:
+            if terminated or truncated:
+                return bool(terminated) or step == self.steps
+            legal = self._actions.legal(env, mask_in(after, info))
+            return np.flatnonzero(rows[int(after), :, 0, PROBABILITY]).tolist() == [*legal]
+
+        def step(state: State, action: int) -> int:
+            outcomes, number = rows[int(state[AT]), action], int(state[STEPS]) + 1
+            after, reward, terminated, truncated, info = env.step(self._actions.actions[action])
+            same = (outcomes[:, [NEXT, REWARD, END]] == (after, reward, terminated)).all(axis=1)
+            found = np.flatnonzero(same & (outcomes[:, PROBABILITY] > 0.0))
+            if not len(found) or not is_in_table(after, terminated, truncated, info, number):
+                accepted = (
+                    f"environment: step {number} of episode {episode}, action {self._actions.names[action]} "
+                    f"in state {int(state[AT])}, is not in its table P (next state {after}, reward {reward}, "
+                    f"terminated {terminated}, truncated {truncated})"
+                )
+                raise InvalidInput("game option model", "table", accepted)
+            return int(found[0])
+
+        weakref.finalize(step, close, env)
+        return step
 
     def is_truncated(self, state: State) -> bool:
         """Whether it was the limit of steps that ended the episode."""
@@ -281,27 +314,21 @@ def _place_of(state: State) -> int:
 
 def table_of(make: Callable[[], Any], actions: Actions) -> Table | None:
     """By state and action the outcomes (probability, next state, reward, end), none if it is masked; None
-    without a table that the environment keeps to.
-
-    Masks are honoured where they forbid the actions that change nothing, as those of Taxi do: the table says
-    which these are.
-    """
+    without a table that says all of what the environment does."""
     env = make()
     try:
-        table = getattr(env.unwrapped, "P", None)
-        if env is not env.unwrapped or actions.method is not None or not isinstance(table, dict):
+        inner = env.unwrapped
+        env.reset(seed=0)
+        if env is not inner or actions.method is not None or not isinstance(inner.P, dict):
             return None
-        count = len(actions.actions)
-        found = [
-            [_merged(table[at][action], len(table)) for action in range(count)] for at in range(len(table))
-        ]
-        entries = sum(len(row) for row in found) * max(len(each) for row in found for each in row) * FIELDS
-        if entries > MOST_ENTRIES or max(len(each) for row in found for each in row) > MAX_MOVE_CODE:
+        keys = [int(action) for action in actions.actions]
+        table = [[_merged(inner.P[at][key], len(inner.P)) for key in keys] for at in range(len(inner.P))]
+        most = max(len(outcomes) for row in table for outcomes in row)
+        if len(table) * len(keys) * most * FIELDS > MOST_ENTRIES or most > MAX_MOVE_CODE:
             return None
-        if not _keeps_to(env, found):
-            return None
-        return _masked(found) if actions.masked and _has_masks_of(env, actions, found) else found
-    except (KeyError, IndexError, TypeError, ValueError):
+        return _checked(inner, actions, table)
+    except Exception:
+        # Without a table, or with one that is of no use, the environment itself is stepped.
         return None
     finally:
         close(env)
@@ -325,42 +352,55 @@ def _merged(outcomes: Any, places: int) -> list[tuple[float, int, float, bool]]:
     return [(weight / total, *key) for key, weight in weights.items()]
 
 
-def _keeps_to(env: Any, table: Table) -> bool:
-    """Whether random steps of the environment are outcomes of its table."""
-    return all(
-        any(step == outcome[1:] for outcome in table[at][action]) for at, _, action, step in _walk(env, table)
-    )
+def _checked(env: Any, actions: Actions, table: Table) -> Table | None:
+    """The table without the outcomes of masked actions; None if the environment does anything else.
 
+    Each action is played in each state, which is set from outside. What comes of it must be the outcome that
+    one number of the environment's generator chooses; nothing may change but the state, by a reset neither;
+    and masks must depend on the state alone.
+    """
+    rows, rest, draw = copy.deepcopy(env.P), _rest_of(env), np.random.default_rng(0)
+    masks: dict[int, Sequence[int]] = {}
 
-def _has_masks_of(env: Any, actions: Actions, table: Table) -> bool:
-    """Whether the environment's masks forbid the actions that change nothing, and no others."""
-    return all(list(actions.legal(env, info)) == _legal(table, at) for at, info, _, _ in _walk(env, table))
+    def is_as_before(at: Any, info: dict[str, Any]) -> bool:
+        legal = [*actions.legal(env, actions.mask_in(at, info))]
+        return bool(env.s == at) and masks.setdefault(int(at), legal) == legal
 
-
-def _legal(table: Table, at: int) -> list[int]:
-    """The actions that may lead from a state to another one; all, if none does."""
-    moving = [
-        action
-        for action, outcomes in enumerate(table[at])
-        if any(after != at or end for _, after, _, end in outcomes)
-    ]
-    return moving or list(range(len(table[at])))
-
-
-def _masked(table: Table) -> Table:
-    """The table without the outcomes of actions that change nothing."""
+    for seed in range(CHECKED_STARTS):
+        if not is_as_before(*env.reset(seed=seed)) or rows != env.P or _rest_of(env) != rest:
+            return None
+    reached = {after for row in table for outcomes in row for _, after, _, end in outcomes if not end}
+    for turn in range(CHECKED_STEPS):
+        for at, row in enumerate(table):
+            for action, outcomes in enumerate(row):
+                env.s, before = at, env.np_random.bit_generator.state
+                draw.bit_generator.state = before
+                listed = rows[at][int(actions.actions[action])]
+                place = np.argmax(np.cumsum([outcome[0] for outcome in listed]) > draw.random())
+                after, reward, terminated, truncated, info = env.step(actions.actions[action])
+                if (after, reward, terminated) != tuple(listed[place][1:]) or truncated:
+                    return None
+                if not terminated and not is_as_before(after, info):
+                    return None
+                drawn = env.np_random.bit_generator.state
+                if drawn != draw.bit_generator.state and (drawn != before or len(outcomes) > 1):
+                    return None
+            if _rest_of(env) != rest:
+                return None
+        if rows != env.P:
+            return None
+        if (turn + 1) * len(table) * len(table[0]) >= CHECKED_STEPS and reached <= masks.keys():
+            break
+    if not reached <= masks.keys() and any(len(legal) < len(actions.all) for legal in masks.values()):
+        return None
     return [
-        [outcomes if action in _legal(table, at) else [] for action, outcomes in enumerate(row)]
+        [outcomes if action in masks.get(at, actions.all) else [] for action, outcomes in enumerate(row)]
         for at, row in enumerate(table)
     ]
 
 
-def _walk(env: Any, table: Table) -> Iterator[tuple[int, dict[str, Any], int, tuple[int, float, bool]]]:
-    """Random steps of the environment: state, info, action, and (next state, reward, end)."""
-    draw = np.random.default_rng(0)
-    at, info = env.reset(seed=0)
-    for step in range(CHECKED_STEPS):
-        action = int(draw.integers(len(table[0])))
-        after, reward, terminated, truncated, told = env.step(action)
-        yield int(at), info, action, (int(after), float(reward), bool(terminated))
-        at, info = env.reset(seed=step) if terminated or truncated else (after, told)
+def _rest_of(env: Any) -> bytes:
+    """What the environment holds apart from its state, its table and its generator; raises an exception if it
+    holds what cannot be compared."""
+    known = ("s", "lastaction", "P", "_np_random", "_np_random_seed")
+    return pickle.dumps({name: value for name, value in vars(env).items() if name not in known})

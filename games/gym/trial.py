@@ -68,7 +68,7 @@ class Trial:
         self._make, self._actions, self._spec, self._unseen = make, actions, spec, unseen
         self._reference = States(make, actions)
         self._reference.unseen = unseen
-        self._info: dict[str, Any] = {}
+        self._mask: Any = None
 
     def examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
         """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
@@ -171,7 +171,7 @@ class Trial:
                 for _ in range(2):
                     steps = self._replayed(states, episode.number, begin)
                     seen = steps[-1].seen[0] if begin else steps[-1].seen
-                    legal = [*self._actions.legal(states.env, self._info)]
+                    legal = [*self._actions.legal(states.env, self._mask)]
                     try:
                         found = states.reseed(episode.number)
                     except Exception as error:
@@ -181,7 +181,7 @@ class Trial:
                             "a method that changes nothing that has been seen, and returns the observation; "
                             f"this one returned {found}"
                         )
-                    if [*self._actions.legal(states.env, self._info)] != legal:
+                    if [*self._actions.legal(states.env, self._mask)] != legal:
                         refuse("a method that does not change which actions are legal")
                     rest = self._random_steps(states, random.Random(episode.number), STEPS, [])
                     futures.append([step.seen for step in rest])
@@ -266,17 +266,17 @@ class Trial:
 
     def _hides(self, states: States) -> bool:
         """Whether episodes that begin with equal observations go on differently with equal draws."""
-        starts: dict[Any, tuple[int, Any, dict[str, Any]]] = {}
+        starts: dict[Any, tuple[int, Any, Any]] = {}
         pairs = 0
         for number in range(STARTS):
             seen = self._reset(states, number).seen
             # A reset may take long: an emulator loads its game.
             saved = states.save()
-            one, start, info = starts.setdefault(seen, (number, saved, self._info))
+            one, start, mask = starts.setdefault(seen, (number, saved, self._mask))
             if one == number:
                 continue
             moves: list[int] = []
-            self._info = info
+            self._mask = mask
             states.restore(start)
             states.reseed(one)
             first = self._random_steps(states, random.Random(number), STEPS, moves)
@@ -294,11 +294,11 @@ class Trial:
         on differently after equal draws."""
         for number in range(REDRAWN if self._unseen is not None else 0):
             self._reset(states, number)
-            start, info, pairs = states.save(), self._info, 0
-            known: dict[Any, tuple[Any, dict[str, Any]]] = {}
+            start, mask, pairs = states.save(), self._mask, 0
+            known: dict[Any, tuple[Any, Any]] = {}
             for walk in range(WALKS):
                 states.restore(start)
-                self._info = info
+                self._mask = mask
                 states.reseed(walk)
                 draw, history = random.Random(number), []
                 for _ in range(DEPTH):
@@ -307,22 +307,20 @@ class Trial:
                     if step.ended or pairs == PAIRS:
                         break
                     history.append((moves[0], step.seen))
-                    here = states.save(), self._info
+                    here = states.save(), self._mask
                     one = known.setdefault(tuple(history), here)
                     if one is not here:
                         pairs += 1
                         if self._part(states, one, here, number):
                             return True
                     states.restore(here[0])
-                    self._info = here[1]
+                    self._mask = here[1]
         return False
 
-    def _part(
-        self, states: States, one: tuple[Any, dict[str, Any]], other: tuple[Any, dict[str, Any]], seed: int
-    ) -> bool:
-        """Whether two positions, each saved with its info, go on differently after equal draws."""
+    def _part(self, states: States, one: tuple[Any, Any], other: tuple[Any, Any], seed: int) -> bool:
+        """Whether two positions, each saved with its mask, go on differently after equal draws."""
         moves: list[int] = []
-        saved, self._info = one
+        saved, self._mask = one
         states.restore(saved)
         states.reseed(seed)
         first = self._random_steps(states, random.Random(seed), STEPS, moves)
@@ -346,7 +344,7 @@ class Trial:
         """Play random legal moves until the end, or for some steps; they are appended to ``moves``."""
         played: list[_Step] = []
         while len(played) < steps and not (played and played[-1].ended):
-            moves.append(draw.choice(self._actions.legal(states.env, self._info)))
+            moves.append(draw.choice(self._actions.legal(states.env, self._mask)))
             played.append(self._step(states, moves[-1]))
         return played
 
@@ -354,12 +352,14 @@ class Trial:
         return [self._reset(states, number), *(self._step(states, move) for move in moves)]
 
     def _reset(self, states: States, number: int) -> _Step:
-        observation, self._info = states.reset(number)
+        observation, info = states.reset(number)
+        self._mask = self._actions.mask_in(observation, info)
         return _Step(comparable(observation), False, False)
 
     def _step(self, states: States, move: int) -> _Step:
         before = states.drawn()
-        observation, reward, terminated, truncated, self._info = states.env.step(self._actions.actions[move])
+        observation, reward, terminated, truncated, info = states.env.step(self._actions.actions[move])
+        self._mask = self._actions.mask_in(observation, info)
         states.played([move])
         gained = number_of(reward, self._spec)
         seen = comparable(observation), gained, bool(terminated), bool(truncated)

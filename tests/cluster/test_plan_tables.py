@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cluster.planning.defaults import MoveSearch
 from games.catalogue import load
 from games.errors import InvalidInput
+from games.gym.naming import parse
 from games.gym.table import TableGame
+from games.spec import parse_game_spec
 from search.episode import Planner
 from search.prepare import check_search
 from search.request import SearchRequest
 from tests.cluster.command import here
+from tests.games import gym_environments
 from tests.games.tabular import losses_of, optimum
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
 HERE = ("--executor", "inline", "--json")
 LAKE = "gym:FrozenLake-v1(is_slippery=True)"
+FILE = str(Path(__file__).parents[1] / "games/gym_environments.py")
 
 
 def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -49,7 +56,7 @@ def test_the_optimum_by_dynamic_programming(
 @pytest.mark.parametrize(
     ("spec", "episodes", "simulations", "loss"),
     [
-        ("gym:FrozenLake-v1:steps=30", 4, 200, 0.03),
+        ("gym:FrozenLake-v1:steps=30", 8, 200, 0.03),
         ("gym:Taxi-v4", 2, 3000, 0.5),
         ("gym:CliffWalking-v1:steps=100", 1, 3000, 0.5),
         ("gym:CliffWalking-v1(is_slippery=True):steps=100", 1, 300, 2.0),
@@ -101,6 +108,65 @@ def test_the_table_and_the_environment_are_one_problem() -> None:
     table.calls.play(state, 2)
     weights = {table.format_move(state, move): weight for move, weight in table.chance_weights(state).items()}
     assert weights == pytest.approx({f"s{after}": chance for chance, after, _, _ in env.unwrapped.P[0][2]})
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *(
+            "gym:FrozenLake-v1",
+            "gym:FrozenLake-v1:steps=5",
+            "gym:FrozenLake-v1(is_slippery=False)",
+            "gym:Taxi-v4",
+        ),
+        *("gym:Taxi-v4(is_rainy=True)", "gym:Taxi-v4(fickle_passenger=True,fickle_probability=1.0)"),
+        *("gym:CliffWalkingSlippery-v1", "gym:CartPole-v1", "gym:Blackjack-v1:clairvoyant=yes"),
+        *(
+            f"gym:{FILE}:{name}"
+            for name in ("Walk", "Script", "Parts", "Cloned", "Coin", "Masks", "Offset", "Many")
+        ),
+        *(
+            f"gym:{FILE}:{name}"
+            for name in ("SeenMasks", "Truncating", "Deck:unseen=redraw_anew", "Corridor")
+        ),
+        *(
+            f"gym:{FILE}:Lake(odd={odd})"
+            for odd in ("remaps", "slips", "weighs", "costs", "tires", "begins", "melts")
+        ),
+        *(f"gym:{FILE}:{name}" for name in ("OddMasks", "turned_round", "paid_more", "cut_off")),
+    ],
+)
+def test_actions_of_a_plan_have_its_return_in_the_environment(spec: str) -> None:
+    game: Any = load(spec)
+    named, steps = parse(parse_game_spec(spec)), min(game.steps, 30)
+    planner = Planner(MoveSearch(spec, simulations=8).of_game(game), game, None, steps)
+    for seed in (0, 1, 5):
+        planned = planner.play(seed)
+        make = vars(gym_environments)[named.name] if named.path else partial(gymnasium.make, named.name)
+        env = make(**named.values)
+        env.reset(seed=seed)
+        total, terminated, truncated = 0.0, False, False
+        for text in planned.actions:
+            assert not terminated
+            assert not truncated
+            action = np.array([int(number) for number in text.split("_")])
+            _, reward, terminated, truncated, _ = env.step(action if "_" in text else action[0])
+            total += reward
+        assert planned.value == pytest.approx(total)
+        ended = not terminated and (truncated or planned.steps == steps)
+        assert (planned.terminated, planned.truncated) == (terminated, ended)
+
+
+def test_a_step_that_is_not_in_the_table_ends_the_plan() -> None:
+    spec = f"gym:{FILE}:Lake(odd=hides)"
+    game = load(spec)
+    assert isinstance(game, TableGame)
+    planner = Planner(MoveSearch(spec, simulations=8).of_game(game), game, None)
+    planner.play(0)
+    with pytest.raises(
+        InvalidInput, match=r"environment: step 1 of episode 2, action . in state 0, is not in its table"
+    ):
+        planner.play(2)
 
 
 def test_positions_of_a_table_read_back() -> None:

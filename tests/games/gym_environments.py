@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from gymnasium import Env, spaces
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.utils import EzPickle
+from gymnasium.wrappers import TimeLimit, TransformAction, TransformReward
 
 
 class Walk(Env):
@@ -191,25 +193,61 @@ class Masks(Walk):
         return np.ones(3, dtype=bool)
 
 
+class SeenMasks(Walk):
+    """The mask comes with each step, and what it forbids raises."""
+
+    def __init__(self, at: int = 0, where: str = "observation", odd: str = "") -> None:
+        super().__init__(at)
+        self.where = where
+        self.odd: Any = {
+            "": None,
+            "zeros": np.zeros(2, dtype=np.int8),
+            "longer": np.ones(3, dtype=bool),
+            "scores": [0.5, 1.0],
+            "texts": ["yes", "no"],
+            "rows": [[1], [1, 0]],
+            "number": 1,
+        }[odd]
+
+    def seen(self) -> tuple[Any, dict[str, Any]]:
+        mask: Any = np.array([0 < self.at < 5, self.at < 5], dtype=np.int8)
+        if self.at == 3 and self.odd is not None:
+            mask = self.odd
+        held = {} if self.at == 1 else {"action_mask": mask}
+        return (self.at, held) if self.where == "info" else ({"observation": self.at, **held}, {})
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return self.seen()
+
+    def step(self, action: Any) -> Any:
+        assert self.at > 0 or action == 1
+        _, reward, ended, _, _ = super().step(action)
+        observation, info = self.seen()
+        return observation, reward, ended, False, info
+
+
 class Offset(Walk):
-    """Actions from 3."""
+    """Actions from 3, as numbers of NumPy."""
 
     action_space = spaces.Discrete(2, start=3)
 
     def step(self, action: Any) -> Any:
-        assert action in (3, 4)
+        assert action.item() in (3, 4)
         return super().step(action - 3)
 
 
 class Many(Walk):
-    """Two numbers in one action."""
+    """Two numbers in one action, an array that does not stay as it is."""
 
     action_space = spaces.MultiDiscrete([2, 3])
 
     def step(self, action: Any) -> Any:
         assert self.action_space.contains(action)
         self.at += int(action[0]) - int(action[1])
-        return self.at, float(action[0] + 10 * action[1]), abs(self.at) >= 5, False, {}
+        reward = float(action[0] + 10 * action[1])
+        action[:] = 0
+        return self.at, reward, abs(self.at) >= 5, False, {}
 
 
 class Boxed(Walk):
@@ -446,7 +484,7 @@ class Corridor(Env):
 
 
 class OddMasks(Corridor):
-    """Forbids what its table does not tell: the way back."""
+    """Forbids the way back, of which its table says nothing."""
 
     def mask(self) -> list[int]:
         return [0, 1]
@@ -455,13 +493,75 @@ class OddMasks(Corridor):
 class Elsewhere(Corridor):
     """What it draws does not depend on ``s`` alone."""
 
+    steps = 0
+
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        self.drawn = 0
+        Elsewhere.steps = 0
         return super().reset(seed=seed)
 
     def step(self, action: Any) -> Any:
-        self.drawn += 1
+        Elsewhere.steps += 1
         return super().step(action)
 
     def render(self) -> Any:
-        return str(self.drawn)
+        return str(Elsewhere.steps)
+
+
+class Lake(FrozenLakeEnv):
+    """A frozen lake, and something of which its table says nothing."""
+
+    __slots__ = ("_episode",)
+
+    def __init__(self, odd: str = "", slippery: bool = True) -> None:
+        super().__init__(is_slippery=slippery)
+        self.odd = odd
+        if odd == "halves":
+            self.P[0][2] = [(0.5, 1, 0, False)]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self._episode = seed
+        if self.odd == "tires":
+            self.used = 0
+        elif self.odd == "melts":
+            self.P[1][0] = self.P[1][2]
+        elif self.odd == "begins" and self.np_random.random() < 0.5:
+            self.s = 4
+            return 4, {}
+        return found
+
+    def step(self, action: Any) -> Any:
+        if self.odd == "remaps" or (self.odd == "slips" and self.np_random.random() < 0.02):
+            action = (action + 2) % 4
+        if self.odd == "weighs" and len(self.P[self.s][action]) > 1:
+            row = self.P[self.s][action]
+            _, self.s, reward, end = row[min(2, int(4 * self.np_random.random()))]
+            return self.s, reward, end, False, {}
+        at, reward, end, truncated, info = super().step(action)
+        if self.odd == "melts":
+            self.P[1][0] = self.P[1][3]
+        if self.odd == "tires":
+            self.used += 1
+            truncated = self.used == 20
+        return (
+            at,
+            reward - 0.5 * (self.odd == "costs"),
+            end,
+            truncated or (self.odd == "hides" and self._episode == 2),
+            info,
+        )
+
+
+def turned_round() -> Any:
+    """A frozen lake in a wrapper that changes actions."""
+    return TransformAction(Lake(), lambda action: 3 - action, None)
+
+
+def paid_more() -> Any:
+    """A frozen lake in a wrapper that changes rewards."""
+    return TransformReward(Lake(), lambda reward: reward + 0.25)
+
+
+def cut_off() -> Any:
+    """A frozen lake in a wrapper that ends episodes."""
+    return TimeLimit(Lake(), 7)

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from games.game import CHANCE
 from games.gym.game import GymGame
 from games.gym.table import AT, END, NEXT, PROBABILITY, REWARD, STEPS, TableGame
-from games.rng import new_stream
-from search.episode import EPISODE_STREAM, OUTCOMES, Episode
+from search.episode import Episode
 
 Values = npt.NDArray[np.float64]
 
@@ -67,16 +66,16 @@ def losses_of(game: TableGame, episode: Episode) -> float:
     Its expectation is by how much the planner falls short of the optimum; it has less spread than returns.
     """
     values, total = exact_values(game), 0.0
-    state, scratch = game.episode_state(episode.seed), np.zeros(game.max_moves, dtype=np.uint16)
-    outcomes = new_stream(episode.seed, EPISODE_STREAM, OUTCOMES)
+    state = game.episode_state(episode.seed)
+    step = game.episode_steps(episode.seed)
     for action in episode.actions:
         move = game.parse_move(state, action)
         worth = values[game.steps - int(state[STEPS]), int(state[AT])]
         total += float(worth.max() - worth[move])
+        outcome = step(state, move)
         game.calls.play(state, move)
         if not game.calls.is_terminal(state) and game.calls.current_player(state) == CHANCE:
-            assert game.calls.chance is not None
-            game.calls.play(state, int(game.calls.chance(state, scratch, outcomes)))
+            game.calls.play(state, outcome)
     return total
 
 

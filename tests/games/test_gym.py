@@ -124,9 +124,8 @@ def test_the_limit_of_steps_truncates() -> None:
     position = game.position(state)
     assert (position.terminated, position.truncated) == (False, True)
     assert game.outcome_text(state) == "return -20 (truncated)"
-    # A limit above that of gymnasium changes nothing.
-    assert games.load("gym:CartPole-v1:steps=900").max_plies == 500
-    assert games.load("gym:CartPole-v1(max_episode_steps=12)").max_plies == 12
+    for steps in (12, 900):
+        assert games.load(f"gym:CartPole-v1(max_episode_steps={steps})").max_plies == steps
 
 
 @pytest.mark.parametrize(
@@ -275,10 +274,25 @@ def test_masks() -> None:
         game.rules.play(state, 1)
     assert game.legal_moves(state) == [0]
     assert games.load(own("Masks", ":mask=none")).legal_moves(state) == [0, 1]
-    assert games.load(own("Masks", ":mask=none_at_all")).legal_moves(state) == [0, 1]
     taxi = games.load("gym:Taxi-v4:model=environment")
     start, mask = taxi.episode_state(1), gymnasium.make("Taxi-v4").reset(seed=1)[1]["action_mask"]
     assert taxi.legal_moves(start) == np.flatnonzero(mask).tolist()
+
+
+@pytest.mark.parametrize("arguments", ["()", "(where=info)", "(at=1)", "(at=1,where=info)"])
+def test_masks_come_with_a_step(arguments: str) -> None:
+    """At the first one or later; a step without a mask allows all, and at the end none counts."""
+    game = games.load(own("SeenMasks", arguments))
+    state = game.parse_position("0:start")
+    if "at" not in arguments:
+        assert game.legal_moves(state) == [1]
+        game.rules.play(state, 1)
+    for turn in range(4):
+        assert game.legal_moves(state) == [0, 1], turn
+        # What is forbidden raises.
+        assert [rolled_out(game, state, seed) for seed in range(10)]
+        game.rules.play(state, 1)
+    assert game.rules.is_terminal(state)
 
 
 def test_actions_are_numbered() -> None:
@@ -393,7 +407,16 @@ def test_positions_of_simulations_read_back() -> None:
         (own("Unseen", ":unseen=ask_for_more"), "runs without arguments"),
         (own("Deck", ":unseen=redraw"), "its method redraw does not redraw"),
         (own("Masks", ":mask=no_such"), "the name of a method"),
-        (own("Masks", ":mask=too_many"), "action masks of 2 numbers, not 3"),
+        (own("Masks", ":mask=too_many"), r"action masks of 2 numbers, each 0 or 1, not "),
+        (own("Masks", ":mask=none_at_all"), "allow an action until the episode ends"),
+        (own("SeenMasks", "(odd=zeros)"), "allow an action until the episode ends"),
+        (own("SeenMasks", "(odd=longer)"), "of 2 numbers, each 0 or 1, not "),
+        (own("SeenMasks", "(odd=scores)"), r"of 2 numbers, each 0 or 1, not \[0.5, 1.0\]"),
+        (own("SeenMasks", "(odd=texts,where=info)"), "of 2 numbers, each 0 or 1, not "),
+        (own("SeenMasks", "(odd=rows)"), "of 2 numbers, each 0 or 1, not |inhomogeneous"),
+        (own("SeenMasks", "(odd=number)"), "of 2 numbers, each 0 or 1, not 1"),
+        ("gym:CartPole-v1:steps=900", r"at most 500, .* which CartPole-v1\(max_episode_steps=900\) lifts"),
+        ("gym:CartPole-v1(max_episode_steps=0)", "max_episode_steps from 1 to 100000"),
         ("gym:./no_such_file.py:Walk", "a game file that can be read"),
     ],
 )

@@ -14,7 +14,7 @@ pytest.importorskip("gymnasium")
 import gymnasium
 
 import games
-from games import Game, State
+from games import Game, InvalidInput, State
 from games.gym.table import TableGame, _merged
 from search.request import SearchRequest
 from search.run_inline import run
@@ -53,8 +53,8 @@ def test_masks_can_be_left_out() -> None:
     assert games.load("gym:Taxi-v4").spec == game.spec.removesuffix(",mask=none")
 
 
-def test_masks_that_a_table_does_not_tell_are_left_out() -> None:
-    for name, at_the_end, inside in (("Corridor", [1], [0, 1]), ("OddMasks", [0, 1], [0, 1])):
+def test_masks_need_not_be_in_the_table() -> None:
+    for name, at_the_end, inside in (("Corridor", [1], [0, 1]), ("OddMasks", [1], [1])):
         game = own(name)
         state = game.initial_state()
         assert game.legal_moves(state) == at_the_end
@@ -108,6 +108,22 @@ def test_pictures_that_states_do_not_determine_are_not_drawn() -> None:
     state = game.initial_state()
     game.play_text(state, ["1", "1"])
     assert drawn(game, state) == ["state 2, step 2, return 0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "has"),
+    [
+        *(("Lake()", True), ("Lake(odd=begins)", True), ("Lake(slippery=False)", True)),
+        *((f"Lake(odd={odd})", False) for odd in ("halves", "melts", "remaps", "slips", "weighs", "costs")),
+        *((f"Lake(odd={odd},slippery=False)", False) for odd in ("remaps", "slips", "costs")),
+        *(("Lake(odd=tires)", False), ("turned_round", False), ("paid_more", False), ("cut_off", False)),
+    ],
+)
+def test_a_table_is_used_where_it_is_the_environment(name: str, has: bool) -> None:
+    assert isinstance(games.load(f"gym:{FILE}:{name}"), TableGame) is has
+    if not has:
+        with pytest.raises(InvalidInput, match="game option model: 'table' is not accepted"):
+            games.load(f"gym:{FILE}:{name}:model=table")
 
 
 @pytest.mark.parametrize("outcomes", [[(1.0, 3, 0.0, False)], [(1.0, -1, 0.0, True)], [(0.5, 1, 0.0, False)]])
