@@ -30,6 +30,8 @@ from search.warm_up import warm_up_coordinator
 REPORTED_SHARE = 50
 """root: the children of a node are reported if it has at least 1 / REPORTED_SHARE of its lane's visits."""
 
+LONG_PATH = 1_024
+"""Moves of a leaf's path for which its memory is counted; few paths are longer."""
 SPREAD_SAMPLES = 256
 """Playouts from which the spread of returns is estimated."""
 LEAST_SAMPLES = 16
@@ -209,6 +211,7 @@ def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engin
     plan = plan_search(request, game)
     engine = engine_of(game, features_of(request, hidden))
     _check_memory(request, game, plan.lanes, engine.layout.bytes_per_node)
+    _check_in_flight(request, game, plan)
     return hidden, plan, engine
 
 
@@ -326,6 +329,21 @@ def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engi
         return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
     per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
     return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
+
+
+def _check_in_flight(request: SearchRequest, game: Game, plan: SearchPlan) -> None:
+    """Raise InvalidInput unless the leaves in flight fit into as much memory as the tree."""
+    if request.batch is None:
+        return
+    # Paths and, with an evaluator, positions and priors; outside of the search also the texts of moves.
+    leaf_bytes = 16 * min(game.max_plies, LONG_PATH) + 10 * game.max_moves
+    if request.evaluator == EXTERNAL:
+        leaf_bytes += 2_000 + 80 * game.max_moves
+    most = request.memory_mb * 2**20 // leaf_bytes
+    if min(plan.lanes * request.batch, request.most_simulations) > most:
+        accepted = f"lanes times batch of at most {most:,} with {request.memory_mb} MB of memory: so many "
+        accepted += f"leaves may be in flight (here {plan.lanes:,} times {request.batch:,})"
+        raise InvalidInput("batch", request.batch, accepted)
 
 
 def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:

@@ -103,7 +103,7 @@ def reopen(
     >>> opened.tell(first.id, 0.25, {"b2": 1.0, "a1": 0.5})
     >>> opened.save(path)
     >>> again = banyan.reopen(path)
-    >>> [leaf.id for leaf in again.ask(1)], again.result().simulations
+    >>> [leaf.number for leaf in again.ask(1)], again.result().simulations
     ([1], 1)
 
     Raises InvalidInput (``file``, or a field of the request).

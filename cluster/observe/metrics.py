@@ -72,9 +72,9 @@ class Metrics:
         """Include an executor's workers, also while no session runs on it."""
         self._collector.watch_executor(executor)
 
-    def settle(self) -> None:
-        """Replace ended sessions by their totals, which releases the memory of their trees."""
-        self._collector.settle()
+    def settle(self, put_off: Session | None = None) -> None:
+        """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
+        self._collector.settle(put_off)
 
     def exposition(self) -> tuple[bytes, str]:
         """(all metrics in Prometheus' text format, its media type)."""
@@ -180,19 +180,20 @@ class _SessionCollector(Collector):
         with self._lock:
             self._note(executor)
 
-    def settle(self) -> None:
+    def settle(self, put_off: Session | None) -> None:
         with self._lock:
-            self._let_go()
+            self._let_go(put_off)
 
     def _note(self, executor: Executor) -> None:
         if not any(known is executor for known in self._executors):
             self._executors.append(executor)
 
-    def _let_go(self) -> None:
+    def _let_go(self, put_off: Session | None = None) -> None:
+        left = [known for known in self._sessions if known.outcome is None and known is not put_off]
         for known in self._sessions:
-            if known.outcome is not None:
+            if known not in left:
                 self._ended.add(known)
-        self._sessions = [known for known in self._sessions if known.outcome is None]
+        self._sessions = left
 
     def collect(self) -> Iterator[Metric]:
         with self._lock:

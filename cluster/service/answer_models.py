@@ -163,7 +163,10 @@ class SearchPage(BaseModel):
 class LeafView(BaseModel):
     """A leaf that waits for its evaluation."""
 
-    id: int = Field(description="The number of the simulation that selected it; 0: the searched position.")
+    id: str = Field(
+        description="The number of the simulation that selected it (0: the searched position), and a hash of "
+        "the position."
+    )
     moves: list[str] = Field(description="From the searched position to the leaf.")
     position: str = Field(description="The position as one line.")
     player: Literal[0, 1] = Field(description="Who moves; the value is from this player's viewpoint.")
@@ -184,7 +187,8 @@ class Leaves(BaseModel):
 class Refusal(BaseModel):
     """An evaluation that was not taken."""
 
-    id: int
+    index: int = Field(description="Its place in the request, from 0.")
+    id: Any
     field: str
     value: Any
     accepted: str

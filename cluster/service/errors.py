@@ -55,7 +55,7 @@ class Problem(Exception):
 def of_input(error: InvalidInput) -> Problem:
     """The problem (422) for an input that is not accepted."""
     name, blank, rest = error.field.partition(" ")
-    field = FIELDS.get(name, name) + blank + rest
+    field = str(shown(FIELDS.get(name, name) + blank + rest))
     value = shown(error.value)
     detail = f"{field}: {value!r} is not accepted; expected {error.accepted}"
     return Problem(422, detail, field=field, value=value, accepted=error.accepted)

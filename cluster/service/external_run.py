@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cluster.runtime.tasks import JobDone, Task
-from cluster.service.errors import Problem
+from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
-from games.errors import InvalidInput
+from cluster.service.request_models import Evaluation
+from games.errors import InvalidInput, did_you_mean
 from search.ask_tell.desk import Desk
 from search.ask_tell.leaf import Leaf
 from search.job import Job, JobResult, LeafJob
 from search.result import SearchResult
+
+SETTLE_S = 0.05
+"""Longest time, in seconds, that a client's answers or the pool's thread take to make further jobs."""
 
 
 @dataclass(eq=False)
 class ExternalRun(Run):
     """One run of a search with an external evaluator. `ask` and `tell` are safe in any thread."""
 
+    heard_s: float = 0.0
+    """When a client has last asked or told; 0: now."""
     longest_idle_s: float = 3600.0
     """The run is cancelled after this many seconds in which no client asked or told."""
     clock: Callable[[], float] = time.monotonic
@@ -35,12 +42,18 @@ class ExternalRun(Run):
         self._desk = Desk(self.opened.coordinator.search)
         self._next_id = 0
         self._begun = self._closed = False
-        self._heard_s = self.clock()
+        self._complete: deque[JobResult] = deque()
+        """Results for the coordinator."""
+        self.heard_s = self.heard_s or self.clock()
         strategy = self.opened.coordinator.search.strategy
         if self.opened.further:
             ids = self.opened.coordinator.counters.simulations + strategy.unobserved
             self._desk.restore(self.opened.further, ids)
         self.keeper.further = lambda: self._desk.state(strategy.absorbed)
+
+    @property
+    def idle_s(self) -> float:
+        return self.clock() - self.heard_s
 
     @property
     def contexts(self) -> Mapping[int, Any]:
@@ -64,9 +77,10 @@ class ExternalRun(Run):
 
     def check(self) -> None:
         with self.guard:
-            if self.clock() - self._heard_s > self.longest_idle_s:
+            if self.idle_s > self.longest_idle_s:
                 self.session.cancel()
             self.session.check()
+            self._settle(())
 
     def end(self) -> SearchResult:
         asked_again = self._desk.asked_again
@@ -79,30 +93,44 @@ class ExternalRun(Run):
     def ask(self, most: int, deadline_s: float) -> list[Leaf]:
         """Up to that many leaves, which are handed out again unless they are answered in ``deadline_s``."""
         with self.guard:
-            self._heard_s = self.clock()
+            self.heard_s = self.clock()
             if not self._begun or self._closed or self.finished:
                 return []
-            return self._desk.ask(most, self._heard_s, deadline_s)
+            return self._desk.ask(most, self.heard_s, deadline_s)
 
-    def tell(self, leaf_id: int, value: float, policy: Mapping[str, float] | list[float] | None) -> None:
-        """Take the answer to a leaf; after the end of the search it changes nothing.
+    def tell(self, evaluation: Any) -> None:
+        """Take the answer to a leaf, an `Evaluation` as JSON; after the end of the search it changes nothing.
 
-        Raises InvalidInput as `Desk.tell` does, Problem (503) while the search is not running.
+        Raises InvalidInput as `Desk.tell` does, also for what is no evaluation, and Problem (503) while the
+        search is not running.
         """
         with self.guard:
-            self._heard_s = self.clock()
+            self.heard_s = self.clock()
             if not self._begun or self._closed:
                 raise not_running()
-            if not self.finished:
-                self._settle(self._desk.tell(leaf_id, value, policy))
+            if self.finished:
+                return
+            if not isinstance(evaluation, dict):
+                raise InvalidInput("evaluation", evaluation, "an object with id, value, and policy")
+            for name in evaluation.keys() - Evaluation.model_fields:
+                self._desk.give_back(evaluation.get("id"))
+                accepted = f"no field of this name{did_you_mean(name, Evaluation.model_fields)}"
+                raise InvalidInput(name, evaluation[name], accepted)
+            told = (evaluation.get("id"), evaluation.get("value"), evaluation.get("policy"))
+            self._settle(self._desk.tell(*told))  # type: ignore[arg-type]
 
     def _settle(self, results: Iterable[JobResult]) -> None:
-        """Give results to the coordinator, and the jobs that follow from them to the desk."""
-        waiting = list(results)
-        while waiting:
-            event = JobDone(waiting.pop(0), self.session.context)
+        """Give results to the coordinator, and the jobs that follow from them to the desk.
+
+        For SETTLE_S at most: where all leaves are finished games, jobs without end are complete at once. The
+        next call goes on.
+        """
+        self._complete += results
+        until_s = time.monotonic() + SETTLE_S
+        while self._complete and not self.finished and time.monotonic() < until_s:
+            event = JobDone(self._complete.popleft(), self.session.context)
             added = [self._hand_in(task.job) for task in self.session.take(event)]
-            waiting += [each for each in added if each is not None]
+            self._complete += [each for each in added if each is not None]
 
     def _hand_in(self, job: Job) -> JobResult | None:
         assert isinstance(job, LeafJob)
@@ -116,15 +144,15 @@ def not_running() -> Problem:
     return Problem(503, "the search is not running now: send the evaluations again", {"Retry-After": "1"})
 
 
-def tell_all(
-    run: ExternalRun, evaluations: Iterable[tuple[int, float, Mapping[str, float] | list[float] | None]]
-) -> tuple[int, list[tuple[int, InvalidInput]]]:
-    """Tell all answers; returns how many were taken, and the errors of the others by leaf id."""
-    taken, errors = 0, []
-    for leaf_id, value, policy in evaluations:
+def tell_all(run: ExternalRun, evaluations: Iterable[Any]) -> tuple[int, list[dict[str, Any]]]:
+    """Tell all answers; returns how many were taken, and the others as the fields of `Refusal`."""
+    taken, refused = 0, []
+    for index, each in enumerate(evaluations):
         try:
-            run.tell(leaf_id, value, policy)
+            run.tell(each)
             taken += 1
         except InvalidInput as error:
-            errors.append((leaf_id, error))
-    return taken, errors
+            problem = of_input(error).more
+            leaf_id = shown(each.get("id")) if isinstance(each, dict) else None
+            refused.append({"index": index, "id": leaf_id} | problem)
+    return taken, refused

@@ -31,6 +31,9 @@ class Owner(Protocol):
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None: ...
 
+    def search_put_off(self, live: Live, session: Session) -> None:
+        """The search is stored and runs no more: it waits again, or the server stops."""
+
 
 class Live:
     """The watcher of one search."""
@@ -48,6 +51,9 @@ class Live:
         self.state = QUEUED
         self.cancelled = record.to_cancel
         """Whether it should end as soon as possible."""
+        self.idle_since_s = 0.0
+        """When a client was last heard of, by the clock of `ExternalRun`, if the search has lost its place to
+        another for that; 0 otherwise."""
         self.run: Run | None = None
         self.progress: dict[str, Any] | None = None
         """Replaced as a whole and never modified, because other threads read it."""
@@ -57,9 +63,9 @@ class Live:
         self._counted = (0, 0)
 
     @property
-    def order(self) -> tuple[int, int]:
-        """The sort key by which searches begin."""
-        return -self.priority, self.number
+    def order(self) -> tuple[bool, int, int]:
+        """The sort key by which searches begin: those whose clients have gone last."""
+        return self.idle_since_s > 0.0, -self.priority, self.number
 
     def turn(self, state: str) -> None:
         """Set and publish the state."""
@@ -89,6 +95,7 @@ class Live:
 
     def put_off(self, session: Session) -> None:
         self._count(session)
+        self._owner.search_put_off(self, session)
 
     def _count(self, session: Session) -> None:
         counters = session.coordinator.counters

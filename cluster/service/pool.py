@@ -45,7 +45,7 @@ class Watcher(Protocol):
         """Called once, with a result or with the reason of the failure."""
 
     def put_off(self, session: Session) -> None:
-        """Called instead of `ended` when the pool stops: the search is stored and can continue later."""
+        """Called instead of `ended` if the search is stored, and continues later or in another server."""
 
 
 @dataclass(eq=False)
@@ -164,6 +164,10 @@ class Pool:
         """End a run with its best answer so far."""
         self._commands.put(lambda: self._cancel(run))
 
+    def put_off(self, run: Run) -> None:
+        """Store a run for later and end it here, unless it is over or cannot be stored."""
+        self._commands.put(lambda: self._put_off(run))
+
     def stop(self) -> None:
         """Store all runs for later, and end the thread. Returns at once; see `join`."""
         self._commands.put(self._stop)
@@ -191,11 +195,12 @@ class Pool:
                     self._failures = 0
             except Exception as error:
                 self._fail_over(error)
+        # An end that nobody has looked at is no reason to begin anew.
+        self._drive.look()
         for run in tuple(self._drive.machines):
             run.close()
             self._keep(run)
-            self._forget(run)
-            self._tell(lambda run=run: run.watcher.put_off(run.session))  # type: ignore[misc]
+            self._let_go(run)
 
     def _take_commands(self) -> None:
         """Run all waiting commands. If no search runs in the pool, wait for the first.
@@ -233,6 +238,21 @@ class Pool:
             run.session.cancel()
             # Now, before any other result of it is taken.
             self._drive.look_at(run)
+
+    def _put_off(self, run: Run) -> None:
+        if run not in self._drive.machines or run.finished:
+            return
+        with run.guard:
+            written = run.keeper.written
+            self._keep(run)
+            if run.keeper.written == written:
+                return
+            run.close()
+        self._let_go(run)
+
+    def _let_go(self, run: Run) -> None:
+        self._forget(run)
+        self._tell(lambda: run.watcher.put_off(run.session))
 
     def _looked(self, run: Run) -> None:
         """Handle a run after a turn: end it if it is over, otherwise notify its watcher and its keeper."""

@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, create_model, model_validator
 
 from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
@@ -30,7 +30,7 @@ EVALUATOR_HELP = (
     "in the tree and a budget in simulations. null: playouts."
 )
 EVALUATION_EXAMPLE: dict[str, Any] = {
-    "evaluations": [{"id": 0, "value": 0.25, "policy": {"e5": 0.75, "d5": 0.25}}]
+    "evaluations": [{"id": "0-9f86d081884c7d65", "value": 0.25, "policy": {"e5": 0.75, "d5": 0.25}}]
 }
 MOST_EVALUATIONS = 1024
 """Largest number of evaluations in a request."""
@@ -197,7 +197,7 @@ class MoveBody(Strict):
 class Evaluation(Strict):
     """The answer to a leaf."""
 
-    id: int = Field(ge=0, description="The id of the leaf.")
+    id: str = Field(description="The id of the leaf.")
     value: float = Field(ge=-1, le=1, description="Expected return of the player to move at the leaf.")
     policy: dict[str, Probability] | list[Probability] | None = Field(
         default=None,
@@ -211,7 +211,7 @@ class EvaluationsBody(Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": [EVALUATION_EXAMPLE]})
 
-    evaluations: list[Evaluation] = Field(
+    evaluations: list[SkipValidation[Evaluation]] = Field(
         min_length=1, max_length=MOST_EVALUATIONS, description="Each is taken or refused by itself."
     )
 

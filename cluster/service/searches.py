@@ -51,6 +51,9 @@ NOTED_S = 0.2
 """Interval, in seconds, of checks for the end of the server while a search's start waits to be stored."""
 FORGET_EVERY = 50
 """Old searches are deleted each time this number of searches has ended."""
+IDLE_S, LONG_IDLE_S = 2.0, 30.0
+"""After so many seconds without a client, a search with an external evaluator gives its place to a waiting
+search of a higher priority, and to any other."""
 DEATHS = 3
 """A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")
@@ -197,7 +200,17 @@ class Searches:
                     live.cancelled = True
                     if live.run is not None:
                         self.pool.cancel(live.run)
+                    self.wake(live)
         return self.get(search_id)
+
+    def wake(self, live: Live) -> None:
+        """Give a search that has lost its place to another its place among the waiting ones."""
+        if not live.idle_since_s:
+            return
+        with self._lock:
+            live.idle_since_s = 0.0
+            self._waiting.sort(key=lambda each: each.order)
+        self._fill()
 
     def resume(self, search_id: str) -> Record:
         """Resume a search that was cancelled or has failed. Raises Problem (404, 409, 429, 503)."""
@@ -242,6 +255,22 @@ class Searches:
 
     def search_grown(self, live: Live, simulations: int, playouts: int) -> None:
         self.figures.grown(live.body["game"], live.body["strategy"], simulations, playouts)
+        if self._waiting and isinstance(live.run, ExternalRun) and not self.draining:
+            # In another thread: the lock may be held during a write to the disk.
+            self._opener.submit(self._fill)
+
+    def search_put_off(self, live: Live, session: Session) -> None:
+        with self._lock:
+            if self.draining:
+                return
+            assert isinstance(live.run, ExternalRun)
+            live.idle_since_s, live.run = live.run.heard_s, None
+            self._running.discard(live.id)
+            insort(self._waiting, live, key=lambda each: each.order)
+            live.turn(QUEUED)
+        if self.metrics is not None:
+            self.metrics.settle(session)
+        self._fill()
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None:
         if result is None:
@@ -309,6 +338,19 @@ class Searches:
                 live = self._waiting.pop(0)
                 self._running.add(live.id)
                 self._opener.submit(self._open, live)
+            if self._waiting and (idle := self._idle_for(self._waiting[0])):
+                self.pool.put_off(idle)
+
+    def _idle_for(self, first: Live) -> ExternalRun | None:
+        """The run that gives its place to the first waiting search: the one without a client for longest."""
+        if first.idle_since_s or len(self._running) < self.limits.running:
+            return None
+        idle = []
+        for live in filter(None, map(self._live.get, self._running)):
+            least_s = IDLE_S if first.priority > live.priority else LONG_IDLE_S
+            if isinstance(live.run, ExternalRun) and live.run.idle_s >= least_s:
+                idle.append(live.run)
+        return max(idle, key=lambda run: run.idle_s, default=None)
 
     def _open(self, live: Live) -> None:
         """Open a search and give it to the pool; runs in the opener's thread."""
@@ -326,7 +368,8 @@ class Searches:
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
             run: Run
             if external:
-                run = ExternalRun(opened, live, keeper, live.priority, longest_idle_s=self.limits.seconds)
+                since_s, most_s = live.idle_since_s, self.limits.seconds
+                run = ExternalRun(opened, live, keeper, live.priority, heard_s=since_s, longest_idle_s=most_s)
             else:
                 run = Run(opened, live, keeper, live.priority)
             with self._lock:

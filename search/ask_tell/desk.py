@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import heapq
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
 from games.errors import InvalidInput
 from search.ask_tell.keeping import pack_answers, unpack_answers
-from search.ask_tell.leaf import Answer, Leaf, Policy, answer_of, fingerprint_of, leaf_of
+from search.ask_tell.leaf import Answer, Leaf, Policy, answer_of, fingerprint_of, leaf_of, number_of
 from search.job import JobResult, LeafJob
 from search.kernel.engine import engine_of
 from search.kernel.evaluation import Reached, outcome_of, reach
@@ -27,16 +29,23 @@ ID = "the id of a leaf that was handed out"
 
 @dataclass(eq=False)
 class _Position:
-    """A position that is handed out once, under the id of the first leaf that has reached it."""
+    """A position that is handed out once, as the first leaf that has reached it."""
 
-    leaf: Leaf
+    number: int
+    """That leaf's."""
     key: bytes
     """The bytes of its state."""
+    make_leaf: Callable[[], Leaf]
     answer: Answer | None
     due_s: float | None = None
     """When it goes back, if it is out."""
     jobs: list[_Open] = field(default_factory=list)
     """The jobs that need its answer."""
+
+    @cached_property
+    def leaf(self) -> Leaf:
+        # Made when it is handed out: the texts of all moves take far more time and memory than the position.
+        return self.make_leaf()
 
 
 @dataclass(eq=False)
@@ -44,15 +53,13 @@ class _Open:
     """A job among the last ``lanes`` ones."""
 
     job: LeafJob
-    ids: list[int]
-    """[U]: the id of the first leaf of the job with each of its different unfinished states."""
+    numbers: list[int]
+    """[U]: the number of the first leaf of the job with each of its different unfinished states."""
     reached: Reached
     positions: list[_Position]
     """[U]: the positions whose answers it needs."""
-
-    @property
-    def complete(self) -> bool:
-        return all(position.answer is not None for position in self.positions)
+    missing: int = 0
+    """How many of them have no answer."""
 
 
 class Desk:
@@ -68,18 +75,18 @@ class Desk:
         self._by_state: dict[bytes, _Position] = {}
         self._unanswered: dict[int, _Position] = {}
         self._waiting: list[int] = []
-        """A heap of ids that can be handed out, the earliest first: the others wait for it."""
+        """A heap of numbers of leaves that can be handed out, the earliest first: the others wait for it."""
         self._out: list[tuple[float, int]] = []
-        """A heap of (when it goes back, id); an entry counts if the leaf is still out until that time."""
+        """A heap of (when it goes back, number); an entry counts if the leaf is still out until that time."""
         self._told = array("Q")
-        """By id: the fingerprint of its answer, 0 without one."""
+        """By number: the fingerprint of its answer, 0 without one."""
         self._known: dict[int, Answer] = {}
-        """By id: answers from an earlier run to leaves of jobs that have not been added yet."""
+        """By number: answers from an earlier run to leaves of jobs that have not been added yet."""
         self.asked_again = 0
         """How often a leaf went back because its deadline had passed."""
 
-    def add(self, job: LeafJob, first_id: int) -> JobResult | None:
-        """Take the next job, whose leaves have the ids from ``first_id``.
+    def add(self, job: LeafJob, first: int) -> JobResult | None:
+        """Take the next job, whose leaves have the numbers from ``first``.
 
         Returns the job's result if no answer is missing. Raises CorruptState if a restored answer is of other
         moves.
@@ -87,77 +94,99 @@ class Desk:
         for index in [index for index in self._open if index <= job.index - self._lanes]:
             self._forget(self._open.pop(index))
         reached = reach(self._engine, self._root_state, job)
-        ids = [first_id + int(leaf) for leaf in reached.first]
-        added = self._open[job.index] = _Open(job, ids, reached, [])
-        for leaf_id, leaf in zip(ids, reached.first.tolist(), strict=True):
-            position = self._position(leaf_id, leaf, added)
+        numbers = [first + int(leaf) for leaf in reached.first]
+        added = self._open[job.index] = _Open(job, numbers, reached, [])
+        for number, leaf in zip(numbers, reached.first.tolist(), strict=True):
+            position = self._position(number, leaf, added)
             position.jobs.append(added)
             added.positions.append(position)
-        return _result(added) if added.complete else None
+            added.missing += position.answer is None
+        return None if added.missing else _result(added)
 
     def ask(self, most: int, now_s: float, deadline_s: float) -> list[Leaf]:
-        """Hand out up to that many leaves, in the order of their ids, for ``deadline_s`` seconds."""
+        """Hand out up to that many leaves, in the order of their numbers, for ``deadline_s`` seconds."""
         self._take_back(now_s)
         leaves: list[Leaf] = []
         while self._waiting and len(leaves) < most:
             position = self._unanswered.get(heapq.heappop(self._waiting))
             if position is not None:
                 position.due_s = now_s + deadline_s
-                heapq.heappush(self._out, (position.due_s, position.leaf.id))
+                heapq.heappush(self._out, (position.due_s, position.number))
                 leaves.append(position.leaf)
+        if len(self._out) > 2 * len(self._unanswered) + 64:
+            # Leaves that are out no more may have many entries.
+            self._out = [entry for entry in self._out if self._is_out(*entry)]
+            heapq.heapify(self._out)
         return leaves
 
-    def tell(self, leaf_id: int, value: float, policy: Policy | None) -> list[JobResult]:
+    def tell(self, leaf_id: str, value: float, policy: Policy | None) -> list[JobResult]:
         """Take an answer; returns the results of the jobs that are complete with it.
 
         The same answer again changes nothing. Raises InvalidInput (``id``, ``value``, ``policy``), also for
-        another answer to a leaf that has one; then nothing has changed.
+        another answer to a leaf that has one, and for a leaf whose number has another position now. Then
+        nothing has changed, but that the leaf can be handed out again at once.
         """
-        if isinstance(leaf_id, bool) or not isinstance(leaf_id, int | np.integer):
-            raise InvalidInput("id", leaf_id, ID)
-        if 0 <= leaf_id < len(self._told) and self._told[leaf_id]:
-            if self._told[leaf_id] != fingerprint_of(value, policy):
-                raise InvalidInput("id", leaf_id, "a leaf without an answer: this one has another answer")
+        number = number_of(leaf_id)
+        if 0 <= number < len(self._told) and self._told[number]:
+            if self._told[number] != fingerprint_of(leaf_id, value, policy):
+                accepted = f"a leaf without an answer: {number} has another answer, or another position now"
+                raise InvalidInput("id", leaf_id, accepted)
             return []
-        if leaf_id not in self._unanswered:
+        position = self._unanswered.get(number)
+        if position is None:
             raise InvalidInput("id", leaf_id, ID)
-        leaf = self._unanswered[leaf_id].leaf
-        answer = answer_of(leaf, value, policy, self._temperature)
-        self._told.extend([0] * (leaf.id + 1 - len(self._told)))
-        self._told[leaf.id] = fingerprint_of(value, policy)
-        position = self._unanswered.pop(leaf.id)
-        position.answer = answer
-        return [_result(each) for each in position.jobs if each.complete]
+        if position.leaf.id != leaf_id:
+            raise InvalidInput("id", leaf_id, f"{ID}: {number} is another position now")
+        try:
+            position.answer = answer_of(position.leaf, value, policy, self._temperature)
+        except InvalidInput:
+            self.give_back(leaf_id)
+            raise
+        self._told.extend([0] * (number + 1 - len(self._told)))
+        self._told[number] = fingerprint_of(leaf_id, value, policy)
+        del self._unanswered[number]
+        for job in position.jobs:
+            job.missing -= 1
+        return [_result(job) for job in position.jobs if not job.missing]
+
+    def give_back(self, leaf_id: object) -> None:
+        """Let a leaf that is out, if it is one, be handed out again at once: its answer was refused."""
+        position = self._unanswered.get(number_of(leaf_id))
+        if position is not None and position.due_s is not None and position.leaf.id == leaf_id:
+            position.due_s = None
+            heapq.heappush(self._waiting, position.number)
 
     def next_due_s(self) -> float | None:
         """When the next leaf goes back; None if none is out."""
         while self._out:
-            due_s, leaf_id = self._out[0]
-            position = self._unanswered.get(leaf_id)
-            if position is not None and position.due_s == due_s:
-                return due_s
+            if self._is_out(*self._out[0]):
+                return self._out[0][0]
             heapq.heappop(self._out)
         return None
 
+    def _is_out(self, due_s: float, number: int) -> bool:
+        position = self._unanswered.get(number)
+        return position is not None and position.due_s == due_s
+
     def state(self, absorbed: int) -> Arrays:
         """What was told as arrays: fingerprints, and the answers to leaves of jobs from ``absorbed`` on."""
-        # An answer that leaves share is kept under the id of each: the first may have been absorbed.
+        # An answer that leaves share is kept under the number of each: the first may have been absorbed.
         answers = {
-            leaf_id: position.answer
+            number: position.answer
             for index, each in self._open.items()
-            for leaf_id, position in zip(each.ids, each.positions, strict=True)
+            for number, position in zip(each.numbers, each.positions, strict=True)
             if index >= absorbed and position.answer is not None
         }
         own = {"told": np.array(self._told, dtype=np.uint64)}
         return own | {"asked_again": np.array([self.asked_again])} | pack_answers(answers)
 
-    def restore(self, arrays: Arrays, ids: int) -> None:
-        """Continue from a `state`, before the jobs in flight are added; ``ids``: how many ids there are.
+    def restore(self, arrays: Arrays, leaves: int) -> None:
+        """Continue from a `state`, before the jobs in flight are added; ``leaves``: how many there were.
 
         Raises CorruptState.
         """
         told = take(arrays, "told", np.uint64, None)
-        require(len(told) <= ids, "answers are to leaves that are not there")
+        require(len(told) <= leaves, "answers are to leaves that are not there")
         again = take(arrays, "asked_again", np.int64, 1)
         within(again, 0, 2**62, "asked_again")
         self._told, self._known, self.asked_again = (
@@ -166,26 +195,26 @@ class Desk:
             int(again[0]),
         )
 
-    def _position(self, leaf_id: int, leaf: int, added: _Open) -> _Position:
+    def _position(self, number: int, leaf: int, added: _Open) -> _Position:
         """The position of a leaf: one that an earlier leaf has reached, or a new one that waits."""
         key, job = added.reached.states[leaf].tobytes(), added.job
-        known = self._known.pop(leaf_id, None)
+        known = self._known.pop(number, None)
         if key not in self._by_state:
-            path = job.moves[leaf, : job.depths[leaf]].tolist()
+            path = job.moves[leaf, : job.depths[leaf]]
             legal = added.reached.legal[leaf, : added.reached.counts[leaf]]
             require(known is None or len(known.priors) == len(legal), "priors are of other moves")
-            made = leaf_of(self._engine.game, leaf_id, self._root_state, path, legal)
-            self._by_state[key] = _Position(made, key, known)
+            made = partial(leaf_of, self._engine.game, number, self._root_state, path, legal)
+            self._by_state[key] = _Position(number, key, made, known)
             if known is None:
-                self._unanswered[leaf_id] = self._by_state[key]
-                heapq.heappush(self._waiting, leaf_id)
+                self._unanswered[number] = self._by_state[key]
+                heapq.heappush(self._waiting, number)
         return self._by_state[key]
 
     def _take_back(self, now_s: float) -> None:
         while (due_s := self.next_due_s()) is not None and due_s <= now_s:
-            _, leaf_id = heapq.heappop(self._out)
-            self._unanswered[leaf_id].due_s = None
-            heapq.heappush(self._waiting, leaf_id)
+            _, number = heapq.heappop(self._out)
+            self._unanswered[number].due_s = None
+            heapq.heappush(self._waiting, number)
             self.asked_again += 1
 
     def _forget(self, old: _Open) -> None:
@@ -200,7 +229,7 @@ def _result(done: _Open) -> JobResult:
     values = np.array([answer.value for answer in answers], dtype=np.float64)
     priors = [answer.priors for answer in answers]
     sums, policies = outcome_of(done.reached, done.job, values, priors)
-    own = sum(position.leaf.id in done.ids for position in done.positions)
+    own = sum(map(int.__eq__, done.numbers, (position.number for position in done.positions)))
     return JobResult(
         index=done.job.index,
         simulations=done.job.simulations,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -23,9 +24,12 @@ _SHOWN = 12
 class Leaf:
     """An unfinished position that waits for its evaluation."""
 
-    id: int
+    id: str
+    """`number` and a hash of game and position, such as ``17-9f86d081884c7d65``: an answer to it is taken
+    for this position only, also where a search goes on from an earlier state and numbers are used again."""
+    number: int
     """The number of the simulation that selected it, 0 for the searched position itself. The same request
-    with the same answers gives the same ids to the same leaves."""
+    with the same answers gives the same numbers to the same leaves."""
     state: npt.NDArray[Any]
     """[state length]: the game's state array, read-only."""
     moves: tuple[str, ...]
@@ -55,7 +59,11 @@ class Answer(NamedTuple):
 
 
 def leaf_of(
-    game: Game, leaf_id: int, root_state: npt.NDArray[Any], path: Sequence[int], codes: npt.NDArray[np.uint16]
+    game: Game,
+    number: int,
+    root_state: npt.NDArray[Any],
+    path: npt.NDArray[np.uint16],
+    codes: npt.NDArray[np.uint16],
 ) -> Leaf:
     """The leaf to which the moves of ``path`` lead; ``codes`` [K] are its legal moves."""
     state, moves = root_state.copy(), []
@@ -66,7 +74,14 @@ def leaf_of(
     codes = codes.copy()
     state.flags.writeable = codes.flags.writeable = False
     player = int(game.calls.current_player(state.copy()))
-    return Leaf(leaf_id, state, tuple(moves), legal, codes, player, game)
+    place = hashlib.blake2b(game.spec.encode() + b"\0" + state.tobytes(), digest_size=8).hexdigest()
+    return Leaf(f"{number}-{place}", number, state, tuple(moves), legal, codes, player, game)
+
+
+def number_of(leaf_id: object) -> int:
+    """The number of the leaf with this id; -1 for what is no id."""
+    found = re.fullmatch(r"([0-9]{1,15})-[0-9a-f]{16}", leaf_id) if isinstance(leaf_id, str) else None
+    return -1 if found is None else int(found[1])
 
 
 def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: float) -> Answer:
@@ -81,10 +96,10 @@ def answer_of(leaf: Leaf, value: float, policy: Policy | None, temperature: floa
     return Answer(number + 0.0, of_probabilities(_probabilities(leaf, policy), temperature))
 
 
-def fingerprint_of(value: float, policy: Policy | None) -> int:
+def fingerprint_of(leaf_id: str, value: float, policy: Policy | None) -> int:
     """A hash of an answer as it was given, 64 bits and never 0; 0 for what is no answer.
 
-    It needs no leaf. A policy by texts has another hash than the same policy as an array.
+    It needs no leaf but its id. A policy by texts has another hash than the same policy as an array.
     """
     if policy is not None and not isinstance(policy, Mapping | Sequence | np.ndarray):
         return 0
@@ -96,7 +111,7 @@ def fingerprint_of(value: float, policy: Policy | None) -> int:
     if isinstance(policy, Mapping):
         found = sorted(item for item in zip(map(str, policy), numbers[1:], strict=True) if item[1])
     # No minus zero, which is no other answer than zero.
-    sha = hashlib.blake2b(repr((numbers[0] or 0.0, found)).encode(), digest_size=8)
+    sha = hashlib.blake2b(repr((leaf_id, numbers[0] or 0.0, found)).encode(), digest_size=8)
     return int.from_bytes(sha.digest(), "little") or 1
 
 

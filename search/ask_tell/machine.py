@@ -42,7 +42,7 @@ class Machine:
         """Make the first jobs, of a search that is not restored."""
         self._advance()
 
-    def tell(self, leaf_id: int, value: float, policy: Policy | None) -> None:
+    def tell(self, leaf_id: str, value: float, policy: Policy | None) -> None:
         """Take an answer. Raises InvalidInput as `Desk.tell` does."""
         for complete in self.desk.tell(leaf_id, value, policy):
             self._early[complete.index] = complete

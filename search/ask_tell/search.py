@@ -25,7 +25,7 @@ class AskTellSearch:
     - ``done`` says whether the search is over; ``result()`` is the answer found so far.
 
     Leaf i is selected when the results of all leaves up to i - lanes are in the tree, in the order of their
-    ids (with the request's ``batch``, by default 1, leaves are selected that many at a time). So up to
+    numbers (with the request's ``batch``, by default 1, leaves are selected that many at a time). So up to
     ``lanes`` leaves, or batches, are out at a time, and the same answers give the same digest in whatever
     order they come, and however many are asked for at once: the digest of a search with an evaluator file
     that gives these answers, with the same lanes and batch.
@@ -87,7 +87,7 @@ class AskTellSearch:
         return (self._clock() if self._ended_s is None else self._ended_s) - self._began_s
 
     def ask(self, n: int = 1, wait_s: float = 0.0) -> list[Leaf]:
-        """Up to ``n`` leaves that nobody has been asked for, in the order of their ids.
+        """Up to ``n`` leaves that nobody has been asked for, in the order of their numbers.
 
         Returns an empty list if the search is over, or if all leaves are out: there are others when some of
         them, the earliest above all, have their answers. ``wait_s``: how many seconds to wait for one.
@@ -110,7 +110,7 @@ class AskTellSearch:
                 wake_s = until_s if due_s is None else min(until_s, due_s)
                 self._changed.wait(min(wake_s - now_s, threading.TIMEOUT_MAX))
 
-    def tell(self, id: int, value: float, policy: Policy | None = None) -> None:  # noqa: A002
+    def tell(self, id: str, value: float, policy: Policy | None = None) -> None:  # noqa: A002
         """Take the answer to the leaf with this id.
 
         ``value``: in [-1, 1] from the viewpoint of the player to move at the leaf (1: a certain win).
@@ -119,7 +119,8 @@ class AskTellSearch:
 
         The same answer to the same leaf again, in the same form, changes nothing; nor does an answer after
         the end of the search. Raises InvalidInput (``id``, ``value``, ``policy``), also for another answer to
-        a leaf that has one; then nothing has changed.
+        a leaf that has one, and to a leaf of an earlier run whose number is another position in this one.
+        Then nothing has changed, and the leaf can be handed out again at once.
         """
         with self._changed:
             self._machine.tell(id, value, policy)

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class Caller:
 
     def __init__(self, game: str = "tictactoe") -> None:
         self.evaluator: Evaluator = load_evaluator(HASHED, source_of_evaluator(HASHED), games.load(game))
-        self.asked: list[int] = []
+        self.asked: list[str] = []
 
     def answer(self, leaf: search.Leaf) -> tuple[float, Any]:
         values, policies = self.evaluator.evaluate(leaf.state[None].copy())
@@ -59,7 +60,7 @@ class Caller:
     def tell(self, opened: AskTellSearch, leaf: search.Leaf) -> None:
         self.asked.append(leaf.id)
         value, policy = self.answer(leaf)
-        if leaf.id % 2:
+        if leaf.number % 2:
             opened.tell(leaf.id, value, dict(zip(leaf.legal, policy.tolist(), strict=True)))
         else:
             opened.tell(leaf.id, value, policy)
@@ -118,7 +119,7 @@ def test_other_answers_make_another_digest() -> None:
 def test_a_leaf_says_what_it_is() -> None:
     opened = search.open(request_of(moves=("b2",)))
     [root] = opened.ask(10)
-    assert (root.id, root.moves, root.player) == (0, (), 1)
+    assert (root.number, root.moves, root.player) == (0, (), 1)
     assert root.legal == ("a1", "b1", "c1", "a2", "c2", "a3", "b3", "c3")
     assert root.codes.tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
     opened.tell(root.id, 0.0, {"c3": 1.0})
@@ -146,16 +147,17 @@ def test_the_value_is_that_of_the_player_to_move() -> None:
 
 def test_leaves_that_are_out_are_at_most_the_lanes_and_the_root_comes_alone() -> None:
     opened = search.open(request_of(game="gomoku:size=5", lanes=6))
-    assert [leaf.id for leaf in opened.ask(100)] == [0]
+    [root] = opened.ask(100)
+    assert root.number == 0
     assert opened.ask(100) == []
-    opened.tell(0, 0.0)
+    opened.tell(root.id, 0.0)
     out = opened.ask(100)
-    assert [leaf.id for leaf in out] == [1, 2, 3, 4, 5, 6]
-    opened.tell(3, 0.0)
-    opened.tell(2, 0.0)
+    assert [leaf.number for leaf in out] == [1, 2, 3, 4, 5, 6]
+    opened.tell(out[2].id, 0.0)
+    opened.tell(out[1].id, 0.0)
     assert opened.ask(100) == []
-    opened.tell(1, 0.0)
-    assert [leaf.id for leaf in opened.ask(100)] == [7, 8, 9]
+    opened.tell(out[0].id, 0.0)
+    assert [leaf.number for leaf in opened.ask(100)] == [7, 8, 9]
 
 
 def test_a_position_in_flight_is_asked_for_once() -> None:
@@ -171,8 +173,7 @@ def test_a_position_in_flight_is_asked_for_once() -> None:
 def test_threads_ask_and_tell_at_once() -> None:
     request = request_of(lanes=8)
     caller, opened = Caller(), search.open(request)
-    caller.answer(opened.ask()[0])
-    opened.tell(0, *caller.answer(search.open(request).ask()[0]))
+    caller.tell(opened, opened.ask()[0])
 
     def work(seed: int) -> None:
         draw = random.Random(seed)
@@ -192,7 +193,7 @@ def test_threads_ask_and_tell_at_once() -> None:
 def test_the_same_answer_again_changes_nothing_and_another_is_an_error() -> None:
     request = request_of()
     caller, opened = Caller(), search.open(request)
-    told: dict[int, tuple[float, Any]] = {}
+    told: dict[str, tuple[float, Any]] = {}
     draw = random.Random(3)
     while not opened.done:
         for leaf in opened.ask(2):
@@ -202,12 +203,13 @@ def test_the_same_answer_again_changes_nothing_and_another_is_an_error() -> None
             opened.tell(old, *told[old])
             before = opened.result().digest
             for value, policy in ((0.123, told[old][1]), (told[old][0], None), (7.0, None), (0.0, 0.5)):
-                with pytest.raises(InvalidInput, match="this one has another answer") as caught:
+                with pytest.raises(InvalidInput, match="has another answer") as caught:
                     opened.tell(old, value, policy)
                 assert (caught.value.field, caught.value.value) == ("id", old)
             assert opened.result().digest == before
     assert opened.result().digest == with_a_file(request).digest
-    opened.tell(0, *told[0])
+    first = next(iter(told))
+    opened.tell(first, *told[first])
 
 
 def test_leaves_without_an_answer_are_asked_again_after_the_deadline() -> None:
@@ -235,18 +237,19 @@ def test_a_deadline_hands_out_the_same_leaf_and_only_when_it_has_passed() -> Non
     now = [0.0]
     opened = search.open(request_of(game="gomoku:size=5"), deadline_s=10.0, clock=lambda: now[0])
     opened.tell(opened.ask()[0].id, 0.0)
-    assert [leaf.id for leaf in opened.ask(2)] == [1, 2]
+    first, second = opened.ask(2)
+    assert (first.number, second.number) == (1, 2)
     now[0] = 5.0
-    assert [leaf.id for leaf in opened.ask(2)] == [3, 4]
-    opened.tell(2, 0.5)
+    assert [leaf.number for leaf in opened.ask(2)] == [3, 4]
+    opened.tell(second.id, 0.5)
     now[0] = 9.9
     assert opened.ask(5) == []
     now[0] = 10.0
-    assert [leaf.id for leaf in opened.ask(5)] == [1]
+    assert [leaf.number for leaf in opened.ask(5)] == [1]
     now[0] = 15.0
-    assert [leaf.id for leaf in opened.ask(5)] == [3, 4]
+    assert [leaf.number for leaf in opened.ask(5)] == [3, 4]
     now[0] = 20.0
-    assert [leaf.id for leaf in opened.ask(5)] == [1]
+    assert [leaf.number for leaf in opened.ask(5)] == [1]
 
 
 def test_the_time_of_a_search_ends_with_it() -> None:
@@ -273,15 +276,15 @@ def test_asking_waits_for_an_answer_and_not_longer_than_allowed() -> None:
     assert opened.ask(wait_s=0.01) == []
     timer = threading.Timer(0.05, opened.tell, (root.id, 0.0))
     timer.start()
-    assert [leaf.id for leaf in opened.ask(wait_s=60.0)] == [1]
+    assert [leaf.number for leaf in opened.ask(wait_s=60.0)] == [1]
     timer.join()
 
 
 def test_a_wait_ends_with_a_deadline_and_with_the_search() -> None:
     opened = search.open(request_of(game="gomoku:size=5", lanes=1, simulations=2), deadline_s=0.05)
-    assert [leaf.id for leaf in opened.ask()] == [0]
-    assert [leaf.id for leaf in opened.ask(wait_s=60.0)] == [0]
-    opened.tell(0, 0.0)
+    [root] = opened.ask()
+    assert [leaf.id for leaf in opened.ask(wait_s=60.0)] == [root.id]
+    opened.tell(root.id, 0.0)
     [last] = opened.ask()
     timer = threading.Timer(0.01, opened.tell, (last.id, 0.0))
     timer.start()
@@ -320,19 +323,69 @@ def test_a_search_that_is_continued_again_and_again_ends_as_one_without_a_break(
 def test_answers_from_before_a_break_are_known_after_it() -> None:
     request = request_of(game="gomoku:size=5", lanes=4)
     opened = search.open(request)
-    opened.tell(opened.ask()[0].id, 0.5)
-    late = opened.ask(3)
-    opened.tell(3, 0.25)
+    [root] = opened.ask()
+    opened.tell(root.id, 0.5)
+    first, _, third = opened.ask(3)
+    opened.tell(third.id, 0.25)
     again = continued(opened, request)
-    again.tell(0, 0.5)
-    again.tell(3, 0.25)
-    with pytest.raises(InvalidInput, match="another answer"):
-        again.tell(0, 0.4)
-    with pytest.raises(InvalidInput, match="another answer"):
-        again.tell(3, 0.4)
+    again.tell(root.id, 0.5)
+    again.tell(third.id, 0.25)
+    for told in (root, third):
+        with pytest.raises(InvalidInput, match="has another answer"):
+            again.tell(told.id, 0.4)
     # A client from before the break answers, and nobody has to be asked again.
-    again.tell(late[0].id, 0.0)
-    assert [leaf.id for leaf in again.ask(100)] == [2, 4, 5]
+    again.tell(first.id, 0.0)
+    assert [leaf.number for leaf in again.ask(100)] == [2, 4, 5]
+
+
+def test_an_answer_from_before_a_break_counts_for_its_own_position_alone() -> None:
+    """An earlier state goes on with other answers: numbers come again, for other positions."""
+    request = request_of(game="gomoku:size=5", lanes=4)
+    opened = search.open(request)
+    opened.tell(opened.ask()[0].id, 0.0, [1.0 + move for move in range(25)])
+    before = {name: array.copy() for name, array in opened.state().items()}
+    late: list[search.Leaf] = []
+    while len(late) < 60:
+        late += (out := opened.ask(100))
+        for leaf in out:
+            opened.tell(leaf.id, 0.0)
+    again = AskTellSearch(open_search(request, external=True), state=before)
+    now: dict[int, search.Leaf] = {}
+    while len(now) < 60:
+        for leaf in again.ask(2):
+            now[leaf.number] = leaf
+            again.tell(leaf.id, 0.9)
+        now |= {leaf.number: leaf for leaf in again.ask(100)}
+        digest, refused = again.result().digest, 0
+        for leaf in late:
+            here = now.get(leaf.number)
+            if here is None or here.state.tobytes() != leaf.state.tobytes():
+                with pytest.raises(InvalidInput, match="id: ") as caught:
+                    again.tell(leaf.id, 0.0)
+                assert (caught.value.field, caught.value.value) == ("id", leaf.id)
+                refused += 1
+        assert again.result().digest == digest
+        for leaf in now.values():
+            with suppress(InvalidInput):
+                again.tell(leaf.id, 0.9)
+    assert refused > 30
+
+
+def test_a_leaf_whose_answer_is_refused_can_be_handed_out_at_once() -> None:
+    opened = search.open(request_of(game="gomoku:size=5"), deadline_s=1e6)
+    [root] = opened.ask()
+    for wrong in (5, np.nan, "0", None):
+        with pytest.raises(InvalidInput, match="value"):
+            opened.tell(root.id, wrong)  # type: ignore[arg-type]
+        assert [leaf.id for leaf in opened.ask(9)] == [root.id]
+        assert opened.ask(9) == []
+    for wrong in ({"z9": 1.0}, {"\ud800": 1.0}, [-1.0] * 25, {"a1": np.inf}, 5, [[]] * 25):
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="policy"):
+                opened.tell(root.id, 0.0, wrong)  # type: ignore[arg-type]
+        assert [leaf.id for leaf in opened.ask(9)] == [root.id]
+    opened.tell(root.id, 0.0)
+    assert opened.result().jobs_retried == 0
 
 
 BAD_STATES: dict[str, Callable[[Arrays], None]] = {
@@ -352,8 +405,7 @@ BAD_STATES: dict[str, Callable[[Arrays], None]] = {
 def test_a_damaged_state_is_refused(kind: str) -> None:
     opened = search.open(request_of(game="gomoku:size=5", lanes=4))
     opened.tell(opened.ask()[0].id, 0.5)
-    opened.ask(3)
-    opened.tell(2, 0.25)
+    opened.tell(opened.ask(3)[1].id, 0.25)
     arrays = {name: array.copy() for name, array in opened.state().items()}
     BAD_STATES[kind](arrays)
     fresh = open_search(request_of(game="gomoku:size=5", lanes=4), external=True)
@@ -364,29 +416,30 @@ def test_a_damaged_state_is_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     ("told", "field", "accepted"),
     [
-        ((99, 0.0), "id", "the id of a leaf that was handed out"),
-        ((-1, 0.0), "id", "the id of a leaf that was handed out"),
+        (("99-0123456789abcdef", 0.0), "id", "the id of a leaf that was handed out"),
+        (("1-0123456789abcdef", 0.0), "id", "1 is another position now"),
+        ((1, 0.0), "id", "the id of a leaf that was handed out"),
         (("1", 0.0), "id", "the id of a leaf that was handed out"),
         ((True, 0.0), "id", "the id of a leaf that was handed out"),
-        ((1, 1.5), "value", "a number from -1 to 1"),
-        ((1, float("nan")), "value", "a number from -1 to 1"),
-        ((1, "0.5"), "value", "a number from -1 to 1"),
-        ((1, None), "value", "a number from -1 to 1"),
-        ((1, True), "value", "a number from -1 to 1"),
-        ((1, 10**400), "value", "a number from -1 to 1"),
-        ((1, 0.0, {"z9": 1.0}), "policy", "legal moves of leaf 1: b1, c1"),
-        ((1, 0.0, {"b1": -0.1}), "policy", "probabilities of at least 0"),
-        ((1, 0.0, {"b1": float("nan")}), "policy", "probabilities of at least 0"),
-        ((1, 0.0, {"b1": float("inf")}), "policy", "probabilities of at least 0"),
-        ((1, 0.0, {"b1": "1"}), "policy", "probabilities of at least 0"),
-        ((1, 0.0, {"b1": 0.0}), "policy", "not all 0"),
-        ((1, 0.0, {}), "policy", "not all 0"),
-        ((1, 0.0, [1.0] * 7), "policy", "or 8 numbers in order"),
-        ((1, 0.0, np.ones((8, 1))), "policy", "or 8 numbers in order"),
-        ((1, 0.0, [[1.0]] * 8), "policy", "probabilities of at least 0"),
-        ((1, 0.0, [1e308] * 8), "policy", "probabilities"),
-        ((1, 0.0, "b1"), "policy", "or 8 numbers in order"),
-        ((1, 0.0, 0.5), "policy", "or 8 numbers in order"),
+        ((None, 1.5), "value", "a number from -1 to 1"),
+        ((None, float("nan")), "value", "a number from -1 to 1"),
+        ((None, "0.5"), "value", "a number from -1 to 1"),
+        ((None, None), "value", "a number from -1 to 1"),
+        ((None, True), "value", "a number from -1 to 1"),
+        ((None, 10**400), "value", "a number from -1 to 1"),
+        ((None, 0.0, {"z9": 1.0}), "policy", "legal moves of leaf 1-"),
+        ((None, 0.0, {"b1": -0.1}), "policy", "probabilities of at least 0"),
+        ((None, 0.0, {"b1": float("nan")}), "policy", "probabilities of at least 0"),
+        ((None, 0.0, {"b1": float("inf")}), "policy", "probabilities of at least 0"),
+        ((None, 0.0, {"b1": "1"}), "policy", "probabilities of at least 0"),
+        ((None, 0.0, {"b1": 0.0}), "policy", "not all 0"),
+        ((None, 0.0, {}), "policy", "not all 0"),
+        ((None, 0.0, [1.0] * 7), "policy", "or 8 numbers in order"),
+        ((None, 0.0, np.ones((8, 1))), "policy", "or 8 numbers in order"),
+        ((None, 0.0, [[1.0]] * 8), "policy", "probabilities of at least 0"),
+        ((None, 0.0, [1e308] * 8), "policy", "probabilities"),
+        ((None, 0.0, "b1"), "policy", "or 8 numbers in order"),
+        ((None, 0.0, 0.5), "policy", "or 8 numbers in order"),
     ],
     ids=str,
 )
@@ -396,14 +449,14 @@ def test_an_answer_that_makes_no_sense_is_refused_and_changes_nothing(
     opened = search.open(request_of())
     opened.tell(opened.ask()[0].id, 0.0, {"a1": 1.0})
     [leaf] = opened.ask(1)
-    assert (leaf.id, leaf.moves) == (1, ("a1",))
+    assert (leaf.number, leaf.moves) == (1, ("a1",))
     before = opened.result()
     with pytest.raises(InvalidInput) as caught:
-        opened.tell(*told)
+        opened.tell(told[0] or leaf.id, *told[1:])
     assert caught.value.field == field
     assert accepted in caught.value.accepted
     assert opened.result().digest == before.digest
-    opened.tell(1, 0.0)
+    opened.tell(leaf.id, 0.0)
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3", None])

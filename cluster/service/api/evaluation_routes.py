@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from cluster.service.answer_models import Leaves, Taken
 from cluster.service.api.openapi import problems
 from cluster.service.api.search_routes import SearchId, Service
-from cluster.service.errors import Problem, shown
+from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun, not_running, tell_all
 from cluster.service.records import Record
 from cluster.service.request_models import EvaluationsBody
@@ -85,12 +85,7 @@ def evaluations(
     record, run = _external(searches, id)
     if run is None and not record.over:
         raise not_running()
-    told = [(each.id, each.value, each.policy) for each in body.evaluations]
-    taken, errors = (0, []) if run is None else tell_all(run, told)
-    refused = [
-        {"id": leaf_id, "field": error.field, "value": shown(error.value), "accepted": error.accepted}
-        for leaf_id, error in errors
-    ]
+    taken, refused = (0, []) if run is None else tell_all(run, body.evaluations)
     found = {} if n is None else {"leaves": _asked(run, n, deadline_s)}
     return {"id": record.id, "state": _state(searches, record), "taken": taken, "refused": refused} | found
 
@@ -110,6 +105,8 @@ def _external(searches: Searches, search_id: str) -> tuple[Record, ExternalRun |
         detail = "this search evaluates its leaves itself"
         raise Problem(409, detail, field="evaluator", value=evaluator, accepted=EXTERNAL)
     live = searches.live(search_id)
+    if live is not None:
+        searches.wake(live)
     run = None if live is None else live.run
     return record, run if isinstance(run, ExternalRun) else None
 

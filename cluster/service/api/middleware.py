@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections import Counter
@@ -28,6 +29,10 @@ OWN_SITES = frozenset({None, "none", "same-origin"})
 """Values of the header Sec-Fetch-Site of requests that do not come from pages of other origins."""
 PAGE_PATH = "/"
 _JSON = re.compile(r"application/(.+\+)?json")
+_ESCAPE = re.compile(
+    r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
+)
+"""JSON: a surrogate pair, a lone surrogate, or any other escape."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
 
@@ -166,6 +171,7 @@ class Guard:
             raise Problem(408, f"the body took longer than {BODY_S:g} s", {"Connection": "close"}) from None
         if body and scope["method"] == "POST":
             _check_type(headers.get("content-type"))
+            body = without_surrogates(body)
         given = False
 
         async def again() -> Message:
@@ -186,6 +192,21 @@ class Guard:
 def is_open(path: str) -> bool:
     """Whether a path needs no token: probes and the page. Bodies sent there are not read."""
     return path in OPEN_PATHS or is_page(path)
+
+
+def without_surrogates(body: bytes) -> bytes:
+    """JSON in which lone surrogates, which no answer could repeat, are the text of their escapes."""
+    try:
+        # As `json.loads` reads bytes: the code of a surrogate is taken in any encoding.
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+    except UnicodeDecodeError:
+        return body
+
+    def lone(found: re.Match[str]) -> str:
+        is_lone = len(found[1]) == 5 and found[1][:2].lower() == "ud"
+        return "\\" * is_lone + found[0]
+
+    return _ESCAPE.sub(lone, text.encode(errors="backslashreplace").decode()).encode()
 
 
 def _check_type(content_type: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -55,7 +56,7 @@ class Remote:
         self.id = answer.json()["id"]
         self.at(server)
         self.game = games.load("tictactoe")
-        self.told: list[int] = []
+        self.told: list[str] = []
         self._caller = Caller()
 
     def at(self, server: Server) -> None:
@@ -137,7 +138,7 @@ def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: 
     assert (result["executor"], result["workers"], result["stopped_by"]) == ("external", 0, "simulations")
     assert 0 < result["playouts"] <= 200
     assert remote.view()["state"] == "done"
-    assert remote.post({"id": 0, "value": 0.5}).json() == {
+    assert remote.post({"id": "0-0123456789abcdef", "value": 0.5}).json() == {
         "id": remote.id,
         "state": "done",
         "taken": 0,
@@ -156,7 +157,7 @@ def test_leaves_say_what_they_are_and_any_order_of_answers_will_do(server: Serve
     remote = Remote(server)
     [root] = remote.ask()
     assert root == {
-        "id": 0,
+        "id": root["id"],
         "moves": [],
         "position": remote.game.format_position(remote.game.initial_state()),
         "player": 0,
@@ -196,16 +197,16 @@ def test_leaves_of_an_answer_go_back_after_their_deadline(server: Server) -> Non
     remote = Remote(server)
     told = {"evaluations": [remote.answer(leaf) for leaf in remote.ask()]}
     answer = httpx.post(f"{remote.url}/evaluations", params={"n": 2, "deadline_s": 0.1}, json=told).json()
-    assert [leaf["id"] for leaf in answer["leaves"]] == [1, 2]
+    out = [leaf["id"] for leaf in answer["leaves"]]
+    assert [leaf_id[:2] for leaf_id in out] == ["1-", "2-"]
     time.sleep(0.1)
-    assert [leaf["id"] for leaf in remote.ask(2)] == [1, 2]
+    assert [leaf["id"] for leaf in remote.ask(2)] == out
     httpx.delete(remote.url)
 
 
 def test_a_leaf_is_handed_out_again_after_its_deadline(server: Server) -> None:
     remote = Remote(server)
-    assert [leaf["id"] for leaf in remote.ask(deadline_s=0.1)] == [0]
-    assert [leaf["id"] for leaf in remote.ask()] == [0]
+    assert remote.ask(deadline_s=0.1) == remote.ask()
     assert httpx.get(f"{remote.url}/leaves").json() == {"id": remote.id, "state": "running", "leaves": []}
     httpx.delete(remote.url)
 
@@ -216,7 +217,7 @@ def test_what_makes_no_sense_is_refused_and_the_rest_is_taken(server: Server) ->
     first, second = remote.ask(2)
     good = remote.answer(first)
     answer = remote.post(
-        {"id": 77, "value": 0.0},
+        {"id": "77-0123456789abcdef", "value": 0.0},
         {"id": second["id"], "value": 0.0, "policy": {"z9": 1.0}},
         good,
         good | {"value": -good["value"]},
@@ -224,23 +225,74 @@ def test_what_makes_no_sense_is_refused_and_the_rest_is_taken(server: Server) ->
     ).json()
     assert answer["taken"] == 1
     found = [(each["id"], each["field"]) for each in answer["refused"]]
-    assert found == [(77, "id"), (second["id"], "policy"), (first["id"], "id"), (second["id"], "policy")]
-    for bad, field in (
-        ({"id": 1, "value": 1.5}, "evaluations.0.value"),
-        ({"id": 1, "value": "0"}, "evaluations.0.value"),
-        ({"id": -1, "value": 0.0}, "evaluations.0.id"),
-        ({"id": 1}, "evaluations.0.value"),
-        ({"id": 1, "value": 0.0, "prior": 1}, "evaluations.0.prior"),
-        ({"id": 1, "value": 0.0, "policy": {"a1": -1.0}}, "evaluations.0.policy"),
-    ):
-        answer = remote.post(bad)
-        assert answer.status_code == 422
-        assert answer.json()["field"].startswith(field)
+    assert found == [
+        ("77-0123456789abcdef", "id"),
+        (second["id"], "policy"),
+        (first["id"], "id"),
+        (second["id"], "policy"),
+    ]
+    assert [each["index"] for each in answer["refused"]] == [0, 1, 3, 4]
     assert remote.post().json()["field"] == "evaluations"
     for n in ("0", "257", "x"):
         assert httpx.get(f"{remote.url}/leaves", params={"n": n}).json()["field"] == "n"
     assert httpx.get(f"{remote.url}/leaves", params={"deadline_s": "inf"}).json()["field"] == "deadline_s"
     httpx.delete(remote.url)
+
+
+def test_each_answer_is_refused_by_itself_and_its_leaf_is_there_at_once(server: Server) -> None:
+    """Whatever JSON can say, or what Python takes for it: as bytes, because httpx would not send it."""
+    remote = Remote(server)
+    remote.tell(remote.ask())
+    first, second = remote.ask(2)
+    values = ["9" * 400, *'5 -1.1 NaN Infinity 1e999 "0" null true [0] {} "\\ud800"'.split()]
+    policies = '{"\\ud800":1} {"b1":-1} {"b1":NaN} {"b1":"\\udfff"} {} [] 5 true [[[]]]'.split()
+    entries = [f'"value": {value}' for value in values] + ['"policy": null']
+    entries += [f'"value": 0, "policy": {policy}' for policy in [*policies, str([1e308] * 8)]]
+    entries += ['"value": 0, "\\ud800": 0', '"value": 0, "prior": [[]]']
+    fields = ["value"] * 13 + ["policy"] * 10 + ["\\ud800", "prior"] + ["evaluation"] * 4 + ["id"] * 3
+    bad = [f'{{"id": "{second["id"]}", {entry}}}' for entry in entries]
+    bad += ["5", "null", "[]", '"\\ud800"', "{}", '{"id": 1, "value": 0}', '{"id": "\\ud800", "value": 0}']
+    good = json.dumps(remote.answer(first))
+    for encoding in ("utf-8", "utf-16"):
+        body = f'{{"evaluations": [{", ".join([good, *bad, good])}]}}'.encode(encoding)
+        headers = {"Content-Type": "application/json"}
+        answer = httpx.post(f"{remote.url}/evaluations?n=9", content=body, headers=headers).json()
+        assert (answer["taken"], [each["field"] for each in answer["refused"]]) == (2, fields)
+        assert [each["index"] for each in answer["refused"]] == list(range(1, 1 + len(fields)))
+        # Minutes before its deadline, and once.
+        assert [leaf["id"] for leaf in answer["leaves"]].count(second["id"]) == 1
+    httpx.delete(remote.url)
+
+
+def test_a_search_whose_leaves_are_all_finished_games_holds_up_nobody(server: Server) -> None:
+    moves = ["a1", "b1", "c1", "a2", "b2", "a3", "c2", "c3"]
+    remote = Remote(server, moves=moves, simulations=10**9)
+    began_s = time.monotonic()
+    remote.tell(remote.ask())
+    for path in ("/readyz", "/api/v1/searches"):
+        assert httpx.get(f"{server.url}{path}").status_code == 200
+    assert httpx.delete(remote.url).status_code == 202
+    assert 0 < remote.result()["simulations"] < 10**9
+    assert time.monotonic() - began_s < 20
+
+
+def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Path, digest: str) -> None:
+    with Server(tmp_path, "--max-running", "2", "--max-simulations", "100000000") as server:
+        idle = [Remote(server), Remote(server)]
+        for remote in idle:
+            remote.run(turns=4)
+        client = server.client()
+        plain = {"game": "tictactoe", "lanes": 1, "priority": 10}
+        longest = client.submit(plain | {"seconds": 600})["id"]
+        assert client.wait(client.submit(plain | {"simulations": 100})["id"])["state"] == "done"
+        # Their clients are back, and get the places that are free.
+        for remote in idle:
+            assert remote.post({"id": "0", "value": 0}).status_code == 503
+        client.cancel(longest)
+        for remote in idle:
+            remote.run()
+            assert remote.result()["digest"] == digest
+            assert len(remote.told) == len(set(remote.told))
 
 
 def test_other_searches_have_no_leaves(server: Server) -> None:
@@ -262,6 +314,8 @@ def test_other_searches_have_no_leaves(server: Server) -> None:
         ({"simulations": None, "memory_mb": 64}, "simulations"),
         ({"game": "battleship"}, "evaluator"),
         ({"widening": 3}, "widening"),
+        ({"lanes": 1024, "batch": 65536, "simulations": 10**9}, "batch"),
+        ({"lanes": 64, "batch": 4096, "simulations": 10**9, "memory_mb": 128}, "batch"),
     ],
     ids=str,
 )
@@ -341,7 +395,7 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
 def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-seconds", "1") as server:
         remote = Remote(server)
-        assert [leaf["id"] for leaf in remote.ask()] == [0]
+        assert len(remote.ask()) == 1
         for _ in range(200):
             if remote.view()["state"] == "cancelled":
                 return
@@ -367,7 +421,7 @@ def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> 
     )
     assert run.ask(1, 10.0) == []
     with pytest.raises(Problem, match="send the evaluations again"):
-        run.tell(0, 0.0, None)
+        run.tell({"id": "0", "value": 0.0})
     run.session = Session(
         opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1, sharing=0))
     )
@@ -377,11 +431,11 @@ def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> 
     now[0] = 9.0
     run.check()
     assert not run.finished
-    run.tell(leaf.id, 0.0, None)
+    run.tell({"id": leaf.id, "value": 0.0})
     now[0] = 18.1
     run.check()
     assert run.finished
     assert run.ask(1, 10.0) == []
     run.close()
     with pytest.raises(Problem, match="send the evaluations again"):
-        run.tell(0, 0.0, None)
+        run.tell({"id": "0", "value": 0.0})
