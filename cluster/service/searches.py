@@ -135,6 +135,9 @@ class Searches:
 
         Raises InvalidInput, Problem (422, 429, 503).
         """
+        if (trouble := self.trouble()) is not None:
+            # The remaining disk space is for results of accepted searches.
+            raise of_storage(trouble)
         if key is not None and (known := self.store.with_key(key)) is not None:
             return self._same(known, body.fingerprint(), key), True
         request = body.request(self.limits)
@@ -298,9 +301,6 @@ class Searches:
         if self.draining:
             self.figures.refused("draining")
             raise Problem(503, "the server is stopping", {"Retry-After": "5"})
-        if self._recorder.trouble is not None:
-            # Remaining disk space is reserved for results of accepted searches.
-            raise of_storage(self._recorder.trouble)
         if len(self._waiting) >= self.limits.waiting:
             self.figures.refused("queue_full")
             seconds = self.figures.retry_after_s(self.limits.running)

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ class Store:
         """Locks the folder and creates it if needed. Raises InvalidInput (field ``data``)."""
         self.folder = folder
         self.checkpoints = folder / "checkpoints"
+        self._path = folder / "searches.sqlite"
         self._lock, self._reading = threading.Lock(), threading.Lock()
         self._trouble: str | None = None
         self._checked_s = -math.inf
@@ -87,7 +88,7 @@ class Store:
             self._take()
             self.checkpoints.mkdir(exist_ok=True, mode=0o700)
             self._make_private()
-            self._open(folder / "searches.sqlite")
+            self._open()
         except (OSError, sqlite3.Error, InvalidInput) as error:
             if self._held >= 0:
                 os.close(self._held)
@@ -107,17 +108,19 @@ class Store:
 
     def _make_private(self) -> None:
         """Make the files readable by this user only, independent of the folder's mode and the umask."""
-        path = self.folder / "searches.sqlite"
         # SQLite creates its other files with the mode of this file.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        for file in (self.folder / "lock", *(path.with_name(path.name + end) for end in _FILES)):
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for file in (self.folder / "lock", *self._files()):
             _restrict(file, 0o600)
         _restrict(self.checkpoints, 0o700)
         for file in self.checkpoints.iterdir():
             _restrict(file, 0o600)
 
-    def _open(self, path: Path) -> None:
-        wal = path.with_name(path.name + "-wal")
+    def _files(self) -> list[Path]:
+        return [self._path.with_name(self._path.name + end) for end in _FILES]
+
+    def _open(self) -> None:
+        path, wal, _ = self._files()
         wal_bytes = wal.stat().st_size if wal.exists() else 0
         self._db = _connection(path)
         self._db.execute("PRAGMA journal_mode=WAL")
@@ -134,6 +137,7 @@ class Store:
             self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
         self._into_main_file()
         self._reader = _connection(path)
+        self._places = [_place(file) for file in self._files()]
 
     def _look_at_wal(self, wal_bytes: int) -> None:
         """Log what a killed server has left in the write-ahead log, and whether it is complete."""
@@ -169,6 +173,9 @@ class Store:
 
     def check(self, now_s: float) -> str | None:
         """Why nothing can be stored; None if storing works. After a failed write, a test write is made."""
+        with self._lock:
+            if (moved := self._moved()) is not None:
+                return moved
         if self._trouble is None and os.statvfs(self.folder).f_bavail > 0:
             return None
         if time.monotonic() >= self._checked_s + CHECK_EVERY_S:
@@ -320,9 +327,12 @@ class Store:
         """Context manager: changes are stored in the main file at the end, or undone by an exception."""
         with self._lock:
             try:
+                self._refuse_moved()
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
                 self._db.execute("COMMIT")
+                self._into_main_file()
+                self._refuse_moved()
             except BaseException as error:
                 if isinstance(error, sqlite3.Error):
                     self._trouble = str(error)
@@ -331,7 +341,40 @@ class Store:
                     self._db.execute("ROLLBACK")
                 raise
             self._trouble = None
-            self._into_main_file()
+
+    def _refuse_moved(self) -> None:
+        if (moved := self._moved()) is not None:
+            raise sqlite3.OperationalError(moved)
+
+    def _moved(self) -> str | None:
+        """Why the next server would not find what is stored now; None if it would.
+
+        The open files may have been moved, removed, replaced, cut or overwritten by other programs. Without
+        its log the database is opened again: everything is in the main file. Missing checkpoints cost time.
+        """
+        try:
+            places = [_place(file) for file in self._files()]
+            if places[0] != self._places[0]:
+                return f"the file that the server has opened is not at {self._path} any more"
+            self.checkpoints.mkdir(mode=0o700, exist_ok=True)
+            now = self._path.stat()
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        if now.st_size < self._main.st_size:
+            return f"{self._path} has {now.st_size} bytes of {self._main.st_size}"
+        if not (os.access(self.folder, os.W_OK) and os.access(self._path, os.W_OK)):
+            return f"{self._path} cannot be written"
+        if now.st_mtime_ns != self._main.st_mtime_ns:
+            with closing(_connection(self._path)) as db:
+                if _last(db) != self._last:
+                    return f"{self._path} was overwritten"
+        if places != self._places:
+            LOG.warning("the write-ahead log was removed; the records are opened again")
+            with self._reading:
+                self._reader.close()
+                self._db.close()
+                self._open()
+        return None
 
     def _into_main_file(self) -> None:
         """Move the write-ahead log into the main file, so that a truncated log loses nothing.
@@ -346,6 +389,8 @@ class Store:
         if why is not None and not self._in_log:
             LOG.warning("the last changes are only in the write-ahead log for now: %s", why)
         self._in_log = why is not None
+        with suppress(OSError):
+            self._main, self._last = self._path.stat(), _last(self._db)
 
 
 def _connection(path: Path) -> sqlite3.Connection:
@@ -353,6 +398,21 @@ def _connection(path: Path) -> sqlite3.Connection:
     # Invalid text makes its own record unreadable (the escape is not JSON), not the whole page.
     db.text_factory = lambda text: text.decode(errors="backslashreplace")
     return db
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another that takes its place; None if there is no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _last(db: sqlite3.Connection) -> object:
+    """The numbers of the last start and of the last search."""
+    sequence = "(SELECT seq FROM sqlite_sequence WHERE name = 'search')"
+    return db.execute(f"SELECT (SELECT max(number) FROM boot), {sequence}").fetchone()
 
 
 def _restrict(path: Path, mode: int) -> None:

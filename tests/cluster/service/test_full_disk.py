@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import resource
+import shutil
 import sqlite3
 import threading
 import time
@@ -45,6 +47,16 @@ def no_room(server: Server) -> Iterator[None]:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, UNLIMITED)
 
 
+@contextmanager
+def moved(server: Server) -> Iterator[None]:
+    """While the block runs the data folder has another name."""
+    away = server.data.rename(f"{server.data}-away")
+    try:
+        yield
+    finally:
+        away.rename(server.data)
+
+
 def until(true: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + WAIT_S
     while not true():
@@ -65,7 +77,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server) -> None:
+@pytest.mark.parametrize("no_room", [no_room, moved])
+def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server, no_room: Any) -> None:
     client, url = server.client(), f"{server.url}/api/v1/searches"
     timed = client.submit({"game": "gomoku:size=5", "seconds": 0.5, "lanes": 3})["id"]
     waiting = client.submit(BODY)["id"]
@@ -99,6 +112,47 @@ def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(ser
         assert client.get(over["id"]) == over
     until(lambda: ready(server).status_code == 200)
     assert client.wait(client.submit(BODY)["id"])["state"] == "done"
+
+
+FILE = "searches.sqlite"
+AWAY: dict[str, tuple[Callable[[Path], object], Callable[[Path], object] | None]] = {
+    "renamed": (lambda at: (at / FILE).rename(at / "away"), lambda at: (at / "away").rename(at / FILE)),
+    "removed": (lambda at: (at / FILE).unlink(), None),
+    "replaced": (lambda at: shutil.copy(at / FILE, at / "new") and (at / "new").rename(at / FILE), None),
+    "overwritten": (lambda at: shutil.copy(at.parent / "backup", at / FILE), None),
+    "truncated": (lambda at: os.truncate(at / FILE, 4096), None),
+    "folder": (lambda at: at.rename(at.parent / "b"), lambda at: (at.parent / "b").rename(at)),
+    "another folder": (lambda at: at.rename(at.parent / "b") and at.mkdir(), None),
+    "no checkpoints": (
+        lambda at: (at / "checkpoints").rename(at / "away") and (at / "checkpoints").touch(),
+        lambda at: (at / "checkpoints").unlink(),
+    ),
+    "only the log": (lambda at: (at / f"{FILE}-wal").unlink(), lambda at: at),
+}
+
+
+@pytest.mark.parametrize("kind", AWAY)
+def test_nothing_is_stored_in_a_file_that_the_next_server_would_not_find(tmp_path: Path, kind: str) -> None:
+    folder, (away, back) = tmp_path / "data", AWAY[kind]
+    store = Store(folder)
+    add = partial(store.add, request=BODY | {"priority": 0}, key=None, fingerprint="f", now_s=1.0)
+    shutil.copy(folder / FILE, tmp_path / "backup")
+    add("before")
+    away(folder)
+    if kind != "only the log":
+        for _ in range(2):
+            with pytest.raises(sqlite3.DatabaseError):
+                add("meanwhile")
+            assert FILE in str(store.check(2.0)) or "checkpoints" in str(store.check(2.0))
+    if back is not None:
+        back(folder)
+        add("after")
+        assert store.check(3.0) is None
+    store.close()
+    if back is not None:
+        store = Store(folder)
+        assert [record.id for record in store.open_searches()] == ["before", "after"]
+        store.close()
 
 
 class Collecting(Pool):
