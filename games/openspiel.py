@@ -7,6 +7,7 @@ accepted. NAME is the name that OpenSpiel uses, with parameters: ``openspiel:mnk
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
+from games.user_games import reason_of
 
 HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
@@ -76,6 +78,13 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     """The game of a spec; raises InvalidInput (field ``game``) without OpenSpiel or for an unknown game."""
     pyspiel = pyspiel_or_refuse("game", _text(spec))
     name = spec.options.get("game", "")
+    if name.startswith("python_"):
+        try:
+            # Registers the games that OpenSpiel has in Python.
+            importlib.import_module("open_spiel.python.games")
+        except Exception as error:
+            accepted = f"OpenSpiel with its games in Python ({reason_of(error)})"
+            raise InvalidInput("game", _text(spec), accepted) from None
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
     loaded = _asked(spec, lambda: pyspiel.load_game(name))

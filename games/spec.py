@@ -59,11 +59,15 @@ def parse_game_spec(text: str) -> Spec:
 
     All text after ``openspiel:`` is the value of the option ``game``, the name of a game of OpenSpiel; all
     text after ``explicit:`` is that of the option ``tree``, and all text after ``gym:`` that of the option
-    ``environment``. Other specs are parsed by `parse_spec`; the values of a game of DATA_OF may be paths.
+    ``environment``. With a game of DATA_OF a path that begins with ``.``, ``/`` or ``~`` is all of the text
+    from there on, whatever characters it has. Other specs are parsed by `parse_spec`.
     """
     name, colon, rest = text.strip().partition(":")
     if name in TEXT_OF and (rest or not colon):
         return Spec(name, {TEXT_OF[name]: rest} if rest else {})
+    option, _, path = rest.partition("=")
+    if option == DATA_OF.get(name) and path.startswith((".", "/", "~")):
+        return Spec(name, {option: path})
     return parse_spec(text, "game", paths=name in DATA_OF)
 
 

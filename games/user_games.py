@@ -15,6 +15,7 @@ import hashlib
 import importlib.util
 import inspect
 import os
+import stat
 import sys
 import tempfile
 import traceback
@@ -38,6 +39,9 @@ _A = {"game": "a game", "evaluator": "an evaluator"}
 """What a user's file defines, by the name of the field that gives its path."""
 
 
+MOST_BYTES = 2**20
+"""Size of a file that a spec or an option names, at most, where no other limit is given."""
+
 Files = Mapping[str, tuple[str, str]]
 """By path as it was given: the text of the file, and its absolute path where it was read."""
 
@@ -55,12 +59,27 @@ def read_source(path: str, field: str = "game") -> str:
     """
     if path in _known:
         return _known[path][0]
+    _read[path] = read_text(path, field, f"{_A[field]} file"), str(Path(path).absolute())
+    return _read[path][0]
+
+
+def read_text(path: str | Path, field: str, what: str, most: int = MOST_BYTES) -> str:
+    """The text of a regular file of at most ``most`` bytes, without a byte order mark.
+
+    Raises InvalidInput (``field``), which says ``what`` is accepted: a pipe may keep a reader waiting, and a
+    device has no end.
+    """
     try:
-        _read[path] = Path(path).read_text(encoding="utf-8"), str(Path(path).absolute())
-        return _read[path][0]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise InvalidInput(field, path, f"{_A[field]} file that can be read ({reason})") from None
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            reason = "not a regular file"
+        elif found.st_size > most:
+            reason = f"larger than {most // 2**20} MB"
+        else:
+            return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not text in UTF-8"
+    raise InvalidInput(field, str(path), f"{what} that can be read ({reason})") from None
 
 
 def whole_path(path: str) -> str:
@@ -177,7 +196,7 @@ def _factory_in(module: ModuleType, path: str) -> Callable[[Spec], Game] | type[
 
 def _holds(file: Path, text: str) -> bool:
     try:
-        return file.read_text(encoding="utf-8") == text
+        return file.read_text(encoding="utf-8-sig") == text
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -23,6 +23,7 @@ from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from games.game import Game
+from games.user_games import read_text
 from search.players import player_of
 
 DEFAULT_GAME_TIMEOUT_S = 3600.0
@@ -133,11 +134,8 @@ def _check_seats(request: MatchRequest, game: Game) -> None:
 
 def read_openings(path: Path) -> tuple[tuple[str, ...], ...]:
     """The openings of a file, one per line; ``#`` begins a comment. Raises InvalidInput (``openings``)."""
-    try:
-        lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise InvalidInput("openings", str(path), f"a file with lines of moves ({reason})") from None
+    text = read_text(path, "openings", "a file with lines of moves")
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
     openings = tuple(tuple(line) for line in lines if line)
     if not openings:
         raise InvalidInput("openings", str(path), "a file with lines of moves (it has none)")

@@ -33,8 +33,11 @@ from pathlib import Path
 import games
 from games.errors import InvalidInput
 from games.game import State
+from games.user_games import read_text
 
 NAME_WIDTH = 9
+MOST_RECORDS = 2**28
+"""Bytes of a file with games, at most."""
 _NUMBERED = re.compile(r"(cost|player) ([1-9][0-9]?)", re.ASCII)
 _COST = re.compile(
     r"(\d+) moves, ([\d.e-]+) s, longest ([\d.e-]+) s, (\d+) simulations, (\d+) nodes", re.ASCII
@@ -143,12 +146,9 @@ def read_records(text: str, field: str = "record") -> list[GameRecord]:
 
 def read_file(path: Path) -> list[GameRecord]:
     """The games of a file. Raises InvalidInput (record) if it contains none."""
-    try:
-        # A file that was edited by hand may end without an empty line.
-        records = read_records(path.read_text(encoding="utf-8") + "\n\n", "record")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise InvalidInput("record", str(path), f"a file with games in it ({reason})") from None
+    text = read_text(path, "record", "a file with games in it", MOST_RECORDS)
+    # A file that was edited by hand may end without an empty line.
+    records = read_records(text + "\n\n", "record")
     if not records:
         raise InvalidInput("record", str(path), "a file with games in it (there is none)")
     return records

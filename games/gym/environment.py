@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -77,6 +78,12 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
 
 def _from_registry(named: Named, gymnasium: Any) -> tuple[Callable[..., Any], int | None]:
     more: dict[str, Any] = {"disable_env_checker": True}
+    if named.module is not None:
+        try:
+            importlib.import_module(named.module)
+        except Exception as error:
+            accepted = f"a module that can be imported, which registers environments ({reason_of(error)})"
+            raise InvalidInput("game", named.environment, accepted) from None
     if named.name.startswith(ale.PREFIX):
         ale.register(gymnasium)
         if "obs_type" not in named.values:

@@ -1,8 +1,9 @@
 """The spec of an environment: ``gym:ENV`` or ``gym:ENV(KEY=VALUE,...)``, then options after a colon.
 
-ENV is an id of gymnasium, or the path of a file and the name of a class in it: ``./my_env.py:MyEnv``. What
-stands in parentheses goes to `gymnasium.make`, or to the class. The options after the last colon are those of
-`games.gym.game.GymGame`.
+ENV is an id of gymnasium; a module that registers environments when it is imported, and an id
+(``minigrid:MiniGrid-Empty-5x5-v0``); or the path of a file, in which any character but a colon may stand, and
+the name of a class in it (``./my_env.py:MyEnv``). What stands in parentheses goes to `gymnasium.make`, or to
+the class. The options after the last colon are those of `games.gym.game.GymGame`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any, NamedTuple
 from games.errors import InvalidInput
 from games.spec import GYM, TEXT_OF, Spec, parse_spec
 
-FORM = "gym:ENV(KEY=VALUE,...):OPTION=VALUE,... where ENV is an id such as CartPole-v1, or ./my_env.py:MyEnv"
+FORM = (
+    "gym:ENV(KEY=VALUE,...):OPTION=VALUE,... where ENV is an id such as CartPole-v1, module:ID-v0, or "
+    "./my_env.py:MyEnv"
+)
 _SPEC = re.compile(
-    r"(?P<path>[^:()]+\.py:)?(?P<name>[\w./-]+)(?:\((?P<arguments>[^()]*)\))?(?::(?P<options>[^()]+))?",
+    r"(?:(?P<path>[^:]+\.py):|(?P<module>[\w.]+):)?(?P<name>[\w./-]+)(?:\((?P<arguments>[^()]*)\))?(?::(?P<options>[^()]+))?",
     re.ASCII,
 )
 _VALUE = re.compile(r"[\w./+-]+", re.ASCII)
@@ -29,6 +33,8 @@ class Named(NamedTuple):
 
     path: str | None
     """The path of a file; None for an id of gymnasium."""
+    module: str | None
+    """The module that registers the id; None where gymnasium has it."""
     name: str
     """The id, or the name of a class in the file."""
     arguments: dict[str, str]
@@ -40,7 +46,7 @@ class Named(NamedTuple):
     def environment(self) -> str:
         """The spec without the options of the problem."""
         arguments = ",".join(f"{key}={value}" for key, value in self.arguments.items())
-        name = f"{self.path}:{self.name}" if self.path else self.name
+        name = ":".join(part for part in (self.path or self.module, self.name) if part)
         return f"{GYM}:{name}({arguments})" if arguments else f"{GYM}:{name}"
 
     @property
@@ -65,7 +71,7 @@ def parse(spec: Spec) -> Named:
         options = parse_spec(f"{GYM}:{found['options']}" if found["options"] else GYM, "game")
     except InvalidInput:
         raise InvalidInput("game", f"{GYM}:{text}", FORM) from None
-    return Named((found["path"] or "")[:-1] or None, found["name"], arguments, options)
+    return Named(found["path"], found["module"], found["name"], arguments, options)
 
 
 def refuse_reaching_out(spec: Spec) -> None:
@@ -73,8 +79,8 @@ def refuse_reaching_out(spec: Spec) -> None:
     each step of a simulation, or call methods by name."""
     named = parse(spec)
     refused = None
-    if named.path is not None:
-        refused = "an environment of gymnasium's registry, not a file"
+    if named.path is not None or named.module is not None:
+        refused = "an environment of gymnasium's registry, not a file or a module"
     elif named.arguments.get("render_mode", "ansi") != "ansi":
         refused = "an environment without render_mode: simulations would draw each of their steps"
     elif not all(_PLAIN_VALUE.fullmatch(each) for each in named.arguments.values()):

@@ -1,17 +1,20 @@
 """Instances of job-shop scheduling: known ones, files in the standard format, and a compact text.
 
 The standard format (OR-Library): a line with the number of jobs and the number of machines, then a line for
-each job with, for each of its operations in order, its machine (from 0) and its duration. Empty lines and
-lines that begin with ``#`` or ``+`` are skipped. The compact text is what a spec can hold: for each operation
-``machine-duration``, divided by ``.`` within a job, and jobs divided by ``_``.
+each job with, for each of its operations in order, its machine (from 0) and its duration. Lines that begin
+with a letter, ``#`` or ``+`` are skipped, and the numbers of jobs may be divided into lines otherwise. With a
+line ``Times`` (Taillard) the durations of all jobs come first, and then their machines, from 1. The compact
+text is what a spec can hold: for each operation ``machine-duration``, divided by ``.`` within a job, and jobs
+divided by ``_``.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from games.errors import InvalidInput
+from games.user_games import read_text
 
 Instance = tuple[tuple[tuple[int, int], ...], ...]
 """By job, its operations in order: machine (from 0) and duration."""
@@ -94,12 +97,7 @@ def is_file(text: str) -> bool:
 
 def read(path: str) -> Instance:
     """The instance of a file; raises InvalidInput (field ``game``) if it cannot be read, or for its text."""
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise InvalidInput("game", path, f"an instance file that can be read ({reason})") from None
-    return parse(text, path)
+    return parse(read_text(os.path.expanduser(path), "game", "an instance file"), path)
 
 
 def parse(text: str, path: str) -> Instance:
@@ -110,16 +108,24 @@ def parse(text: str, path: str) -> Instance:
     lines = [
         (number, line.split())
         for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith(("#", "+"))
+        if re.match(r"\s*[^\s#+A-Za-z]", line)
     ]
     if not lines:
         raise InvalidInput("game", path, "a line with the number of jobs and of machines, such as 6 6")
     number, words = lines[0]
-    size = _numbers(words)
+    taillard = re.search(r"^\s*times\b", text, re.MULTILINE | re.IGNORECASE) is not None
+    size = _numbers(words[:2] if taillard else words)
     if size is None or len(size) != 2 or not all(1 <= each <= MAX_SIDE for each in size):
         accepted = f"the number of jobs and of machines, from 1 to {MAX_SIDE}"
         raise _refusal(path, number, words, accepted)
     jobs, machines = size
+    given = [word for _, words in lines[1:] for word in words]
+    if taillard:
+        pairs = zip(given[len(given) // 2 :], given[: len(given) // 2], strict=False)
+        given = [word for at, time in pairs for word in (str(int(at) - 1) if at.isdecimal() else at, time)]
+    if len(given) == 2 * jobs * machines and any(len(words) != 2 * machines for _, words in lines[1:]):
+        begins = range(0, len(given), 2 * machines)
+        lines[1:] = [(number + 1, given[begin : begin + 2 * machines]) for begin in begins]
     instance: list[tuple[tuple[int, int], ...]] = []
     for number, words in lines[1:]:
         values = _numbers(words)

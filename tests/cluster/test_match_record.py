@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import games
+from cluster.checkpoint.archive import read_description
+from cluster.lab.predict.launch import read_costs
+from cluster.matches.launch import read_openings
 from cluster.matches.record import Effort, GameRecord, read_file, read_records, write_file
+from cluster.service.api.tokens import read_tokens
 from games.errors import InvalidInput
+from games.user_games import read_source
+from search.packing.npz import BadArchive
 
 WON = GameRecord(
     game="tictactoe",
@@ -80,6 +89,36 @@ def test_anything_else_is_refused(text: str, value: str | None) -> None:
     assert caught.value.field == "record"
     if value is not None:
         assert caught.value.value == value
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_file, str(WON)),
+        (read_openings, "a1 b1"),
+        (read_tokens, 20 * "a"),
+        (lambda path: read_costs(path, []), "{}"),
+        (lambda path: read_source(str(path)), "import games"),
+        (lambda path: read_source(str(path), "evaluator"), "import games"),
+        (lambda path: games.load(f"jobshop:instance={path}"), "1 1\n0 1"),
+        (read_description, None),
+    ],
+)
+def test_files_may_begin_with_a_mark_and_are_regular(
+    tmp_path: Path, read: Callable[[Path], object], text: str | None
+) -> None:
+    file, pipe = tmp_path / "file", tmp_path / "pipe"
+    if text is not None:
+        file.write_text(text, encoding="utf-8-sig")
+        read(file)
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises((InvalidInput, BadArchive), match="regular file"):
+            read(path)
+    if text is not None and read is not read_file:
+        file.write_bytes((2**20 + 1) * b" ")
+        with pytest.raises(InvalidInput, match="larger than 1 MB"):
+            read(file)
 
 
 def test_a_file_without_games_is_refused(tmp_path: Path) -> None:

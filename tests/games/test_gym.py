@@ -330,6 +330,25 @@ def test_a_class_takes_arguments_and_travels_as_text(tmp_path: Path) -> None:
         assert each.rules.returns(state) == 4 + 5
 
 
+def test_a_module_registers_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_id = "gymnasium.register('Own/Walk-v0', 'tests.games.gym_environments:Walk', max_episode_steps=9)"
+    (tmp_path / "registers_own.py").write_text(f"import gymnasium\n{own_id}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    game = games.load("gym:registers_own:Own/Walk-v0(at=3):discount=0.5")
+    assert game.max_plies == 9
+    assert game.spec.startswith("gym:registers_own:Own/Walk-v0(at=3):discount=0.5,steps=9")
+    assert games.load(game.spec) is game
+
+
+def test_a_path_may_have_any_character_but_a_colon(tmp_path: Path) -> None:
+    file = tmp_path / "my (odd), dir" / "walk (1),é.py"
+    file.parent.mkdir()
+    file.write_text(Path(FILE).read_text(), encoding="utf-8-sig")
+    game = games.load(f"gym:{file}:Walk(at=3):steps=7")
+    assert game.max_plies == 7
+    assert games.load(game.spec, game.source_text).initial_state()[0] == 0
+
+
 def test_positions_are_drawn() -> None:
     game: Any = games.load("gym:FrozenLake-v1(is_slippery=False):model=environment")
     state = game.initial_state()
@@ -375,7 +394,9 @@ def test_positions_of_simulations_read_back() -> None:
     ("spec", "told"),
     [
         ("gym:Nope-v1", r"an environment of gymnasium \("),
-        ("gym:os:Nope-v1", r"gym:ENV\(KEY=VALUE"),
+        ("gym:os:Nope-v1", r"an environment of gymnasium \("),
+        ("gym:no_such_module:Nope-v1", "a module that can be imported, .*No module named 'no_such_module'"),
+        ("gym:a:b:Nope-v1", r"gym:ENV\(KEY=VALUE"),
         ("gym:", "gym:ENV|name"),
         ("gym:CartPole-v1(a)", r"gym:ENV\(KEY=VALUE"),
         ("gym:CartPole-v1(no_such=1)", "an environment that can be made"),
@@ -497,6 +518,7 @@ def test_services_refuse_files_and_texts() -> None:
     for wrong, reason in (
         ("CartPole-v1(xml_file=./model.xml)", "others may name files"),
         ("CartPole-v1(render_mode=human)", "without render_mode"),
+        ("os:CartPole-v1", "not a file or a module"),
         ("CartPole-v1:mask=close", "others name methods"),
         ("Blackjack-v1:unseen=close", "unseen=none: others name methods"),
     ):

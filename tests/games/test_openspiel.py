@@ -37,7 +37,7 @@ MORE_PLAYERS = [
     "yacht(players=1)",
     "yacht(players=3)",
 ]
-OTHERS = ["bridge(use_double_dummy_result=False)", "misere(game=tic_tac_toe())"]
+OTHERS = ["bridge(use_double_dummy_result=False)", "misere(game=tic_tac_toe())", "python_tic_tac_toe"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from cluster.lab.throughput.speedup import default_lanes, default_simulations
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
 from games.errors import InvalidInput
+from games.user_games import read_text
 from search.plan import MIN_ROUNDS, job_seconds, plan_search
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
@@ -163,9 +164,10 @@ def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> Ray
 
 def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
     """Read a file that `_write_costs` wrote. Raises InvalidInput (costs)."""
+    text = read_text(path, "costs", "a file that --save-costs wrote, and")
     try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        data = json.loads(text)
+    except ValueError as error:
         accepted = f"a file that --save-costs wrote ({type(error).__name__})"
         raise InvalidInput("costs", str(path), accepted) from None
     if not isinstance(data, dict) or not set(strategies) <= set(data):

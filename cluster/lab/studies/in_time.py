@@ -35,6 +35,7 @@ from cluster.report.machine import provenance
 from cluster.report.plot_frame import COLOURS, game_name, save
 from games.errors import InvalidInput
 from games.spec import parse_spec
+from games.user_games import read_text
 from search.players import player_of
 from search.players.uct import Uct
 from search.request import SUBTREE, SearchRequest
@@ -172,9 +173,10 @@ def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, pat
 def read_strength(path: Path) -> dict[str, Any]:
     """The ``strength.json`` of an exact judge; raises InvalidInput (strength) for any other file."""
     accepted = "a strength.json that banyan strength --judge exact --out wrote"
+    text = read_text(path, "strength", f"{accepted}, and", 2**28)
     try:
-        value = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        value = json.loads(text)
+    except ValueError as error:
         raise InvalidInput("strength", str(path), f"{accepted} ({type(error).__name__})") from None
     if not isinstance(value, dict) or value.get("judge") != "exact":
         raise InvalidInput("strength", str(path), accepted)

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from games.errors import InvalidInput
+from games.user_games import read_text
 
 VARIABLE = "BANYAN_TOKEN"
 _FORM = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")
@@ -72,10 +73,7 @@ def _digest(token: str) -> bytes:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("token_file", str(path), f"a file that can be read ({error})") from None
+    lines = [line.strip() for line in read_text(path, "token_file", "a file").splitlines()]
     tokens = [line for line in lines if line and not line.startswith("#")]
     if not tokens or not all(_FORM.fullmatch(token) for token in tokens):
         accepted = "a file with one token per line: 16 to 512 letters, digits or . _ ~ + / = -"
