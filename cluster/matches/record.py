@@ -36,8 +36,6 @@ from games.game import State
 from games.user_games import read_text
 
 NAME_WIDTH = 9
-MOST_RECORDS = 2**28
-"""Bytes of a file with games, at most."""
 _NUMBERED = re.compile(r"(cost|player) ([1-9][0-9]?)", re.ASCII)
 _COST = re.compile(
     r"(\d+) moves, ([\d.e-]+) s, longest ([\d.e-]+) s, (\d+) simulations, (\d+) nodes", re.ASCII
@@ -146,7 +144,7 @@ def read_records(text: str, field: str = "record") -> list[GameRecord]:
 
 def read_file(path: Path) -> list[GameRecord]:
     """The games of a file. Raises InvalidInput (record) if it contains none."""
-    text = read_text(path, "record", "a file with games in it", MOST_RECORDS)
+    text = read_text(path, "record", "a file with games in it", 2**28)
     # A file that was edited by hand may end without an empty line.
     records = read_records(text + "\n\n", "record")
     if not records:

@@ -217,25 +217,23 @@ class TableGame(Game):
     def episode_steps(self, episode: int) -> Callable[[State, int], int]:
         """Steps of an environment of its own; see `Game.episode_steps`. Raises InvalidInput (field ``game
         option model``) where one is no outcome of the table."""
-        env, rows, mask_in = self._make(), self.outcomes(), self._actions.mask_in
+        env, rows = self._make(), self.outcomes()
         env.reset(seed=episode)
 
-        def is_in_table(after: Any, terminated: Any, truncated: Any, info: dict[str, Any], step: int) -> bool:
-            if terminated or truncated:
-                return bool(terminated) or step == self.steps
-            legal = self._actions.legal(env, mask_in(after, info))
-            return np.flatnonzero(rows[int(after), :, 0, PROBABILITY]).tolist() == [*legal]
-
         def step(state: State, action: int) -> int:
-            outcomes, number = rows[int(state[AT]), action], int(state[STEPS]) + 1
+            at, number = int(state[AT]), int(state[STEPS]) + 1
             after, reward, terminated, truncated, info = env.step(self._actions.actions[action])
-            same = (outcomes[:, [NEXT, REWARD, END]] == (after, reward, terminated)).all(axis=1)
-            found = np.flatnonzero(same & (outcomes[:, PROBABILITY] > 0.0))
-            if not len(found) or not is_in_table(after, terminated, truncated, info, number):
+            same = (rows[at, action][:, [NEXT, REWARD, END]] == (after, reward, terminated)).all(axis=1)
+            found = np.flatnonzero(same & (rows[at, action, :, PROBABILITY] > 0.0))
+            right = len(found) > 0 and (not truncated or bool(terminated) or number == self.steps)
+            if right and not (terminated or truncated):
+                legal = self._actions.legal(env, self._actions.mask_in(after, info))
+                right = np.flatnonzero(rows[int(after), :, 0, PROBABILITY]).tolist() == [*legal]
+            if not right:
                 accepted = (
                     f"environment: step {number} of episode {episode}, action {self._actions.names[action]} "
-                    f"in state {int(state[AT])}, is not in its table P (next state {after}, reward {reward}, "
-                    f"terminated {terminated}, truncated {truncated})"
+                    f"in state {at}, is not in its table P (next state {after}, reward {reward}, terminated "
+                    f"{terminated}, truncated {truncated})"
                 )
                 raise InvalidInput("game option model", "table", accepted)
             return int(found[0])
@@ -369,8 +367,7 @@ def _checked(env: Any, actions: Actions, table: Table) -> Table | None:
     for seed in range(CHECKED_STARTS):
         if not is_as_before(*env.reset(seed=seed)) or rows != env.P or _rest_of(env) != rest:
             return None
-    reached = {after for row in table for outcomes in row for _, after, _, end in outcomes if not end}
-    for turn in range(CHECKED_STEPS):
+    for _ in range(2 + CHECKED_STEPS // (len(table) * len(table[0]))):
         for at, row in enumerate(table):
             for action, outcomes in enumerate(row):
                 env.s, before = at, env.np_random.bit_generator.state
@@ -380,18 +377,16 @@ def _checked(env: Any, actions: Actions, table: Table) -> Table | None:
                 after, reward, terminated, truncated, info = env.step(actions.actions[action])
                 if (after, reward, terminated) != tuple(listed[place][1:]) or truncated:
                     return None
-                if not terminated and not is_as_before(after, info):
-                    return None
                 drawn = env.np_random.bit_generator.state
                 if drawn != draw.bit_generator.state and (drawn != before or len(outcomes) > 1):
                     return None
+                if not terminated and not is_as_before(after, info):
+                    return None
             if _rest_of(env) != rest:
                 return None
-        if rows != env.P:
-            return None
-        if (turn + 1) * len(table) * len(table[0]) >= CHECKED_STEPS and reached <= masks.keys():
-            break
-    if not reached <= masks.keys() and any(len(legal) < len(actions.all) for legal in masks.values()):
+    reached = {after for row in table for outcomes in row for _, after, _, end in outcomes if not end}
+    masked = any(len(legal) < len(actions.all) for legal in masks.values())
+    if rows != env.P or (masked and not reached <= masks.keys()):
         return None
     return [
         [outcomes if action in masks.get(at, actions.all) else [] for action, outcomes in enumerate(row)]

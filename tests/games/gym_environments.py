@@ -193,38 +193,31 @@ class Masks(Walk):
         return np.ones(3, dtype=bool)
 
 
-class SeenMasks(Walk):
-    """The mask comes with each step, and what it forbids raises."""
+ODD_MASKS: list[Any] = [None, [0, 0], [1, 1, 1], [0.5, 1], ["yes", "no"], 1]
 
-    def __init__(self, at: int = 0, where: str = "observation", odd: str = "") -> None:
+
+class SeenMasks(Walk):
+    """The mask comes with each step but where one is at 1, and what it forbids raises."""
+
+    def __init__(self, at: int = 0, where: str = "observation", odd: int = 0) -> None:
         super().__init__(at)
-        self.where = where
-        self.odd: Any = {
-            "": None,
-            "zeros": np.zeros(2, dtype=np.int8),
-            "longer": np.ones(3, dtype=bool),
-            "scores": [0.5, 1.0],
-            "texts": ["yes", "no"],
-            "rows": [[1], [1, 0]],
-            "number": 1,
-        }[odd]
+        self.where, self.odd = where, ODD_MASKS[odd]
 
     def seen(self) -> tuple[Any, dict[str, Any]]:
-        mask: Any = np.array([0 < self.at < 5, self.at < 5], dtype=np.int8)
-        if self.at == 3 and self.odd is not None:
-            mask = self.odd
-        held = {} if self.at == 1 else {"action_mask": mask}
+        usual = np.array([0 < self.at < 5, self.at < 5], dtype=np.int8)
+        held = (
+            {"action_mask": usual if self.at != 3 or self.odd is None else self.odd} if self.at != 1 else {}
+        )
         return (self.at, held) if self.where == "info" else ({"observation": self.at, **held}, {})
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        return self.seen()
+        return super().reset(seed=seed) and self.seen()
 
     def step(self, action: Any) -> Any:
         assert self.at > 0 or action == 1
-        _, reward, ended, _, _ = super().step(action)
+        _, *reward_and_end, _ = super().step(action)
         observation, info = self.seen()
-        return observation, reward, ended, False, info
+        return observation, *reward_and_end, info
 
 
 class Offset(Walk):
@@ -490,78 +483,43 @@ class OddMasks(Corridor):
         return [0, 1]
 
 
-class Elsewhere(Corridor):
-    """What it draws does not depend on ``s`` alone."""
-
-    steps = 0
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        Elsewhere.steps = 0
-        return super().reset(seed=seed)
-
-    def step(self, action: Any) -> Any:
-        Elsewhere.steps += 1
-        return super().step(action)
-
-    def render(self) -> Any:
-        return str(Elsewhere.steps)
-
-
 class Lake(FrozenLakeEnv):
     """A frozen lake, and something of which its table says nothing."""
 
-    __slots__ = ("_episode",)
+    __slots__ = ("_hidden",)
 
     def __init__(self, odd: str = "", slippery: bool = True) -> None:
         super().__init__(is_slippery=slippery)
         self.odd = odd
-        if odd == "halves":
-            self.P[0][2] = [(0.5, 1, 0, False)]
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         found = super().reset(seed=seed)
-        self._episode = seed
-        if self.odd == "tires":
-            self.used = 0
-        elif self.odd == "melts":
+        self._hidden, self.used = self.odd == "hides" and seed == 2, 0
+        if self.odd == "melts":
             self.P[1][0] = self.P[1][2]
-        elif self.odd == "begins" and self.np_random.random() < 0.5:
+        if self.odd == "begins" and self.np_random.random() < 0.5:
             self.s = 4
-            return 4, {}
-        return found
+        return self.s, found[1]
 
     def step(self, action: Any) -> Any:
         if self.odd == "remaps" or (self.odd == "slips" and self.np_random.random() < 0.02):
             action = (action + 2) % 4
         if self.odd == "weighs" and len(self.P[self.s][action]) > 1:
-            row = self.P[self.s][action]
-            _, self.s, reward, end = row[min(2, int(4 * self.np_random.random()))]
-            return self.s, reward, end, False, {}
-        at, reward, end, truncated, info = super().step(action)
+            _, self.s, *rest = self.P[self.s][action][min(2, int(4 * self.np_random.random()))]
+            return self.s, *rest, False, {}
+        at, reward, end, _, info = super().step(action)
         if self.odd == "melts":
             self.P[1][0] = self.P[1][3]
-        if self.odd == "tires":
-            self.used += 1
-            truncated = self.used == 20
-        return (
-            at,
-            reward - 0.5 * (self.odd == "costs"),
-            end,
-            truncated or (self.odd == "hides" and self._episode == 2),
-            info,
-        )
+        self.used += self.odd == "tires"
+        return at, reward - 0.5 * (self.odd == "costs"), end, self._hidden or self.used == 20, info
 
 
-def turned_round() -> Any:
-    """A frozen lake in a wrapper that changes actions."""
-    return TransformAction(Lake(), lambda action: 3 - action, None)
-
-
-def paid_more() -> Any:
-    """A frozen lake in a wrapper that changes rewards."""
-    return TransformReward(Lake(), lambda reward: reward + 0.25)
-
-
-def cut_off() -> Any:
-    """A frozen lake in a wrapper that ends episodes."""
-    return TimeLimit(Lake(), 7)
+def wrapped(by: str) -> Any:
+    """A frozen lake in a wrapper that changes actions, or rewards, or ends episodes."""
+    if by == "limit":
+        return TimeLimit(Lake(), 7)
+    return (
+        TransformReward(Lake(), lambda r: r + 1)
+        if by == "reward"
+        else TransformAction(Lake(), lambda a: 3 - a, None)
+    )

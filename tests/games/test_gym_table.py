@@ -99,24 +99,21 @@ def test_what_is_drawn_does_not_change_how_episodes_begin() -> None:
     assert np.array_equal(game.episode_state(5), start)
 
 
-def test_pictures_that_states_do_not_determine_are_not_drawn() -> None:
-    game = own("Corridor")
-    state = game.initial_state()
-    game.play_text(state, ["1", "1"])
-    assert drawn(game, state) == ["..@."]
-    game = own("Elsewhere")
-    state = game.initial_state()
-    game.play_text(state, ["1", "1"])
-    assert drawn(game, state) == ["state 2, step 2, return 0"]
+def test_states_are_drawn_or_else_told() -> None:
+    for name, picture in (("Corridor", "..@."), ("Lake(slippery=False)", "state 2, step 2, return 0")):
+        game = own(name)
+        state = game.initial_state()
+        game.play_text(state, ["1", "1"] if name == "Corridor" else ["2", "2"])
+        assert drawn(game, state) == [picture]
 
 
 @pytest.mark.parametrize(
     ("name", "has"),
     [
         *(("Lake()", True), ("Lake(odd=begins)", True), ("Lake(slippery=False)", True)),
-        *((f"Lake(odd={odd})", False) for odd in ("halves", "melts", "remaps", "slips", "weighs", "costs")),
+        *((f"Lake(odd={odd})", False) for odd in ("tires", "melts", "remaps", "slips", "weighs", "costs")),
         *((f"Lake(odd={odd},slippery=False)", False) for odd in ("remaps", "slips", "costs")),
-        *(("Lake(odd=tires)", False), ("turned_round", False), ("paid_more", False), ("cut_off", False)),
+        *((f"wrapped(by={by})", False) for by in ("action", "reward", "limit")),
     ],
 )
 def test_a_table_is_used_where_it_is_the_environment(name: str, has: bool) -> None:

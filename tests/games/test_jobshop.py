@@ -140,37 +140,23 @@ def test_a_file_becomes_part_of_the_spec(tmp_path: Path) -> None:
     assert _load(TINY).instance == instances.parse(TINY_FILE, "tiny")
 
 
-FT06 = [line.split() for line in str(instances._TEXTS["ft06"]).splitlines()[1:]]
-TAILLARD = [
-    *("Nb of jobs, Nb of Machines, Time seed, Machine seed, Upper bound", " 6 6 840612802 0 55", "Times"),
-    *(" ".join(words[1::2]) for words in FT06),
-    *("Machines", *(" ".join(str(int(word) + 1) for word in words[::2]) for words in FT06)),
-]
+FT06 = [[f"{at} {time}" for at, time in job] for job in instances.known("ft06")]
+TIMES = [[str(time) for _, time in job] for job in instances.known("ft06")]
+MACHINES = [[str(at + 1) for at, _ in job] for job in instances.known("ft06")]
+FORMS = {
+    "mark": ["\ufeff6 6", *FT06],
+    "one line": ["6 6", sum(FT06, [])],  # noqa: RUF017
+    "OR-Library": [" instance ft06", "", " ++++", " Fisher and Thompson 6x6 instance", "6 6", *FT06, " ++++"],
+    "Taillard": ["Nb of jobs, Time seed", " 6 6 840612802 0 55", "Times", *TIMES, "Machines", *MACHINES],
+}
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["\ufeff6 6", *map(" ".join, FT06)],
-        ["6 6", " ".join(" ".join(words) for words in FT06)],
-        [
-            " instance ft06",
-            "",
-            " ++++",
-            " Fisher and Thompson 6x6 instance",
-            "6 6",
-            *map(" ".join, FT06),
-            " ++++",
-        ],
-        TAILLARD,
-    ],
-)
-def test_files_as_others_write_them(tmp_path: Path, lines: list[str]) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_files_as_others_write_them(tmp_path: Path, form: str) -> None:
     file = tmp_path / "my shop (1), é.txt"
+    lines = [line if isinstance(line, str) else " ".join(line) for line in FORMS[form]]
     file.write_text("\r\n".join(lines), encoding="utf-8")
-    game = games.load(f"jobshop:instance={file}")
-    assert isinstance(game, JobShop)
-    assert game.instance == instances.known("ft06")
+    assert _load(f"jobshop:instance={file}").instance == instances.known("ft06")
 
 
 def test_a_service_refuses_files(tmp_path: Path) -> None:
