@@ -139,6 +139,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_in_torch_it_says_what_it_says_in_numpy",
     ),
     "cluster/test_handover.py": ("test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers",),
+    "cluster/test_in_time.py": (),
     "cluster/test_interruption.py": (
         "test_a_rule_that_never_ends_can_be_interrupted",
         "test_a_rule_that_never_ends_on_workers_can_be_interrupted",
@@ -234,7 +235,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_the_report_is_written_as_json_csv_and_pictures",
         "test_people_read_tables_in_80_columns",
     ),
-    "cluster/test_studies.py": (),
     "cluster/test_subtree.py": (
         "test_what_is_proven_is_right_and_ends_the_search",
         "test_an_interrupted_search_goes_on_from_its_file",

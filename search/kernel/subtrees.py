@@ -105,9 +105,6 @@ class Jobs(NamedTuple):
     """[5] ISSUED: simulations that were begun. PASSED: 1 once a job has passed, until a result comes. IDLE:
     how many jobs before the next one found nothing left to begin. OVER: 1 once the root is proven, or the
     memory used up. LOST: slots of the tree that are in no block and no room: single ones."""
-    sizes: npt.NDArray[np.int16]
-    """[any length, 2] of the first jobs: how many simulations each had, and how often a selection began for
-    it; for whoever wants to know."""
     marks: Marks
     """[READY + lanes] LOCK, NEXT, ABSORBED, ENDED, READY: as in search/kernel/turns.py."""
 
@@ -371,7 +368,6 @@ def take_subtrees(
             store(marks, READY + place, 0)
             marks[ABSORBED] += 1
         jobs.visits[place] = 0
-        tries = 0
         left = goal.simulations - jobs.tally[ISSUED]
         if left > 0:
             make_room(tree, jobs, place)
@@ -383,16 +379,14 @@ def take_subtrees(
                 stream_of(streams[0], goal.selecting, job)
                 few = int(math.sqrt(tree.visits[ROOT])) // lanes
                 most = min(left, max(LEAST_SIMULATIONS, min(few, SIMULATIONS)))
-                while tries < TRIES and jobs.visits[place] == 0:
-                    select_subtree(tree, params, root_state, jobs, place, most, streams[0], work)
-                    tries += 1
+                for _ in range(TRIES):
+                    if jobs.visits[place] == 0:
+                        select_subtree(tree, params, root_state, jobs, place, most, streams[0], work)
                 jobs.tally[ISSUED] += jobs.visits[place]
             if jobs.visits[place] == 0:
                 jobs.tally[PASSED] = 1
         else:
             jobs.tally[IDLE] += 1
-        if job < len(jobs.sizes):
-            jobs.sizes[job, 0], jobs.sizes[job, 1] = jobs.visits[place], tries
         store(marks, NEXT, job + 1)
         if jobs.visits[place] == 0:
             store(marks, READY + place, 1)

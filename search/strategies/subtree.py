@@ -82,9 +82,8 @@ class Rooms(NamedTuple):
 class GrowingTree:
     """The jobs in flight, and what each thread needs."""
 
-    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None, record: int = 0) -> None:
-        """``first``: the number of the next job; ``rooms``: those of a search that goes on. ``record``: how
-        many jobs `Jobs.sizes` has room for."""
+    def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None) -> None:
+        """``first``: the number of the next job; ``rooms``: those of a search that goes on."""
         engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
         self._setup = setup
         plies, slots = engine.game.max_plies + 1, len(tree.visits)
@@ -112,7 +111,6 @@ class GrowingTree:
             ends=rooms.ends.copy(),
             room=np.array([used, room], dtype=np.int64),
             tally=np.zeros(5, dtype=np.int64),
-            sizes=np.zeros((record, 2), dtype=np.int16),
             marks=np.zeros(READY + lanes, dtype=np.int64),
         )
         self.jobs.counts[:, USED], self.jobs.counts[:, FULL] = rooms.begins, rooms.full

@@ -21,7 +21,7 @@ from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
-from search.kernel.subtrees import SIMULATIONS, TRIES
+from search.kernel.subtrees import SIMULATIONS
 from search.packing.arrays import CorruptState
 from search.prepare import check_request, open_search
 from search.request import SearchRequest
@@ -263,14 +263,12 @@ def test_what_is_postponed_is_in_no_tree_at_the_end() -> None:
     opened = open_search(request("gomoku:size=9", 16, simulations=30_000))
     strategy = opened.strategy
     assert isinstance(strategy, SubtreeStrategy)
-    shared = GrowingTree(strategy.setup, 1, 0, None, record=100_000)
+    shared = GrowingTree(strategy.setup, 1, 0, None)
     shared.begin_stretch()
-    shared.take_turns(shared.goal(30_000), 0)
-    simulations, tries = shared.jobs.sizes[: shared.next_job].T
-    assert simulations.sum() == strategy.tree.visits[ROOT] == 30_000
-    assert tries.max() == TRIES
-    assert ((simulations == 0) & (tries > 0)).sum() > 10
-    assert (tries[simulations > 0] > 1).sum() > 100
+    played = shared.take_turns(shared.goal(30_000), 0)
+    assert strategy.tree.visits[ROOT] == 30_000
+    # The last jobs of the 16 lanes find nothing left to begin; others found only nodes that were taken.
+    assert shared.next_job - played > 16 + 10
     assert not shared.jobs.postponed.any()
     assert (shared.jobs.takes == -1).all()
     check_sums(nodes_of(strategy.tree))

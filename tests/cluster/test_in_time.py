@@ -1,4 +1,4 @@
-"""The studies of the lab: what they count, and the tables that they print."""
+"""Strength in time: what lanes are worth, divided by what a move takes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,14 @@ from typing import Any
 
 import pytest
 
-from cluster.lab.studies.in_time import in_time, joined, read_strength, table
+from cluster.lab.predict.in_time import in_time, joined, read_strength, table
 from games.errors import InvalidInput
 from tests.cluster.free_costs import FREE
-from tests.games.common import JIT
 
 
-def study(name: str, *arguments: str) -> str:
-    command = [sys.executable, "-m", f"cluster.lab.studies.{name}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
-
-
-@pytest.mark.skipif(not JIT, reason="threads run compiled kernels")
-def test_a_match_by_the_clock_gives_both_the_same_time() -> None:
-    asked = ("tictactoe", "strategy=subtree,workers=2", "lanes=1,workers=1", "--seconds", "0.03")
-    *_, last = study("timed_match", *asked, "--pairs", "2").splitlines()
-    assert last.startswith("2 pairs: A scores ") and " to 1" in last
+def ran(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cluster.lab.predict.in_time", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def exact_strength(**changes: Any) -> dict[str, Any]:
@@ -71,7 +63,7 @@ def test_strength_in_time_writes_files_and_refuses_others(tmp_path: Path) -> Non
     more.write_text(
         json.dumps(exact_strength(lanes=64, total_simulations=64_000, strength_speedup_high=None))
     )
-    found = study("in_time", str(strength), str(more), "--costs", str(costs), "--out", str(tmp_path))
+    found = ran(strength, more, "--costs", costs, "--out", tmp_path).stdout
     assert [line.split(" | ")[1:3] for line in found.splitlines()[-2:]] == [["16", "1,000"], ["64", "1,000"]]
     names = {"in_time.json", "in_time.csv", "in_time.png", "in_time.svg"}
     assert names <= {path.name for path in tmp_path.iterdir()}
@@ -82,8 +74,7 @@ def test_strength_in_time_writes_files_and_refuses_others(tmp_path: Path) -> Non
     with pytest.raises(InvalidInput, match=r"strength\.json that banyan strength --judge exact"):
         read_strength(strength)
     more.write_text(json.dumps(exact_strength(strategy="subtree")))
-    command = [sys.executable, "-m", "cluster.lab.studies.in_time", "--costs", str(costs)]
     for path, words in ((strength, "banyan strength --judge exact"), (more, "lanes of subtree are threads")):
-        refused = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+        refused = ran("--costs", costs, path)
         assert refused.returncode != 0
         assert words in refused.stderr and len(refused.stderr.splitlines()) == 1

@@ -2,7 +2,7 @@
 
     banyan strength connect_four --judge exact --hard 1000 --lanes 4,16,64 --simulations 100,1000 --out here
     banyan predict connect_four --save-costs costs.json
-    python -m cluster.lab.studies.in_time here/strength.json --costs costs.json --simulation-ms 1 --out here
+    python -m cluster.lab.predict.in_time here/strength.json --costs costs.json --simulation-ms 1 --out here
 
 Several files, of the same game and seed, make one table.
 

@@ -1,1 +1,0 @@
-"""Measurements of one question each, run as `python -m cluster.lab.studies.NAME`."""
