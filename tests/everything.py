@@ -52,12 +52,14 @@ BACKGROUND = 5
 PATIENCE = ("-o", "timeout=600")
 """A test that outlasts this ends its whole run: more than alone, for up to seven runs share the cores."""
 COMMON = """
+import sys
 import search
 from search.request import STRATEGIES, SearchRequest
-for strategy in STRATEGIES:
-    search.run(SearchRequest("tictactoe", strategy=strategy, lanes=2, simulations=100))
+for game in sys.argv[1:]:
+    for strategy in STRATEGIES:
+        search.run(SearchRequest(game, strategy=strategy, lanes=2, simulations=100))
 """
-"""A program that compiles these kernels: side by side, each run would compile its own."""
+"""A program that compiles the kernels of games: side by side, each run would compile its own."""
 RANK = {"RAY_worker_niceness": "0"}
 """Workers that Ray ranks below all others would get a thirtieth of the time of what runs beside them."""
 TESTS_FAILED = 1
@@ -146,7 +148,8 @@ def main(quick: bool) -> int:
 
         try:
             start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
-            subprocess.run([sys.executable, "-c", COMMON], check=False)
+            common = ("tictactoe",) if quick else ("tictactoe", "gomoku:size=9")
+            subprocess.run([sys.executable, "-c", COMMON, *common], check=False)
             start("tests", *apart, f"--ignore-glob={SECOND_HALF}", at_once=True, **RANK)
             start("tests/cluster", *apart, f"--ignore-glob={FIRST_HALF}", **RANK)
             start(*SERVICE, **RANK)
