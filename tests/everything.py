@@ -23,34 +23,34 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import IO
 
-SERVICE = (
-    "tests/cluster/service",
-    "tests/deploy",
-    "tests/cluster/test_elasticity.py",
-    "tests/cluster/test_evaluators.py",
-    "tests/cluster/test_resume.py",
+from tests.quick import TESTS, ignores
+
+PARTS: tuple[tuple[str, ...], ...] = (
+    ("cluster/service/test_[a-l]*",),
+    ("cluster/test_names*", "cluster/test_own_games*", "cluster/test_plain_cluster*", "cluster/test_ray_e*"),
+    ("cluster/service/*", "deploy/*"),
+    ("cluster/test_elasticity*", "cluster/test_evaluators*", "cluster/test_resume*"),
+    ("cluster/test_[p-r]*",),
+    ("cluster/test_[s-z]*",),
+    ("*",),
 )
-"""The part of the tests of the cluster that waits for servers, browsers, and machines that join."""
-RAY = (
-    "tests/cluster/test_names.py",
-    "tests/cluster/test_own_games.py",
-    "tests/cluster/test_plain_cluster.py",
-    "tests/cluster/test_ray_ends.py",
-    "tests/cluster/test_ray_executor.py",
-)
-"""Tests that wait for Ray most of the time."""
-FIRST_HALF, SECOND_HALF = "tests/cluster/test_[a-o]*.py", "tests/cluster/test_[p-z]*.py"
-"""The other tests of the cluster, by their names."""
+"""The other tests, by patterns of their files, of which the first that fits counts. Those that wait most come
+first: for servers, Ray, browsers, and machines that join."""
+QUICK_PARTS = ((1,), (0, 2, 3), (4, 5), (6,))
+"""Which parts run together with --quick."""
+AT_ONCE = 7
+"""The number of runs side by side on two cores."""
 KERNELS = ("tests/games", "tests/search")
 """The folders whose tests run as plain Python as well."""
 UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}
 BACKGROUND = 5
 """Niceness: a third of the time of a process that has none, where there is not enough for all."""
 PATIENCE = ("-o", "timeout=600")
-"""A test that outlasts this ends its whole run: more than alone, for up to seven runs share the cores."""
+"""A test that outlasts this ends its whole run: more than alone, for AT_ONCE runs share the cores."""
 COMMON = """
 import sys
 import search
@@ -130,19 +130,31 @@ class Run:
             self.process.wait()
 
 
+def parts(quick: bool) -> list[list[str]]:
+    """The files of each run, without those of KERNELS."""
+    found: list[list[str]] = [[] for _ in PARTS]
+    for file in sorted(TESTS.rglob("test_*.py")):
+        name = file.relative_to(TESTS)
+        if name.parts[0] not in ("games", "search") and not (quick and ignores(file)):
+            fits = (any(name.match(each) for each in patterns) for patterns in PARTS)
+            found[list(fits).index(True)].append(str(file))
+    return [[each for part in joined for each in found[part]] for joined in QUICK_PARTS] if quick else found
+
+
 def main(quick: bool) -> int:
     """Run the suite; the exit status."""
     # In the background of a shell, Ctrl-C is ignored, here and in what is started from here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     choice = ["--quick"] if quick else []
-    apart = [f"--ignore={each}" for each in (*SERVICE, *RAY, *KERNELS)]
     runs: list[Run] = []
     with contextlib.ExitStack() as stack:
 
         def start(*arguments: str, niceness: int = 0, at_once: bool = False, **environment: str) -> None:
             later = None if at_once else stack.enter_context(tempfile.TemporaryFile("w+"))
             cache = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            while sum(run.process.poll() is None for run in runs) >= AT_ONCE:
+                time.sleep(0.2)
             run = Run(*choice, *arguments, cache=cache, later=later, niceness=niceness, **environment)
             runs.append(run)
 
@@ -150,10 +162,8 @@ def main(quick: bool) -> int:
             start(*KERNELS, niceness=BACKGROUND, **UNCOMPILED)
             common = ("tictactoe",) if quick else ("tictactoe", "gomoku:size=9")
             subprocess.run([sys.executable, "-c", COMMON, *common], check=False)
-            start("tests", *apart, f"--ignore-glob={SECOND_HALF}", at_once=True, **RANK)
-            start("tests/cluster", *apart, f"--ignore-glob={FIRST_HALF}", **RANK)
-            start(*SERVICE, **RANK)
-            start(*RAY, **RANK)
+            for number, files in enumerate(parts(quick)):
+                start(*files, at_once=number == 0, **RANK)
             if not quick:
                 for folder in KERNELS:
                     start(folder, niceness=BACKGROUND)
