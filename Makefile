@@ -100,4 +100,5 @@ $(VENV)/installed-openspiel: $(VENV)/installed
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/banyan/games"
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

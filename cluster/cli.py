@@ -37,6 +37,7 @@ from cluster.commands import (
     strength,
     tree,
 )
+from cluster.commands.groups import ShortHelp
 from cluster.system.interruption import INTERRUPTED, Interruption
 from search.options import knobs_of
 from search.request import SearchRequest
@@ -84,6 +85,8 @@ _GROUPS = (
 )
 for _group in _GROUPS:
     _group.register(app)
+for _command in app.registered_commands:
+    _command.cls = ShortHelp
 
 
 def main() -> None:

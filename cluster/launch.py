@@ -31,7 +31,7 @@ from cluster.system import terminal
 from cluster.system.file_lock import held
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.status_line import StatusLine
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game, State
 from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
@@ -316,12 +316,12 @@ def run_session(session: Session, observers: tuple[Observer, ...], keeper: Keepe
             if not done:
                 raise
             raise type(error)(
-                f"{error}; {done:,} simulations are lost (--checkpoint FILE keeps them)"
+                f"{error}; {counted(done, 'simulation')} lost (--checkpoint FILE keeps them)"
             ) from error
         if keeper.discard(session.coordinator):
             raise
         keeper.keep(session)
-        raise type(error)(f"{error}; {done:,} simulations are kept; {_how_to_go_on(keeper)}") from error
+        raise type(error)(f"{error}; {counted(done, 'simulation')} kept; {_how_to_go_on(keeper)}") from error
 
 
 def _how_to_go_on(keeper: Keeper) -> str:

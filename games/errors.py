@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -34,6 +34,24 @@ class BrokenGame(InvalidInput):
 
     def __reduce__(self) -> tuple[type[BrokenGame], tuple[str, str]]:  # type: ignore[override]
         return (BrokenGame, (str(self.value), self.finding))
+
+
+class UnknownOption(InvalidInput):
+    """An option that does not exist; the message names the one that is most like it, or all ``names``."""
+
+    def __init__(self, name: str, value: object, names: Sequence[str]) -> None:
+        close = get_close_matches(name, names, 1)
+        super().__init__(name, value, ", ".join(close or names))
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {self.accepted}"
+        self.args = (f"unknown option {name!r}; {hint}",)
+
+    def __reduce__(self) -> tuple[object, ...]:  # type: ignore[override]
+        return (InvalidInput, (self.field, self.value, self.accepted), {"args": self.args})
+
+
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """A number of things in words: ``1 worker``, ``1,024 workers``; ``plural`` if it is not with an s."""
+    return f"{round(count):,} {noun if round(count) == 1 else plural or noun + 's'}"
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ FIELD = "evaluator"
 POLICIES = ("logits", "probabilities")
 EXTERNAL = "external"
 """The spec of an evaluator outside of the search: its caller evaluates the leaves (search/ask_tell)."""
+LOOKED_AT = 8
+"""Positions in which `Evaluator.planes` looks whether the game has cells."""
 ACCEPTED = "an evaluator file such as ./net.py, or with options, ./net.py:key=value,key=value"
 
 
@@ -85,11 +87,32 @@ class Evaluator(ABC):
     def planes(self, states: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """float32[B, 2, rows, columns]: the pieces of the player to move, then those of the other player.
 
-        From `Game.owners`.
+        From `Game.owners`. Raises InvalidInput (game) for a game whose positions are not such cells.
         """
+        if not self._has_cells:
+            accepted = "a game with pieces of two players on cells, for planes; states have all of a position"
+            raise InvalidInput("game", self.game.spec, accepted)
         owners = self.game.owners(states)
         own = self.movers(states)[:, None, None] + 1
         return np.stack([owners == own, owners == 3 - own], axis=1).astype(np.float32)
+
+    @cached_property
+    def _has_cells(self) -> bool:
+        """Whether the game's first positions have equally many cells in rows, and pieces on them."""
+        state, shapes, owned = self.game.initial_state(), set(), False
+        for _ in range(LOOKED_AT):
+            try:
+                owners = self.game.owners(state[None])
+            except ValueError:
+                # Rows of different lengths.
+                return False
+            shapes.add(owners.shape)
+            owned = owned or bool(np.isin(owners, (1, 2)).any())
+            legal = self.game.legal_moves(state)
+            if not legal:
+                break
+            self.game.calls.play(state, legal[0])
+        return owned and len(shapes) == 1
 
 
 def evaluator_spec(text: str) -> Spec:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 
 from games.board_svg import board_svg
+from games.errors import counted
 from games.game import Board
 
 CHILDREN_SHOWN = 8
@@ -32,7 +33,7 @@ def answer_html(
         head = [f'<span style="opacity:0.7">{name}</span>' for name in ("move", "visits", "share", "value")]
         tables.append(_table([head, best, *plain], numbers=True))
     more = len(rows) - CHILDREN_SHOWN
-    note = f'<div style="opacity:0.7">and {more} more moves</div>' if more > 0 else ""
+    note = f'<div style="opacity:0.7">and {counted(more, "more move")}</div>' if more > 0 else ""
     drawn = "" if board is None else f"<div>{_board(board, shares)}</div>"
     return f'<div style="{_SIDE_BY_SIDE}">{drawn}<div>{"".join(tables)}{note}</div></div>'
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import games
 from games.compile.specialise import is_compiled
 from games.contract.trial import try_out
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
@@ -354,5 +354,6 @@ def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: in
         slots = 2 * lanes * (1 + least_room(game))
     needed_mb = -(-slots * node_bytes // 2**20)
     if request.memory_mb < needed_mb:
-        accepted = f"at least {needed_mb} MB for {lanes} lanes of {request.strategy} with {game.name}"
+        of = f"{counted(lanes, 'lane')} of {request.strategy}"
+        accepted = f"at least {needed_mb} MB for {of} with {game.name}"
         raise InvalidInput("memory", request.memory_mb, accepted)

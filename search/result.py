@@ -8,7 +8,7 @@ from typing import Any
 
 import games
 from games.drawing import draw
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Board, Game, State
 from games.rng import new_stream
 from search.final_move import choose
@@ -197,7 +197,7 @@ class SearchResult(AnswerView):
     digest: str
 
     def __repr__(self) -> str:
-        line = f"{self.game}: {self.move} {self.value:+.3f}, {self.simulations:,} simulations"
+        line = f"{self.game}: {self.move} {self.value:+.3f}, {counted(self.simulations, 'simulation')}"
         return f"<SearchResult {line}, stopped by {self.stopped_by}>"
 
     def facts(self) -> list[tuple[str, str]]:
@@ -206,8 +206,8 @@ class SearchResult(AnswerView):
         return [
             *super().facts(),
             ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s{rate}"),
-            ("search", f"{self.strategy}, {self.lanes} lanes, seed {self.seed}"),
-            ("ran on", f"{self.workers} worker{'s' * (self.workers != 1)}, {self.executor}"),
+            ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
+            ("ran on", f"{counted(self.workers, 'worker')}, {self.executor}"),
             ("stopped by", self.stopped_by),
         ]
 

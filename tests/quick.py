@@ -287,6 +287,9 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_an_evaluator_that_waits_is_asked_for_many_leaves_at_once",
     ),
     "search/test_async_evaluator.py": ("test_jobs_are_awaited_side_by_side",),
+    "search/test_evaluator.py": (
+        "test_the_network_of_the_page_plays_every_game_of_pieces_on_cells_and_refuses_others",
+    ),
     "search/test_learning.py": (
         "test_a_full_table_is_searched_further",
         "test_an_episode_depends_on_its_number_alone",
@@ -306,6 +309,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_a_full_memory_is_searched_on",
         "test_lanes_know_all_of_a_tree_that_a_snapshot_holds",
     ),
+    "test_documents.py": ("test_python_that_is_printed_runs",),
 }
 """Files below tests/, and their functions; none named: the whole file, which is not even imported."""
 

@@ -37,14 +37,15 @@ def check(
     import games as rules
     from cluster.system.terminal import print_json
     from games.contract.checking import check as look
-    from games.errors import InvalidInput
+    from games.errors import InvalidInput, counted
 
     if games < 1:
         raise InvalidInput("games", games, "a whole number of at least 1")
     loaded = rules.load(game, tried=False)
     if not json_output:
         kind = "compiled" if _compiled(loaded) else "plain Python"
-        print(f"{loaded.spec}: {kind}, at most {loaded.max_moves} moves and {loaded.max_plies} plies\n")
+        limits = f"{counted(loaded.max_moves, 'move')} and {counted(loaded.max_plies, 'ply', 'plies')}"
+        print(f"{loaded.spec}: {kind}, at most {limits}\n")
     findings = look(loaded, games, seed)
     answer: dict[str, Any] = {
         "game": loaded.spec,
@@ -54,7 +55,7 @@ def check(
     }
     if findings:
         if not json_output:
-            print(f"{len(findings)} thing{'s' * (len(findings) != 1)} to mend:")
+            print(f"{counted(len(findings), 'thing')} to mend:")
             print("\n".join(f"  {finding}" for finding in findings))
     else:
         if not json_output:
@@ -85,7 +86,7 @@ def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[s
             print(f"          {depth:>5}  {count(nodes)}")
         outcome = float(game.calls.returns(state))
         ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
-        print(f"\na random game of {len(texts)} plies, {ended}:")
+        print(f"\na random game, {ended}; length {len(texts)}:")
         print(f"  {' '.join(texts)}\n")
         print(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
         print(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")

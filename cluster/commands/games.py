@@ -121,6 +121,7 @@ def show(
         print_json(position_json(shown))
         return
     from games.drawing import draw
+    from games.errors import counted
 
     console = stdout_console(colour_wanted(no_color))
     legal_moves, outcomes = legal_moves_of(shown), shown.outcomes
@@ -132,7 +133,7 @@ def show(
         if outcomes is not None:
             lines += outcome_lines(outcomes)
         else:
-            lines.append(f"legal     {len(legal_moves)} move{'s' * (len(legal_moves) != 1)}")
+            lines.append(f"legal     {counted(len(legal_moves), 'move')}")
             if legal:
                 lines.append(f"          {' '.join(legal_moves)}")
         if shown.game.rewards and shown.scores is not None:

@@ -8,16 +8,42 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from cluster.commands.options import GameArgument
 from search.options import BASIC, Knob, knob_of, knobs_of
 from search.request import SearchRequest, request_of
 
 Parameter = inspect.Parameter
+MANY = 14
+"""With more options than this the help of a command is short."""
+COMMON = {
+    *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
+    *("json_output", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
+    *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max_running", "max_memory"),
+}
+"""The options in short help: those that most people need."""
+
+
+class ShortHelp(TyperCommand):
+    """A command whose ``--help`` has only COMMON options if it has MANY; ``--help-all`` has all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[__name__] = "--help-all" in args
+        return super().parse_args(ctx, ["--help" if each == "--help-all" else each for each in args])
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        shown = copy(self)
+        if len(self.params) > MANY and not ctx.meta.get(__name__):
+            shown.params = [p for p in self.params if p.param_type_name == "argument" or p.name in COMMON]
+            left = len(self.params) - len(shown.params)
+            shown.epilog = f"{left} more options: {ctx.command_path} --help-all"
+        TyperCommand.format_help(shown, ctx, formatter)
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:

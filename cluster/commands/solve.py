@@ -164,6 +164,7 @@ def _check(shown: Position, max_positions: int) -> None:
 def _reporter(started: float) -> Any:
     """A function that prints progress at most once a second, and nothing in the first second."""
     from cluster.system.terminal import count, duration
+    from games.errors import counted
 
     last = started
 
@@ -174,7 +175,7 @@ def _reporter(started: float) -> Any:
             last = now
             took = duration(now - started)
             step = "working back from the ends" if done == found else f"{count(done)} looked at"
-            print(f"banyan: {count(found)} positions found, {step}, {took}", file=sys.stderr, flush=True)
+            print(f"banyan: {counted(found, 'position')} found, {step}, {took}", file=sys.stderr, flush=True)
 
     return report
 

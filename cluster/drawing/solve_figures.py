@@ -5,7 +5,7 @@ from __future__ import annotations
 from cluster.drawing import Edge, Figure, Node
 from cluster.drawing.tree_figures import named
 from games.analysis.position_graph import Place, PositionGraph
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import FIRST, SECOND
 
 KINDS = ("graph", "tree", "and-or", "strategy")
@@ -57,7 +57,8 @@ def _graph(graph: PositionGraph) -> Figure:
         for number, place in enumerate(graph.places)
         for to in dict.fromkeys(move.to for move in place.moves)
     ]
-    title = f"{named(graph.solution.game)}: the game graph, {len(nodes)} positions and {len(edges)} moves"
+    size = f"{counted(len(nodes), 'position')} and {counted(len(edges), 'move')}"
+    title = f"{named(graph.solution.game)}: the game graph, {size}"
     return Figure(title, nodes, edges, _colours(graph), _rows(graph, nodes))
 
 
@@ -105,7 +106,7 @@ def _unfolded(graph: PositionGraph, what: str, player: int | None, *, only_kept:
         legend.append(
             f"thick: moves with which {name} {goal}" if has_strategy else f"{name} has no winning strategy"
         )
-    title = f"{named(graph.solution.game)}: {what}, {len(nodes)} nodes"
+    title = f"{named(graph.solution.game)}: {what}, {counted(len(nodes), 'node')}"
     return Figure(title, nodes, edges, legend, _rows(graph, nodes))
 
 

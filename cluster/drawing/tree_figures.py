@@ -7,6 +7,7 @@ import math
 from cluster.drawing import Edge, Figure, Node
 from cluster.drawing.figure import PLAYER_COLOURS
 from cluster.system import terminal
+from games.errors import counted
 from games.explicit_tree import ExplicitTree
 from games.game import CHANCE, FIRST, SECOND, Game
 from search.minimax.trace import Trace, Traced
@@ -30,10 +31,10 @@ def figure_of_search(game: Game, root: TopNode, result: SearchResult) -> Figure:
             edges.append(Edge(parent, number, top.move, weight=top.visits / max(1, root.visits)))
         waiting += [(child, level + 1, number) for child in top.children]
     best = "" if result.answer.best_move is None else f", best {result.answer.best_move}"
-    title = f"{named(game)}: {terminal.count(result.simulations)} simulations{best}"
-    nodes_in_all = terminal.count(result.tree_nodes)
+    title = f"{named(game)}: {counted(result.simulations, 'simulation')}{best}"
+    nodes_in_all = counted(result.tree_nodes, "node")
     legend = [
-        f"{result.strategy}, {result.lanes} lanes, seed {result.seed}, {nodes_in_all} nodes",
+        f"{result.strategy}, {counted(result.lanes, 'lane')}, seed {result.seed}, {nodes_in_all}",
         f"each move: its share of the visits, visits, {_meaning(game)}; thick: many visits",
         *_key(game),
     ]
@@ -75,7 +76,7 @@ def _node_of_search(game: Game, top: TopNode, level: int) -> Node:
     more = f"; {top.left_out} more moves" if top.left_out and top.children else ""
     return Node(
         text=text,
-        title=f"{top.move or 'root'}: {terminal.count(top.visits)} visits, value {note}{more}",
+        title=f"{top.move or 'root'}: {counted(top.visits, 'visit')}, value {note}{more}",
         player=top.player,
         value=top.first_value if game.is_two_player else None,
         tint=top.player if game.num_players > 2 and top.player != CHANCE else None,
@@ -103,7 +104,7 @@ def figure_of_trace(game: Game, traced: Trace, player: Minimax) -> Figure:
             for child in each.children
         ]
     cut = traced.total - traced.visited
-    visits = f"visits {traced.total} nodes"
+    visits = f"visits {counted(traced.total, 'node')}"
     if player.prunes:
         visits = f"visits {traced.visited} of {traced.total} nodes, {100 * cut / traced.total:.0f} % cut"
     title = f"{named(game)}: {player.spec} {visits}"

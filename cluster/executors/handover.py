@@ -22,6 +22,7 @@ from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
+from games.errors import counted
 from search.job import Context
 from search.worker import why_one_at_a_time
 
@@ -101,7 +102,7 @@ class HandoverExecutor:
         self._context = context
         if self._executor is self._inline and self._wanted > 1 and _pays_threads(context):
             self._executor = ThreadsExecutor(self._wanted)
-            self._notify(f"searching in this process, in {self._wanted} threads")
+            self._notify(f"searching in this process, in {counted(self._wanted, 'thread')}")
         self._executor.open(context)
         self._opened_s = self._clock()
 
@@ -165,7 +166,7 @@ class HandoverExecutor:
                 why = "one worker is enough" if self._wanted < 2 else short
                 self._notify(f"searching in this process: {why}")
             return
-        self._notify(f"{about}: starting {self._wanted} workers; this process searches meanwhile")
+        self._notify(f"{about}: starting {counted(self._wanted, 'worker')}; this process searches meanwhile")
         self._starting = threading.Thread(target=self._run_start, name="start", daemon=True)
         self._starting.start()
 
@@ -196,7 +197,7 @@ class HandoverExecutor:
             self._executor.add_context(key, context)
         self._executor.submit(self._out[key] for key in sorted(self._out))
         self._out.clear()
-        self._notify(f"{self._executor.num_workers} workers have taken over")
+        self._notify(f"{counted(self._executor.num_workers, 'worker')} took over")
 
 
 def _pays_threads(context: Context) -> bool:

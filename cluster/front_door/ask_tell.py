@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from cluster.checkpoint.archive import write_archive
 from cluster.checkpoint.checkpoint import described, read_checkpoint
-from cluster.front_door.options import request_of, split
+from cluster.front_door.options import RequestOptions, request_of, split, with_options
 from games.errors import InvalidInput
 from games.game import Game
 from search.ask_tell.search import DEADLINE_S, AskTellSearch
@@ -43,15 +43,17 @@ class OpenSearch(AskTellSearch):
             raise InvalidInput("checkpoint", str(file), accepted) from None
 
 
+@with_options
 def open(  # noqa: A001
     game: str | Game | type[Game],
     *,
     moves: str | Iterable[str] = (),
     position: str | None = None,
     simulations: int | None = None,
+    seed: int = 0,
     deadline_s: float = DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
-    **options: Any,
+    **options: Unpack[RequestOptions],
 ) -> OpenSearch:
     """Open a search whose leaves are evaluated by this program: by a model server, a simulator, a laboratory.
 
@@ -67,16 +69,18 @@ def open(  # noqa: A001
         game, moves, position: As in `banyan.search`.
         simulations: The budget; each simulation is one visit of a leaf, and takes at most one evaluation.
             None: the search is endless, unless ``memory_mb`` is its budget.
+        seed: Seed of all random numbers.
         deadline_s: Seconds after which a leaf without an answer is handed out again.
         clock: Returns seconds.
-        **options: Any other field of `search.SearchRequest`, such as ``lanes`` (how many leaves are out at a
-            time), ``seed``, ``solver`` or ``exploration``.
+        **options: Any other field of `search.SearchRequest`, listed below; ``lanes`` is how many leaves are
+            out at a time.
 
     Raises:
         InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is
             accepted.
     """
     asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
+    asked["seed"] = seed
     of_search, of_workers = split(options)
     for name, value in of_workers.items():
         raise InvalidInput(name, value, "nothing: this search has no workers")

@@ -6,11 +6,19 @@ import warnings
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from cluster.checkpoint.checkpoint import Opened, read_checkpoint
 from cluster.executors.choose import refuse_on_ray
-from cluster.front_door.options import Placement, placement_of, request_of, split
+from cluster.front_door.options import (
+    Placement,
+    SearchOptions,
+    WorkerOptions,
+    placement_of,
+    request_of,
+    split,
+    with_options,
+)
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.coordinator import Coordinator
 from games.game import Game
@@ -20,6 +28,7 @@ from search.result import SearchResult
 from search.run_inline import refuse_endless
 
 
+@with_options
 def search(
     game: str | Game | type[Game],
     *,
@@ -27,10 +36,11 @@ def search(
     position: str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
+    seed: int = 0,
     workers: int | str | None = None,
     address: str | None = None,
     executor: str = "auto",
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> SearchResult:
     """Search a position for the best move and return the result.
 
@@ -57,13 +67,13 @@ def search(
         position: A position as ``banyan show`` prints it; None is the game's start.
         simulations: The budget: the exact number of simulations.
         seconds: The budget in seconds; 5 if no budget is given.
+        seed: Seed of all random numbers.
         workers: Number of workers: a number, ``"auto"`` (one per CPU), or a range such as ``"2..8"``; None is
             ``"auto"``.
         address: The address of a Ray cluster; None is this machine.
         executor: ``"auto"``, ``"inline"`` (one thread of this process), ``"threads"`` (of this process), or
             ``"ray"`` (worker processes).
-        **options: Any other field of `search.SearchRequest`, such as ``strategy``, ``lanes``, ``seed``,
-            ``memory_mb``, ``solver`` or ``evaluator``; and worker options:
+        **options: Any other field of `search.SearchRequest`, listed below; and options of workers:
             ``job_timeout``, ``gpus_per_worker``, ``cpus_per_worker`` and ``worker_resources``.
 
     Raises:
@@ -74,12 +84,13 @@ def search(
     """
     if simulations is None and seconds is None and options.get("memory_mb") is None:
         seconds = DEFAULT_SECONDS
-    budget = {"position": position, "simulations": simulations, "seconds": seconds}
+    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(options)
-    request = request_of(game, moves, budget | of_search)
+    request = request_of(game, moves, named | of_search)
     return _run(request, placement_of(workers, executor, address, of_workers))
 
 
+@with_options
 def start(
     game: str | Game | type[Game],
     *,
@@ -87,10 +98,11 @@ def start(
     position: str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
+    seed: int = 0,
     workers: int | str | None = None,
     address: str | None = None,
     executor: str = "auto",
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> RunningSearch:
     """Start a search in the background and return it as soon as it runs.
 
@@ -103,9 +115,9 @@ def start(
     >>> last == search.result().simulations == 20_000
     True
     """
-    budget = {"position": position, "simulations": simulations, "seconds": seconds}
+    named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(options)
-    request = request_of(game, moves, budget | of_search)
+    request = request_of(game, moves, named | of_search)
     return _start(request, placement_of(workers, executor, address, of_workers))
 
 
@@ -115,7 +127,7 @@ def resume(
     workers: int | str | None = None,
     address: str | None = None,
     executor: str = "auto",
-    **options: Any,
+    **options: Unpack[WorkerOptions],
 ) -> RunningSearch:
     """Resume a search from its checkpoint in the background; returns as soon as it runs.
 
@@ -145,7 +157,7 @@ def run(
     workers: int | str | None = None,
     address: str | None = None,
     executor: str = "auto",
-    **options: Any,
+    **options: Unpack[WorkerOptions],
 ) -> SearchResult:
     """Run a request to its end, on workers if that is faster, and return the result.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from cluster.executors.choose import NAMES, make_executor
 from cluster.front_door.game_argument import spec_of
@@ -14,14 +15,71 @@ from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ACCEPTED, AUTO, Workers, exactly, parse_workers
-from games.errors import InvalidInput, did_you_mean
+from games.errors import InvalidInput, UnknownOption
 from games.game import Game
+from search.options import knobs_of
 from search.request import SearchRequest
 
+F = TypeVar("F", bound=Callable[..., Any])
 LOG = logging.getLogger("banyan")
 """Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
-WORKER_OPTIONS = ("job_timeout", "gpus_per_worker", "cpus_per_worker", "worker_resources")
-"""Keywords for the time limit of jobs and the resources of workers, named as on the command line."""
+
+
+class WorkerOptions(TypedDict, total=False):
+    """Keywords for the time limit of jobs and the resources of workers, named as on the command line."""
+
+    job_timeout: float | None
+    gpus_per_worker: float | None
+    cpus_per_worker: float | None
+    worker_resources: str | None
+
+
+class RequestOptions(TypedDict, total=False):
+    """Fields of `search.SearchRequest` that are no parameters of `banyan.search`; None means the default."""
+
+    memory_mb: int | None
+    stop_when_full: bool | None
+    strategy: str | None
+    exploration: float | None
+    exploration_scale: str | None
+    first_play_urgency: float | None
+    implicit_minimax: float | None
+    decisive: bool | None
+    widening: int | None
+    solver: bool | None
+    final_move: str | None
+    playout_plies: int | None
+    playout_policy: str | None
+    lanes: int | None
+    rounds: int | None
+    share_visits: int | None
+    in_flight: str | None
+    batch: int | None
+    playouts_per_leaf: int | None
+    hidden_information: str | None
+    paired: int | None
+    evaluator: str | None
+    cpuct_base: float | None
+    fpu_reduction: float | None
+    policy_temperature: float | None
+
+
+class SearchOptions(RequestOptions, WorkerOptions, total=False):
+    """The keywords of `banyan.search`, `start` and `plan` beside their parameters."""
+
+
+WORKER_OPTIONS = tuple(WorkerOptions.__annotations__)
+
+
+def with_options(function: F) -> F:
+    """The function, with the options of a search at the end of its docstring, for `help`."""
+    lines = [
+        f"    {knob.name}: {knob.option.help} ({knob.accepted}; {knob.option.unset or repr(knob.default)})"
+        for knob in knobs_of(SearchRequest)
+        if knob.name in RequestOptions.__annotations__
+    ]
+    function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Options:", *lines])
+    return function
 
 
 @dataclass(frozen=True)
@@ -116,5 +174,4 @@ def _refuse_unknown(options: Mapping[str, Any], known: Iterable[str]) -> None:
     names = sorted(known)
     for name, value in options.items():
         if name not in names:
-            hint = did_you_mean(name, names) or f" (there are {', '.join(names)})"
-            raise InvalidInput(name, value, f"no keyword of this name{hint}")
+            raise UnknownOption(name, value, names)

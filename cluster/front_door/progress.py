@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cluster.observe.progress_stats import ProgressStats
 from cluster.observe.search_view import search_view_of
 from cluster.runtime.session import Session
+from games.errors import counted
 from search.result import Answer, AnswerView, answer
 
 
@@ -39,7 +40,7 @@ class SearchProgress(AnswerView):
         return f"<SearchProgress {self}>"
 
     def __str__(self) -> str:
-        rate = f"{self.simulations:,} simulations, {self.simulations_per_s:,.0f}/s"
+        rate = f"{counted(self.simulations, 'simulation')}, {self.simulations_per_s:,.0f}/s"
         best = f", best {self.move} {self.value:+.3f}, line {' '.join(self.pv)}" if self.move else ""
         return f"{self.elapsed_s:.1f} s, {rate}{best}"
 
@@ -50,7 +51,7 @@ class SearchProgress(AnswerView):
             *super().facts(),
             ("simulations", done),
             ("rate", f"{self.simulations_per_s:,.0f} simulations/s"),
-            ("runs on", f"{self.workers} worker{'s' * (self.workers != 1)}, {self.executor}"),
+            ("runs on", f"{counted(self.workers, 'worker')}, {self.executor}"),
         ]
 
 

@@ -21,7 +21,7 @@ from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game
 from games.user_games import read_text
 from search.players import player_of
@@ -73,7 +73,7 @@ def run_match(
         ) as progress:
             drive(jobset, executor, (progress,))
         elapsed_s, workers = jobset.elapsed_s, executor.num_workers
-        ran_on = f"{workers} worker{'s' * (workers != 1)}, {executor.name}, {terminal.duration(elapsed_s)}"
+        ran_on = f"{counted(workers, 'worker')}, {executor.name}, {terminal.duration(elapsed_s)}"
         if output.json:
             terminal.print_json(match_report.to_json(match, game, workers, executor.name, elapsed_s))
         else:

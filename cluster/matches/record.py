@@ -107,6 +107,11 @@ class GameRecord:
         return (self.first, *(() if self.second is None else (self.second,)), *self.others)
 
     def __str__(self) -> str:
+        costs = [f"{f'cost {n}':<{NAME_WIDTH}}{effort}" for n, effort in enumerate(self.efforts, start=1)]
+        return "\n".join([*self.lines(), *costs]) + "\n\n"
+
+    def lines(self) -> list[str]:
+        """The record without costs, which are not needed to read it."""
         lines = []
         for name in _NAMES:
             value = getattr(self, name)
@@ -115,8 +120,7 @@ class GameRecord:
                 lines.append(f"{name:<{NAME_WIDTH}}{text}".rstrip())
             if name == "second":
                 lines += [f"{f'player {n}':<{NAME_WIDTH}}{spec}" for n, spec in enumerate(self.others, 3)]
-        lines += [f"{f'cost {n}':<{NAME_WIDTH}}{effort}" for n, effort in enumerate(self.efforts, start=1)]
-        return "\n".join(lines) + "\n\n"
+        return lines
 
     def load_game(self, source: str | None = None) -> games.Game:
         """The game that was played; raises InvalidInput (field ``game``)."""

@@ -11,6 +11,7 @@ from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Interval, pentanomial, wilson
 from cluster.report.table import Table, count, duration, left, number, percent, right
 from cluster.system import terminal
+from games.errors import counted
 from games.game import Game
 
 NAME_WIDTH = 13
@@ -23,7 +24,7 @@ def line(match: Match, elapsed_s: float) -> str:
         return (
             f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
         )
-    played = f"{terminal.count(match.done)} of {terminal.count(match.games)} games"
+    played = f"{terminal.count(match.done)} of {counted(match.games, 'game')}"
     if match.context.seats > 2:
         shares, again = match.shares(), f", {match.retried} played again" if match.retried else ""
         return f"{played}, A won {share_text(shares)}{again}, {terminal.duration(elapsed_s)}"
@@ -96,7 +97,7 @@ def warnings(match: Match) -> list[str]:
     standing, lines = _standing(match), []
     if standing.different_games < standing.number:
         different = f"{standing.different_games} of {standing.number}"
-        lines.append(f"only {different} games are different: the others repeat one of them move by move")
+        lines.append(f"different games: only {different}; the others repeat one of them move by move")
     if match.retried:
         lines.append(f"games that were lost with a worker and played again: {match.retried}")
     return lines
@@ -185,7 +186,7 @@ def _sprt(match: Match, standing: Standing) -> str:
         return f"{OPEN}: {ratio}, elo0 {match.sprt.elo0:g}, elo1 {match.sprt.elo1:g}"
     accepted, rejected = ("elo1", "elo0") if match.decision.accepted == "elo1" else ("elo0", "elo1")
     value = {"elo0": match.sprt.elo0, "elo1": match.sprt.elo1}[accepted]
-    pairs = f"after {match.decision.pairs} pairs"
+    pairs = f"after {counted(match.decision.pairs, 'pair')}"
     return f"{accepted} = {value:g} accepted, {rejected} rejected, {pairs}: {ratio}"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cluster.system import terminal
 from games.drawing import draw
+from games.errors import counted
 from games.game import Game, State
 from search.result import Answer, SearchResult
 
@@ -65,14 +66,14 @@ def warnings(result: SearchResult, memory_mb: int) -> list[str]:
 
 def resumed(result: SearchResult) -> str:
     """Text such as ``, resumed 2 times`` for a search that was resumed from a checkpoint, else empty."""
-    return f", resumed {result.resumed} time{'s' * (result.resumed != 1)}" if result.resumed else ""
+    return f", resumed {counted(result.resumed, 'time')}" if result.resumed else ""
 
 
 def facts(result: SearchResult) -> list[tuple[str, str]]:
     """[(name, text)] of the facts about the answer and the search."""
     answer = result.answer
     rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
-    workers = f"{result.workers} worker{'s' * (result.workers != 1)}"
+    workers = counted(result.workers, "worker")
     return [
         ("best move", f"{answer.best_move or 'none: nothing was searched'} for {result.to_move}"),
         ("value", f"{terminal.value(answer.value, answer.is_share)} for {result.to_move}"),
@@ -81,9 +82,9 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
         ("", ""),
         ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
         ("rate", terminal.rate(rate)),
-        ("search", f"{result.strategy}, {result.lanes} lanes, seed {result.seed}"),
+        ("search", f"{result.strategy}, {counted(result.lanes, 'lane')}, seed {result.seed}"),
         ("ran on", f"{workers}, {result.executor}{resumed(result)}"),
-        ("tree", f"{terminal.count(result.tree_nodes)} nodes"),
+        ("tree", f"{counted(result.tree_nodes, 'node')}"),
         ("stopped by", result.stopped_by),
         ("digest", result.digest[:DIGEST_SHOWN]),
     ]

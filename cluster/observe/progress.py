@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from cluster.observe.progress_stats import ProgressStats, comings_and_goings
 from cluster.runtime.session import Session
 from cluster.system import terminal
+from games.errors import counted
 from search.result import Answer
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def line(session: Session, figures: ProgressStats) -> str:
     counters, more = session.coordinator.counters, []
     if figures.joined or figures.left:
         alive = sum(worker.alive for worker in session.executor.workers)
-        more = [f"{alive} workers ({comings_and_goings(figures)})"]
+        more = [f"{counted(alive, 'worker')} ({comings_and_goings(figures)})"]
     return line_of(
         session.elapsed_s,
         counters.simulations,
@@ -118,9 +119,9 @@ def line_of(
     """Progress as one line of text; ``rate`` is in simulations/s, ``more`` are texts to append."""
     parts = [
         f"banyan: {terminal.duration(elapsed_s)}",
-        f"{terminal.count(simulations)} simulations",
+        f"{counted(simulations, 'simulation')}",
         terminal.rate(rate),
-        f"{terminal.count(jobs)} jobs",
+        f"{counted(jobs, 'job')}",
     ]
     if jobs_retried:
         parts.append(f"{terminal.count(jobs_retried)} retried")

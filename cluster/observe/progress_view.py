@@ -13,6 +13,7 @@ from cluster.observe import answer_report as report
 from cluster.observe.search_view import SearchView
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
+from games.errors import counted
 from games.game import FIRST, Board, Cell
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _facts(search: SearchView) -> list[RenderableType]:
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
     grid.add_row("search", f"{search.game.spec}")
-    grid.add_row("", f"{search.strategy}, {search.lanes} lanes, {search.place}")
+    grid.add_row("", f"{search.strategy}, {counted(search.lanes, 'lane')}, {search.place}")
     grid.add_row("simulations", f"{terminal.count(search.simulations)}   {terminal.rate(search.rate)}")
     jobs = f"{terminal.count(search.jobs)} done   {search.jobs_in_flight} in flight"
     grid.add_row("jobs", f"{jobs}   {search.jobs_retried} retried")

@@ -9,6 +9,7 @@ from cluster.observe.progress_stats import ProgressStats, comings_and_goings
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
+from games.errors import counted
 from games.game import Game, State
 from search.request import SearchRequest
 from search.result import Answer
@@ -88,7 +89,7 @@ def search_view_of(session: Session, figures: ProgressStats) -> SearchView:
 def budget_text(request: SearchRequest) -> str:
     """The budget of a request in words."""
     if request.simulations is not None:
-        return f"of {terminal.count(request.simulations)} simulations"
+        return f"of {counted(request.simulations, 'simulation')}"
     if request.seconds is not None:
         return f"of {terminal.duration(request.seconds)}"
     return f"of {terminal.count(request.memory_mb)} MB"

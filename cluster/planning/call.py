@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from cluster.executors.choose import make_executor
 from cluster.executors.units import worker_of_units
-from cluster.front_door.options import LOG, placement_of, request_of, split
+from cluster.front_door.options import LOG, SearchOptions, placement_of, request_of, split, with_options
 from cluster.planning.defaults import (
     DEFAULT_EPISODE_TIMEOUT_S,
     DEFAULT_EPISODES,
@@ -23,6 +23,7 @@ from cluster.runtime.drive import drive
 from games.game import Game
 
 
+@with_options
 def plan(
     problem: str | Game | type[Game],
     *,
@@ -35,7 +36,7 @@ def plan(
     workers: int | str | None = None,
     address: str | None = None,
     executor: str = "auto",
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> PlanResult:
     """Play episodes of a problem of one player, each move chosen by a search; returns what they came to.
 
@@ -49,9 +50,9 @@ def plan(
         out: A folder in which each episode is kept; a plan that is started again plays the missing ones.
         workers, address, executor: Where episodes are played: in this process (``"inline"``), on workers of
             Ray (``"ray"``), or there if there are several episodes (``"auto"``); nothing of it changes them.
-        **options: Any other field of `search.SearchRequest`, such as ``exploration``; ``lanes`` is 1 by
-            default, since episodes already fill the workers, and ``playout_policy`` and ``final_move``
-            are by default ``auto``, as `banyan plan --help` describes it.
+        **options: Any other field of `search.SearchRequest`, listed below; ``lanes`` is 1 by default, since
+            episodes already fill the workers, and ``playout_policy`` and ``final_move`` are by default
+            ``auto``, as `banyan plan --help-all` describes it.
 
     Raises:
         InvalidInput: Something is wrong with an argument; the error names the field, the value, and what is

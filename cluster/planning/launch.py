@@ -68,8 +68,8 @@ def _print(result: PlanResult, output: Output) -> None:
     from rich.text import Text
 
     console = terminal.stdout_console(output.colour)
-    for name, text in report.facts(result):
+    for name, text in result.facts():
         console.print(Text.assemble((name.ljust(13), "dim"), text), soft_wrap=True)
     if result.episodes:
         console.print()
-        console.print(report.table(result.episodes))
+        console.print(result.table())

@@ -16,7 +16,7 @@ from cluster.planning.result import PlanResult
 from cluster.planning.store import EpisodeStore
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Executor
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game
 from search.episode import check_plannable
 from search.prepare import check_search
@@ -63,7 +63,7 @@ class Plan:
     def budget(self) -> str:
         """The budget of a move in words."""
         search = self.request.search
-        return f"{search.simulations} simulations" if search.simulations else f"{search.seconds:g} s"
+        return counted(search.simulations, "simulation") if search.simulations else f"{search.seconds:g} s"
 
     @contextmanager
     def opened(self, out: Path | None) -> Iterator[Jobset[Episodes]]:

@@ -13,6 +13,8 @@ from cluster.report.plot_frame import COLOURS, game_name, save
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from games.errors import counted
+
 POINTS = 200
 """The most episodes after which an interval is computed."""
 RETURNS, MEAN = COLOURS["root"], COLOURS["tree"]
@@ -49,5 +51,5 @@ def plot(result: PlanResult, path: Path) -> None:
         panel.grid(alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
     mean = result.mean_return or 0.0
-    title = f"{game_name(result.problem)}: mean return {mean:,.4g} in {len(values)} episodes"
+    title = f"{game_name(result.problem)}: mean return {mean:,.4g} in {counted(len(values), 'episode')}"
     save(figure, path, title, f"{result.problem}, {result.budget} for each move")

@@ -9,9 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.matches.statistics import Z95, wilson
-from search.episode import Episode
+from rich.console import Console
 
+from cluster.matches.statistics import Z95, wilson
+from cluster.report.table import Table, count, duration, html, left, number, right
+from cluster.system import terminal as words
+from games.errors import counted
+from search.episode import Episode
+from search.notebook import answer_html
+
+SHOWN = 20
+"""The most episodes of the table on the screen."""
+SHOWN_MOVES = 12
 STUDENT_95 = (
     *((1000, Z95), (120, 1.980), (60, 2.000), (40, 2.021), (30, 2.042), (25, 2.060), (20, 2.086)),
     *((18, 2.101), (16, 2.120), (14, 2.145), (12, 2.179), (11, 2.201), (10, 2.228), (9, 2.262), (8, 2.306)),
@@ -98,9 +107,75 @@ class PlanResult:
         }
 
     def __repr__(self) -> str:
-        mean = self.mean_return
-        said = "no episode" if mean is None else f"{len(self.episodes)} episodes, mean return {mean:g}"
-        return f"<PlanResult {self.problem}: {said}>"
+        mean = "" if self.mean_return is None else f", mean return {self.mean_return:g}"
+        return f"<PlanResult {self.problem}: {counted(len(self.episodes), 'episode')}{mean}>"
+
+    def __str__(self) -> str:
+        console = Console(width=110, color_system=None, force_jupyter=False)
+        with console.capture() as shown:
+            console.print(self.table())
+        lines = [f"{name:<13}{text}" for name, text in self.facts()]
+        return "\n".join([*lines, *map(str.rstrip, shown.get().strip("\n").splitlines())])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: facts, and a table of episodes."""
+        return answer_html(None, {}, self.facts(), ()) + html(self.table())
+
+    def facts(self) -> list[tuple[str, str]]:
+        """[(name, text)] of what the episodes say."""
+        values = [episode.value for episode in self.episodes]
+        rate, ends = self.simulations_per_s, sum(episode.truncated for episode in self.episodes)
+        cut = f", {ends} of them cut off at the limit of their length" if ends else ""
+        rows = [
+            ("problem", self.problem),
+            ("a move", self.budget),
+            ("episodes", f"{len(values)}{cut}"),
+            ("mean return", mean_text(values)),
+        ]
+        if values:
+            rows.append(("returns", f"{min(values):g} to {max(values):g}"))
+        rows.append(
+            ("simulations", f"{self.simulations:,}" + (f", {rate:,.0f} per CPU second" if rate else ""))
+        )
+        rows.append(("positions", self.state_handling))
+        if self.clairvoyant:
+            seen = "yes: simulations saw what chance would bring, so the return is too high"
+            rows.append(("clairvoyant", seen))
+        workers = f"{counted(self.workers, 'worker')}, {self.executor}"
+        return [
+            *rows,
+            ("ran on", f"{workers}, {words.duration(self.elapsed_s)}"),
+            ("digest", self.digest[:16]),
+        ]
+
+    def table(self) -> Table:
+        """The first episodes, one a line."""
+        headings = [*right("seed", "return", "steps"), *left("end"), *right("simulations", "CPU time")]
+        shown = Table([*headings, *left("actions")])
+        for episode in self.episodes[:SHOWN]:
+            more = " ..." if len(episode.actions) > SHOWN_MOVES else ""
+            shown.add(
+                count(episode.seed),
+                number(episode.value, "g"),
+                count(episode.steps),
+                "cut off" if episode.truncated else "",
+                count(episode.simulations),
+                duration(episode.seconds),
+                " ".join(episode.actions[:SHOWN_MOVES]) + more,
+            )
+        if len(self.episodes) > SHOWN:
+            shown.caption = f"and {len(self.episodes) - SHOWN} more"
+        return shown
+
+
+def mean_text(values: Sequence[float]) -> str:
+    """The mean with its interval."""
+    mean, interval = _mean(values), interval_of(values)
+    if mean is None:
+        return "unknown: no episode has ended"
+    return (
+        f"{mean:g}" if interval is None else f"{mean:,.4g} (95 %: {interval[0]:,.4g} to {interval[1]:,.4g})"
+    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

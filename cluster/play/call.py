@@ -53,6 +53,7 @@ def play(
     1  X  O  .
        a  b  c
     o wins
+    o thought about 1 move for ... s of CPU time
     <BLANKLINE>
     game     tictactoe...
     >>> moves

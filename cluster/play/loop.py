@@ -12,7 +12,7 @@ from cluster.play.play import HUMAN, Play, Thought
 from cluster.play.position import read_record
 from cluster.system import terminal
 from games.drawing import draw
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from search.players import Choice
 
 MOVES_A_LINE = 100
@@ -96,7 +96,11 @@ class PlayLoop:
             command = ["banyan", "play", record.game, "--seed", str(record.seed), "--moves", moves]
             self._write(f"To continue: {shlex.join(command)}")
         else:
-            self._write(f"\n{str(record).rstrip()}")
+            for side, (seat, cost) in enumerate(zip(record.seats, record.efforts, strict=True)):
+                if seat != HUMAN and cost.moves:
+                    took = f"{terminal.duration(cost.cpu_s)} of CPU time"
+                    self._write(f"{self._name(side)} thought about {counted(cost.moves, 'move')} for {took}")
+            self._write("\n" + "\n".join(record.lines()))
 
     def _obey(self, words: list[str]) -> None:
         command = self._commands.get(words[0])
@@ -149,7 +153,7 @@ class PlayLoop:
             if secret is not None:
                 self._write(f"what only {self._name(play.mover)} sees:\n{draw(secret, colour=self._colour)}")
         if play.behind:
-            self._write(f"after {play.ply} of {play.plies} moves")
+            self._write(f"after {play.ply} of {counted(play.plies, 'move')}")
 
     def _prompt(self) -> str:
         play = self.play
@@ -176,7 +180,7 @@ class PlayLoop:
     def _moves(self, _: list[str]) -> None:
         play = self.play
         texts = [play.game.format_move(play.state, move) for move in play.game.legal_moves(play.state)]
-        lines, line = [], f"{len(texts)} legal move{'s' * (len(texts) != 1)}:"
+        lines, line = [], f"{counted(len(texts), 'legal move')}:"
         for text in texts:
             if len(line) + len(text) >= MOVES_A_LINE:
                 lines.append(line)
@@ -205,9 +209,9 @@ class PlayLoop:
         if choice.value is not None:
             parts.append(f"value {terminal.value(choice.value, self.play.game.is_two_player)}")
         if choice.simulations:
-            parts.append(f"{terminal.count(choice.simulations)} simulations")
+            parts.append(f"{counted(choice.simulations, 'simulation')}")
         if choice.nodes:
-            parts.append(f"{terminal.count(choice.nodes)} nodes")
+            parts.append(f"{counted(choice.nodes, 'node')}")
         if choice.thought:
             parts.append(choice.thought)
         return ", ".join([*parts, f"{terminal.duration(cpu_s)} of CPU"])

@@ -35,7 +35,7 @@ from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import AUTO, Workers, exactly
 from cluster.system.processes import num_cores
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from search.worker import Worker
 
 CHECK_S = 0.05
@@ -171,7 +171,7 @@ class RayExecutor:
             if self.pace is not None and self._crew.at_hand and not self._crew.starting:
                 break
             if self.waiting is not None:
-                self.waiting(f"{len(self._crew.at_hand)} of {len(self._slots)} workers are ready")
+                self.waiting(f"{len(self._crew.at_hand)} of {counted(len(self._slots), 'worker')} ready")
             if self._ray.ended.is_set():
                 self._revive(0.1)
                 continue

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from cluster.ray_backend.address import NotJoined
 from cluster.ray_backend.process import RayProcess
+from games.errors import counted
 
 TRIES = 3
 """An embedded Ray that ends this often without a finished job in between is given up."""
@@ -49,9 +50,10 @@ class Revival:
         self._endings += 1
         where = "the local Ray" if self._address is None else f"the Ray cluster at {self._address}"
         if self._endings > TRIES:
-            raise ConnectionError(f"{where} ended {self._endings} times in a row: {reason}")
+            raise ConnectionError(f"{where} ended {counted(self._endings, 'time')} in a row: {reason}")
         verb = "started" if self._address is None else "joined"
-        self._notify(f"{where} has ended ({reason}); it is {verb} again, and {jobs} jobs are run once more")
+        again = f"it is {verb} again, to run {counted(jobs, 'job')} once more"
+        self._notify(f"{where} has ended ({reason}); {again}")
         self._error = None
         self._thread = threading.Thread(target=self._run, args=(reason,), name="revival", daemon=True)
         self._thread.start()

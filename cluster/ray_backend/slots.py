@@ -12,6 +12,7 @@ from cluster.ray_backend.slot import Bundle, Process, Slot
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import Workers
+from games.errors import counted
 
 READY_S = 120.0
 """Time limit in seconds for the start of a worker: process, imports, and compilation of kernels."""
@@ -150,7 +151,7 @@ class Slots:
         self.check_alive()
         ready, least = len(self.at_hand), min(self._workers.least, len(self.used))
         if ready < least and waited_s > ALONE_S:
-            raise ConnectionError(f"of {least} workers {ready} have come in {ALONE_S:.0f} s")
+            raise ConnectionError(f"only {ready} of {counted(least, 'worker')} came in {ALONE_S:.0f} s")
         if ready >= least and waited_s > LATECOMER_S and not self._workers.fixed:
             return True
         return ready == len(self.present) and (ready >= least or not self._waiting)

@@ -53,7 +53,7 @@ class Strict(BaseModel):
         for name, value in values.items() if isinstance(values, dict) else ():
             if name not in cls.model_fields:
                 raise InvalidInput(
-                    name, value, f"no field of this name{did_you_mean(name, cls.model_fields)}"
+                    name, value, f"a field of this object{did_you_mean(name, cls.model_fields)}"
                 )
         return values
 

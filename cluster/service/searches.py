@@ -40,7 +40,7 @@ from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Re
 from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -304,7 +304,7 @@ class Searches:
         if len(self._waiting) >= self.limits.waiting:
             self.figures.refused("queue_full")
             seconds = self.figures.retry_after_s(self.limits.running)
-            detail = f"the queue is full: {len(self._waiting)} searches are waiting"
+            detail = f"the queue is full, with {counted(len(self._waiting), 'search', 'searches')} waiting"
             raise Problem(429, detail, {"Retry-After": str(seconds)})
 
     def _enter(self, record: Record) -> None:
@@ -319,7 +319,8 @@ class Searches:
         """Fail a search that has crashed the server repeatedly."""
         self._waiting.remove(live)
         what = (
-            f"the server died {deaths} times while it ran this search, the last time with no other beside it"
+            f"the server died {counted(deaths, 'time')} while it ran this search, "
+            "the last time with no other beside it"
         )
         LOG.error("search %s has failed: %s", live.id, what)
         self._conclude(live, FAILED, None, Problem(500, what).body() | {"title": "Search failed"})

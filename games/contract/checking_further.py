@@ -17,7 +17,7 @@ from games.compile.rule_stubs import chance, greedy_move, is_terminal, playout, 
 from games.compile.specialise import is_compiled, specialise
 from games.contract.findings import Finding, Found, ask, deal, line_of, plain_rules, said
 from games.contract.random_game import is_return
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream
 from games.rules import Rules
@@ -295,8 +295,8 @@ def _drawn_as(
         error = np.sqrt(mean * (1 - weight))
         came = int((drawn == move).sum())
         if abs(came - mean) > SIGMAS * error:
-            text = f"gave {game.format_move(state, move)} {came} times at ply {plies}; expected {mean:g}"
-            yield "uniform", Finding(rule, f"{text} +- {error:.0f}")
+            text = f"gave {game.format_move(state, move)} {counted(came, 'time')} at ply {plies}"
+            yield "uniform", Finding(rule, f"{text}; expected {mean:g} +- {error:.0f}")
 
 
 def _playout(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:

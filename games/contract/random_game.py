@@ -125,7 +125,7 @@ class RandomGame:
             text = f"gave no move at ply {ply}, but is_terminal says that the game is not over"
             raise Stop(Finding("legal_moves", text))
         if count > game.max_moves:
-            raise Stop(Finding("max_moves", f"is {game.max_moves}, but {count} moves are legal at ply {ply}"))
+            raise Stop(Finding("max_moves", f"is {game.max_moves}, but {count} can be made at ply {ply}"))
         if len(set(moves)) < count:
             twice = next(move for move in moves if moves.count(move) > 1)
             yield "twice", Finding("legal_moves", f"gave move {twice} twice at ply {ply}")

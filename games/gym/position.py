@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from games.errors import BrokenGame, InvalidInput
+from games.errors import BrokenGame, InvalidInput, counted
 from games.gym.ale import emulator_of, screen_of
 from games.gym.drawing import text_of
 from games.gym.environment import ANSI, MOST_STEPS, Actions
@@ -256,7 +256,7 @@ class GymPosition:
         self.terminated = bool(terminated)
         self.truncated = not terminated and (bool(truncated) or self.steps >= stage.steps)
         if self._baseline is not None and comparable(stage.states.drawn()) != self._baseline:
-            accepted = f"chance=yes (moves draw random numbers; at first after {self.steps} moves)"
+            accepted = f"chance=yes (moves draw random numbers; at first after {counted(self.steps, 'move')})"
             raise InvalidInput("game option chance", "no", accepted)
 
     def _note_legal(self) -> None:

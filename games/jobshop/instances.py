@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.user_games import read_text
 
 Instance = tuple[tuple[tuple[int, int], ...], ...]
@@ -131,7 +131,7 @@ def parse(text: str, path: str) -> Instance:
         values = _numbers(words)
         job = None if values is None else tuple(zip(values[::2], values[1::2], strict=False))
         if len(instance) == jobs:
-            raise _refusal(path, number, words, f"no further line after those of {jobs} jobs")
+            raise _refusal(path, number, words, f"no further line after those of {counted(jobs, 'job')}")
         if job is None or len(words) != 2 * machines or not _is_job(job, machines):
             accepted = (
                 f"{machines} pairs of machine and duration: each machine from 0 to {machines - 1} once, "

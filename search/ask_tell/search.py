@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from search.ask_tell.leaf import Leaf, Policy
 from search.ask_tell.machine import Machine
 from search.packing.arrays import Arrays
@@ -67,9 +67,8 @@ class AskTellSearch:
 
     def __repr__(self) -> str:
         state = f"stopped by {self.stopped_by}" if self.done else "open"
-        return (
-            f"<AskTellSearch of {self.search.game.spec}, {state}: {self._machine.simulations:,} simulations>"
-        )
+        made = counted(self._machine.simulations, "simulation")
+        return f"<AskTellSearch of {self.search.game.spec}, {state}: {made}>"
 
     @property
     def done(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from games.errors import counted
 from games.game import SECOND, Game
 from games.rng import new_stream
 from games.spec import Options, Spec
@@ -77,7 +78,8 @@ class Flat(Player):
         worth = _worth(values, self.value)
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
         count = int(np.count_nonzero(~np.isnan(values)))
-        thought = f"{count:,} playouts of {len(moves)} moves; {self.value} {worth[best]:+.3f}"
+        of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
+        thought = f"{of}; {self.value} {worth[best]:+.3f}"
         return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
 
     def _play_for_seconds(self, play: Callable[[slice, int], None], num_moves: int) -> None:

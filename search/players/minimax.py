@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.minimax.alphabeta import MAX_DEPTH, Limits
@@ -73,7 +73,7 @@ class Minimax(Player):
         return trace(self._lookahead, game, state, self._limits)
 
     def _thought(self, seen: Seen, found: Foresight) -> str:
-        text = f"depth {found.depth}, {found.positions:,} positions"
+        text = f"depth {found.depth}, {counted(found.positions, 'position')}"
         if self.prunes and self._seconds is None:
             share = self._lookahead.share_cut(seen.state, found)
             text += "" if share is None else f", {100 * share:.0f} % cut"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game
 from games.openspiel import name_of, pyspiel_or_refuse
 from games.spec import Options, Spec
@@ -117,7 +117,7 @@ class OpenSpiel(Player):
             for child in sorted(root.children, key=lambda child: -child.explore_count)[:3]
         ]
         count = int(root.explore_count)
-        thought = f"{count:,} simulations: {', '.join(told)}"
+        thought = f"{counted(count, 'simulation')}: {', '.join(told)}"
         return Choice(int(best.action), float(value), count, 0, thought)
 
     def _replay(self, seen: Seen) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from games.errors import counted
 from games.game import Game
 from games.spec import Options, Spec
 from search.evaluator import source_of_evaluator
@@ -56,5 +57,6 @@ class Uct(Player):
             f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
             for child in children[:3]
         ]
-        thought = f"{ran.simulations:,} simulations: {', '.join(told)}{'; proven' if ran.proven else ''}"
+        made = counted(ran.simulations, "simulation")
+        thought = f"{made}: {', '.join(told)}{'; proven' if ran.proven else ''}"
         return Choice(best.move, best.value, ran.simulations, strategy.tree_nodes(), thought)

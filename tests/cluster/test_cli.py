@@ -15,6 +15,7 @@ import pytest
 from typer.main import get_command
 
 from cluster.cli import app, explain, run
+from cluster.commands.groups import MANY
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, banyan, here, start
@@ -238,13 +239,31 @@ def test_help_of_search_has_a_panel_for_each_group(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    status, out, _ = here(capsys, "search", "--help")
+    status, out, _ = here(capsys, "search", "--help-all")
     assert status == 0
     titles = re.findall(r"^\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}\S (.+?) \S+$", out, re.MULTILINE)
     assert titles == ["Arguments", *GROUPS, "Where it runs", "Output"]
     for parameter in COMMANDS["search"].params:
         for name in parameter.opts:
             assert parameter.name == "game" or f" {name} " in out
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_is_short_and_says_how_to_see_the_rest(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    short, full = (here(capsys, command, wanted)[1] for wanted in ("--help", "--help-all"))
+    options = [each.opts[0] for each in COMMANDS[command].params if each.opts[0].startswith("-")]
+    shown = [
+        len(re.findall(rf"^.[ *]+({'|'.join(options)})\b", page, re.MULTILINE)) for page in (short, full)
+    ]
+    assert shown[1] == len(options)
+    left = re.search(r"(\d+) more options: banyan \S+ --help-all", short)
+    assert (left is None) == (short == full) == (len(COMMANDS[command].params) <= MANY)
+    if left is not None:
+        assert 5 <= shown[0] == len(options) - int(left[1]) <= 12
+        assert len(short.splitlines()) < 65
 
 
 def test_the_first_panel_of_search_is_what_most_people_need() -> None:

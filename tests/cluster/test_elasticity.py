@@ -118,7 +118,7 @@ def test_a_search_waits_for_the_least_of_its_range_and_for_no_more(monkeypatch: 
     machines = opened(Workers(2, 4), 1)
     assert machines.states == ["idle", "waiting"]
     assert not machines.slots.opened(ray_slots.LATECOMER_S + 1)
-    with pytest.raises(ConnectionError, match="of 2 workers 1 have come in 300 s"):
+    with pytest.raises(ConnectionError, match="only 1 of 2 workers came in 300 s"):
         machines.slots.opened(ray_slots.ALONE_S + 1)
     machines.cpus = 2
     machines.look()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import doctest
+import inspect
 import json
+import pydoc
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, get_type_hints
 
 import banyan
 import pytest
@@ -22,7 +24,7 @@ import cluster
 import search
 from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.inline import InlineExecutor
-from cluster.front_door.options import placement_of
+from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions, placement_of
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.resources import Resources
@@ -135,7 +137,8 @@ def test_a_request_that_nothing_ends_is_refused(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"lane": 3}, "lane: 3 is not accepted; expected no keyword of this name (did you mean lanes?)"),
+        ({"lane": 3}, "unknown option 'lane'; did you mean 'lanes'?"),
+        ({"zzz": 3}, "unknown option 'zzz'; there are batch, cpuct_base, cpus_per_worker, "),
         ({"workers": 0}, "workers: 0 "),
         ({"workers": 2.5}, "workers: 2.5 "),
         ({"workers": 2, "executor": "inline"}, "workers: 2 is not accepted; expected 1: the inline executor"),
@@ -153,6 +156,19 @@ def test_what_is_wrong_is_said_before_the_call_returns(
     with pytest.raises(banyan.InvalidInput) as caught:
         call("tictactoe", **arguments)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("call", [banyan.search, banyan.start, banyan.open, banyan.plan])
+def test_options_of_a_call_are_all_fields_of_a_request_and_help_shows_them(call: Any) -> None:
+    hints = get_type_hints(search.SearchRequest)
+    options = get_type_hints(RequestOptions)
+    named = {"game", "moves", "position", "simulations", "seconds", "seed"}
+    assert options == {name: kind | None for name, kind in hints.items() if name not in named}
+    assert get_type_hints(SearchOptions) == options | get_type_hints(WorkerOptions)
+    accepted = RequestOptions if call is banyan.open else SearchOptions
+    assert inspect.signature(call, eval_str=True).parameters["options"].annotation == Unpack[accepted]
+    told = pydoc.plain(pydoc.render_doc(call))
+    assert all(f"    {name}: " in told for name in set(options) - {"stop_when_full"})
 
 
 def test_a_search_is_placed_as_its_keywords_say() -> None:

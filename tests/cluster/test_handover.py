@@ -117,7 +117,7 @@ def test_workers_that_come_in_the_middle_run_the_jobs_that_are_left(strategy: st
     assert len(elsewhere.submitted) == len(set(elsewhere.submitted))
     assert min(elsewhere.submitted) >= 3
     assert "starting 3 workers" in told[0]
-    assert told[1] == "3 workers have taken over"
+    assert told[1] == "3 workers took over"
     executor.close()
     assert elsewhere.closed
 
@@ -234,7 +234,7 @@ def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_pa
     long = json.loads(out)
     assert (long["executor"], long["workers"]) == ("ray", 2), err
     assert "starting 2 workers; this process searches meanwhile" in err
-    assert "2 workers have taken over" in err
+    assert "2 workers took over" in err
     status, out, err = banyan(
         "search",
         "./walk.py",

@@ -91,7 +91,7 @@ def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go
     line = err.strip().splitlines()[-1]
     assert (process.returncode, out) == (1, "")
     assert line.startswith(f"banyan: error: the search failed: the cluster at {cluster.address} is gone")
-    assert "simulations are kept; to continue: banyan resume " in line
+    assert "simulations kept; to continue: banyan resume " in line
     # It goes on elsewhere.
     with start("resume", "kept.ckpt", "--executor", "inline", cwd=tmp_path, environment=environment) as again:
         assert again.stderr is not None

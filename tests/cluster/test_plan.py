@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import banyan
 import pytest
@@ -210,8 +211,18 @@ def test_steps_cut_an_episode_off(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_call_refuses_what_the_command_refuses() -> None:
     with pytest.raises(InvalidInput, match="a problem of one player"):
         banyan.plan("tictactoe")
-    with pytest.raises(InvalidInput, match="keyword"):
+    with pytest.raises(InvalidInput, match="unknown option 'simulation'; did you mean 'simulations'"):
         banyan.plan("2048", simulation=3)
+
+
+def test_a_plan_is_printed_as_a_table_in_terminals_and_notebooks(walk: str) -> None:
+    result = banyan.plan(walk, episodes=1, simulations=20, steps=2, executor="inline")
+    assert repr(result).endswith(f": 1 episode, mean return {result.mean_return:g}>")
+    facts, _, table = str(result).partition("\n\n")
+    assert "ran on       1 worker, inline, " in facts
+    assert table.split()[:3] == ["seed", "return", "steps"] and len(table.splitlines()) == 3
+    page = ElementTree.fromstring(f"<div>{result._repr_html_()}</div>")
+    assert len(page.findall(".//table")) == 2 and "mean return" in "".join(page.itertext())
 
 
 def test_intervals() -> None:

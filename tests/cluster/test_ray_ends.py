@@ -143,7 +143,7 @@ def test_a_ray_that_ends_again_and_again_is_given_up() -> None:
     revival = Revival(never, None, told.append)  # type: ignore[arg-type]
     revival.begin("its raylet has died", 3)
     assert told == [
-        "the local Ray has ended (its raylet has died); it is started again, and 3 jobs are run once more"
+        "the local Ray has ended (its raylet has died); it is started again, to run 3 jobs once more"
     ]
     with pytest.raises(ConnectionError, match="did not come back \\(no room in /dev/shm\\)"):
         revival.poll(30.0)

@@ -186,7 +186,7 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
         run_session(session, (fail,), keeper)
     kept = session.coordinator.counters.simulations
     assert kept > 0
-    assert str(raised.value) == f"{error}; {kept} simulations are kept; to continue: banyan resume {file}"
+    assert str(raised.value) == f"{error}; {kept} simulations kept; to continue: banyan resume {file}"
     opened = read_checkpoint(file).open()
     assert opened.coordinator.counters.jobs_done == 20
     assert unchanged(session_of(opened).run()) == unchanged(session_of(fresh(REQUESTS["tree"])).run())

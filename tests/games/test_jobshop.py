@@ -178,7 +178,7 @@ def test_a_service_refuses_files(tmp_path: Path) -> None:
         ("2 2\n0 1 1 2\n0 1 2 2\n", "each machine from 0 to 1 once"),
         ("2 2\n0 1 1 2\n0 1 1 0\n", "durations from 1 to 100,000"),
         ("2 2\n0 1 1 2\n", r"a line for each of its 2 jobs \(it has 1\)"),
-        ("1 2\n0 1 1 2\n0 1 1 2\n", "no further line after those of 1 jobs"),
+        ("1 2\n0 1 1 2\n0 1 1 2\n", "no further line after those of 1 job"),
         ("\xff", "not text in UTF-8"),
     ],
 )

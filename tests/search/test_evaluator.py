@@ -22,7 +22,7 @@ from search.kernel.evaluation import evaluate_job, priors_of
 from search.kernel.params import params_of
 from search.players import player_of
 from search.players.player import Seen
-from search.prepare import open_search
+from search.prepare import check_search, open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
 from search.worker import Worker
@@ -262,12 +262,41 @@ def test_the_programs_that_the_page_prints_work(tmp_path: Path, capsys: pytest.C
 
     file = tmp_path / "net.py"
     file.write_text(evaluator)
-    for game in ("tictactoe", "gomoku:size=5"):
+    for game in ("tictactoe", "connect_four"):
         request = request_of(game=game, evaluator=f"{file}:hidden=8", simulations=100)
         result, _ = run_search(request)
         assert result.simulations == 100
         assert result.digest == run_search(request, ChaosExecutor(1))[0].digest
         assert result.digest != run_search(replace(request, evaluator=f"{file}:hidden=9"))[0].digest
+
+
+def test_the_network_of_the_page_plays_every_game_of_pieces_on_cells_and_refuses_others() -> None:
+    source = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
+    refused, played = dict[str, str](), set[str]()
+    for name in [*games.names(), "chinese_checkers:players=2", "gomoku:size=7", "morris:variant=three"]:
+        game = games.load(name)
+        try:
+            check_search(request_of(game=name, evaluator="./net.py"), game)
+        except InvalidInput:
+            continue
+        states = [game.initial_state()]
+        for ply in range(12):
+            if legal := game.legal_moves(states[-1]):
+                states.append(states[-1].copy())
+                game.calls.play(states[-1], legal[ply % len(legal)])
+        batch = np.array([state for state in states if game.legal_moves(state)])
+        try:
+            net = load_evaluator("./net.py", source, game)
+        except InvalidInput as error:
+            refused[name] = str(error)
+            continue
+        values, policies = net.evaluate(batch)
+        assert values.shape == (len(batch),) and (abs(values) <= 1).all() and len(set(values)) > 1
+        assert np.isfinite(policies).all() and policies.shape[1] > max(map(max, map(game.legal_moves, batch)))
+        played.add(name)
+    assert set(refused) == {"grundy", "explicit"}
+    assert all("is not accepted; expected a game with pieces of two" in each for each in refused.values())
+    assert {"thud", "othello", "hex", "breakthrough", "morris", "chinese_checkers:players=2"} < played
 
 
 BODY = """

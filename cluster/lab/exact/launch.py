@@ -21,6 +21,7 @@ from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.status_line import StatusLine
 from games.analysis.judge import judge_of
+from games.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,7 @@ def _positions(plan: ExactPlan, started: Launch, output: Output) -> list[SharpPo
         wanted = plan.request.positions
 
         def found(number: int) -> None:
-            show(number, f"{terminal.count(number)} of {terminal.count(wanted)} positions found")
+            show(number, f"{terminal.count(number)} of {counted(wanted, 'position')} found")
 
         seed, short = plan.request.searches.seed, plan.short_search()
         return sharp_positions(plan.game, judge, wanted, seed, found, short)
@@ -118,7 +119,7 @@ def _line(moves: Moves, elapsed_s: float) -> str:
     if not moves.done:
         waiting = "no move has been made yet (kernels are compiled once on a machine)"
         return f"{waiting}, {terminal.duration(elapsed_s)}"
-    parts = [f"{terminal.count(moves.done)} of {terminal.count(moves.all)} moves"]
+    parts = [f"{terminal.count(moves.done)} of {counted(moves.all, 'move')}"]
     if moves.retried:
-        parts.append(f"{moves.retried} units run again")
+        parts.append(f"{counted(moves.retried, 'unit')} run again")
     return ", ".join([*parts, terminal.duration(elapsed_s)])

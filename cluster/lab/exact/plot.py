@@ -17,6 +17,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator
 
+from games.errors import counted
+
 MARKERS = "osD^vP*X"
 BESIDE = 0.04
 """Horizontal distance, in doublings, between points with equal simulations: all intervals are visible."""
@@ -86,7 +88,7 @@ def _map(panel: Any, name: str, rows: list[Row], lanes: Sequence[int]) -> None:
             "color": shades(0.85 * (1 - place / (len(budgets) - 1))),
             "marker": MARKERS[place % len(MARKERS)],
             "linestyle": "-",
-            "label": f"{budget:,} simulations a lane",
+            "label": f"{counted(budget, 'simulation')} a lane",
         }
         own = [row for row in rows if row.cell is not None and row.cell.lane_simulations == budget]
         _worth(panel, own, style, 2 ** (BESIDE * place), each=True)

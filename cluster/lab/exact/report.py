@@ -12,6 +12,7 @@ from cluster.lab.exact.result import ExactResult, Figure, Row
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Cell, Table, count, left, number, percent, right, text
+from games.errors import counted
 
 LOSS = (
     "loss: exact value of the position minus that of the chosen move, in thousandths of the step from a draw "
@@ -39,7 +40,7 @@ def title(plan: ExactPlan, result: ExactResult) -> str:
     options = f", {request.options}" if request.options else ""
     hard = f" hard for {plan.request.hard:,} simulations" if plan.request.hard else ""
     tries = f", {plan.request.tries:,} moves in each" if plan.request.tries > 1 else ""
-    positions = f"{len(result.numbers):,} positions{hard}{tries}"
+    positions = f"{counted(len(result.numbers), 'position')}{hard}{tries}"
     return f"{plan.game.spec}: {budget}{options}, {positions}, seed {request.seed}"
 
 

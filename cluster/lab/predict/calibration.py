@@ -21,6 +21,7 @@ from cluster.lab.predict.steps import time_steps
 from cluster.lab.predict.timed_run import Rows, timed_run
 from cluster.lab.predict.waiting import STREAM, crowd_request, together, waiting_costs, waits
 from cluster.lab.throughput.ceiling import Ceiling
+from games.errors import counted
 from search.plan import JOB_S, plan_search
 from search.request import MAX_LANES, SearchRequest
 
@@ -124,7 +125,7 @@ class _Calibration:
         workers = self.executor.num_workers
         if workers <= 2 * costs.cores:
             return costs
-        self.say(f"{workers} workers on {costs.cores} cores")
+        self.say(f"{counted(workers, 'worker')} on {costs.cores} cores")
         asked = crowd_request(small, costs, workers)
         # The first run is for warming up: its processes have just been started.
         factors = [together(costs, run(asked, workers=workers)) for _ in range(1 + REPEATS)]

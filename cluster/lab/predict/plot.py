@@ -14,6 +14,8 @@ from cluster.report.plot_frame import COLOURS, game_name, save, span
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from games.errors import counted
+
 
 def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: str | None = None) -> None:
     """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is.
@@ -58,7 +60,7 @@ def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: 
         figure,
         path,
         f"Simulations per second of a {game_name(first.game)} search on {numbers}, predicted",
-        f"{first.game}: {first.simulations:,} simulations on {first.lanes:,} lanes, "
+        f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
         "simulated with measured costs",
         where,
         columns=3,

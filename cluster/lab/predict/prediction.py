@@ -13,6 +13,7 @@ from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from games.errors import counted
 from search.plan import plan_search
 from search.prepare import open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
@@ -71,7 +72,7 @@ def predict(
         found = alone if n == 1 else _simulate(request, costs, n, faults, cores)
         rows.append(_row(request, found, alone))
         report(
-            f"{request.strategy} on {n} workers: {rows[-1].simulations_per_s:,.0f} simulations/s, "
+            f"{request.strategy} on {counted(n, 'worker')}: {rows[-1].simulations_per_s:,.0f} simulations/s, "
             f"the coordinator {rows[-1].coordinator_busy:.0%} busy"
         )
     return rows
@@ -199,7 +200,7 @@ def check(
             )
         )
         report(
-            f"{request.strategy} on {n} workers here: {measured:,.0f} simulations/s, "
+            f"{request.strategy} on {counted(n, 'worker')} here: {measured:,.0f} simulations/s, "
             f"{predicted:,.0f} predicted ({error:+.1%})"
         )
     return rows

@@ -12,6 +12,7 @@ from cluster.lab.predict.worker_time import PARTS
 from cluster.report.files import write_files
 from cluster.report.table import Table, count, left, number, percent, rate, right, text
 from cluster.system import terminal as words
+from games.errors import counted
 
 WORTH_SAYING = 1.02
 """Smallest factor of a change that the sentences mention."""
@@ -32,11 +33,11 @@ def tables(found: Prediction) -> list[Table]:
 def _predicted(rows: Sequence[Predicted]) -> Table:
     first = rows[0]
     same = len({row.simulations for row in rows}) == 1
-    work = f"{first.simulations:,} simulations, " if same else ""
+    work = f"{counted(first.simulations, 'simulation')}, " if same else ""
     columns = ["workers", *([] if same else ["simulations"]), "rate", "speedup", "efficiency"]
     table = Table(
         [*left("strategy"), *right(*columns, "of\nceiling", "busy", "job")],
-        title=f"{first.game}: {work}{first.lanes:,} lanes; simulated, not run",
+        title=f"{first.game}: {work}{counted(first.lanes, 'lane')}; simulated, not run",
         caption=BASE,
     )
     for row in rows:
@@ -59,7 +60,7 @@ def _measured(checks: Sequence[Check]) -> Table:
     headings = ("workers", "measured", "lowest to highest", "predicted", "error")
     table = Table(
         [*left("strategy"), *right(*headings)],
-        title=f"Run on this machine, and predicted: {ran.simulations:,} simulations, {ran.lanes:,} lanes",
+        title=f"Run here, and predicted: {ran.simulations:,} simulations, {counted(ran.lanes, 'lane')}",
     )
     for each in checks:
         table.add(
@@ -79,7 +80,7 @@ def _spent(rows: Sequence[Predicted]) -> Table:
     shown = [row for row in rows if row.workers == most]
     table = Table(
         [*left(""), *right(*(row.strategy for row in shown))],
-        title=f"{most:,} workers' time, in per cent",
+        title=f"The time of {counted(most, 'worker')}, in per cent",
     )
     for part in PARTS:
         table.add(part, *(number(100 * row.spent[part], ".1f") for row in shown))
@@ -94,8 +95,8 @@ def sentences(found: Prediction) -> list[str]:
         lines.append(f"{strategy}: {_limit(rows)}")
         helps = [c for c in found.changes if c.strategy == strategy and c.factor >= WORTH_SAYING]
         lines += [
-            f"  with {change.what}: {words.rate(change.simulations_per_s)} on {change.workers:,} workers, "
-            f"{change.factor:.2f} times as much"
+            f"  with {change.what}: {words.rate(change.simulations_per_s)} on "
+            f"{counted(change.workers, 'worker')}, {change.factor:.2f} times as much"
             for change in helps
         ]
     return lines
@@ -107,13 +108,13 @@ def _limit(rows: Sequence[Predicted]) -> str:
     at = saturation(rows)
     if at is not None:
         return (
-            f"from {at:,} workers on the coordinator is the bottleneck "
+            f"from {counted(at, 'worker')} on the coordinator is the bottleneck "
             f"({words.rate(best.simulations_per_s)} at best)"
         )
     if most.lanes < most.workers:
-        return f"{most.lanes:,} lanes keep no more than {most.lanes:,} workers busy"
+        return f"no more than {counted(most.lanes, 'worker')} can be busy with {counted(most.lanes, 'lane')}"
     return (
-        f"the coordinator is {most.coordinator_busy:.0%} busy with {most.workers:,} workers; "
+        f"the coordinator is {most.coordinator_busy:.0%} busy with {counted(most.workers, 'worker')}; "
         f"their efficiency is {most.efficiency:.0%}"
     )
 

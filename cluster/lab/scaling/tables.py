@@ -19,6 +19,7 @@ from cluster.report.table import (
     text,
 )
 from cluster.system import terminal
+from games.errors import counted
 
 SIMULATED = "**Simulated, not run.**"
 PREDICTED_BASE = (
@@ -145,7 +146,7 @@ def predict(found: dict[str, Any]) -> Iterator[str]:
     yield from markdown(_predictions(found["predicted"]))
     most = max(row["workers"] for row in found["predicted"])
     yield ""
-    what = f"the work of {most:,} workers and the reasons of their waiting"
+    what = f"the work of {counted(most, 'worker')} and the reasons of their waiting"
     yield f"**Simulated:** {what}, in per cent of their time:"
     yield ""
     rows = [row for row in found["predicted"] if row["workers"] == most]

@@ -10,7 +10,7 @@ from cluster.lab.sources.need import Need, need_of
 from cluster.lab.sources.store import Kept, Store
 from cluster.lab.sources.table import Row, Table
 from cluster.lab.sources.verdict import TableResult, Verdict
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 
 
 class Laboratory:
@@ -79,7 +79,7 @@ class Laboratory:
             if not failure:
                 place, need = self._of_rows[name, number]
                 missing = kept[place].missing(need)
-                failure = failures.get(place, f"{len(missing)} units are missing" if missing else "")
+                failure = failures.get(place, f"missing: {counted(len(missing), 'unit')}" if missing else "")
             verdicts.append(
                 Verdict(row, failure=failure) if failure else Verdict(row, measure(row, need, kept[place]))
             )

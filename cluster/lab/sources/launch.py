@@ -21,7 +21,7 @@ from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 
 BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
@@ -81,9 +81,9 @@ def run_experiments(
         start = partial(started.start_units, place, jobset, UnitWorker, UNIT_TIMEOUT_S)
         results = _run_tables(request, laboratory, jobset, start, output)
         if jobset.cancelled:
-            left = terminal.count(run.units - run.done)
+            left = counted(run.units - run.done, "game or count", "games and counts")
             started.say(
-                f"interrupted with {left} games and counts left; finished ones are kept in {out}, and the "
+                f"interrupted with {left} left; finished ones are kept in {out}, and the "
                 "same command continues from there"
             )
             started.status = INTERRUPTED

@@ -15,7 +15,7 @@ from cluster.matches.game import MatchContext
 from cluster.matches.record import Effort, GameRecord
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import mean, score_interval
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game
 
 Estimates = dict[str, Estimate]
@@ -121,7 +121,7 @@ def _of_samples(need: CountNeed, kept: Kept) -> Measured:
         estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
         estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
         estimates[f"{name}, most"] = Estimate.alone(max(values), name, len(values))
-    return Measured(estimates, kept.cpu_s, f"{need.units} game{'s' * (need.units != 1)}")
+    return Measured(estimates, kept.cpu_s, counted(need.units, "game"))
 
 
 def _results(row: Row, played: Played) -> Estimates:

@@ -8,6 +8,7 @@ from cluster.lab.sources.run import Run
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine
+from games.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,8 @@ def line(run: Run, doing: str, elapsed_s: float) -> str:
     if not run.done:
         waiting = "nothing is done yet (kernels are compiled once on a machine)"
         return f"{doing}: {waiting}, {terminal.duration(elapsed_s)}"
-    parts = [f"{doing}: {terminal.count(run.done)} of {terminal.count(run.units)} games and counts"]
+    of = counted(run.units, "game or count", "games and counts")
+    parts = [f"{doing}: {terminal.count(run.done)} of {of}"]
     if run.retried:
         parts.append(f"{run.retried} run again")
     return ", ".join([*parts, terminal.duration(elapsed_s)])

@@ -21,6 +21,7 @@ from cluster.lab.sources.verdict import (
 )
 from cluster.report.table import Table, count, duration, left, right, text, verdict
 from cluster.system import terminal
+from games.errors import counted
 
 TITLE = "The sources' tables, measured again"
 AHEAD = {SAME: "the same player ahead", OPPOSITE: "the other player ahead", OPEN: "open who is ahead"}
@@ -65,7 +66,7 @@ def totals(results: Sequence[TableResult]) -> str:
     """A sentence about the verdicts of all rows."""
     counts = Counter(verdict.agreement for result in results for verdict in result.verdicts)
     ahead = Counter(verdict.conclusion for result in results for verdict in result.verdicts)
-    number = f"{sum(counts.values())} rows of {len(results)} tables"
+    number = f"{counted(sum(counts.values()), 'row')} of {counted(len(results), 'table')}"
     parts = [f"{number}: {counts[YES]} agree, {counts[NO]} do not, {counts[OPEN]} are open"]
     if counts[NOT_COMPARABLE]:
         parts.append(f"{counts[NOT_COMPARABLE]} cannot be compared")
@@ -74,8 +75,9 @@ def totals(results: Sequence[TableResult]) -> str:
     said = ", ".join(parts) + "."
     if ahead[SAME] + ahead[OPPOSITE] + ahead[OPEN]:
         said += (
-            f" Where two players are compared, the same one is ahead as in the source {ahead[SAME]} times, "
-            f"the other one {ahead[OPPOSITE]} times, and it is open {ahead[OPEN]} times."
+            " Where two players are compared, the same one is ahead as in the source "
+            f"{counted(ahead[SAME], 'time')}, the other one {counted(ahead[OPPOSITE], 'time')}, "
+            f"and it is open {counted(ahead[OPEN], 'time')}."
         )
     return said
 

@@ -23,6 +23,7 @@ from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
+from games.errors import counted
 
 BEFORE_THE_GAMES = "banyan: interrupted before the games began"
 GAMES = "games"
@@ -100,7 +101,7 @@ def _print(result: StrengthResult, tournament: Tournament, executor: Executor | 
         console.print(strength_report.curve_table(result))
     for note in strength_report.notes(result):
         console.print(note, style="dim")
-    ran_on = f" ({workers} worker{'s' * (workers != 1)})" if workers else ""
+    ran_on = f" ({counted(workers, 'worker')})" if workers else ""
     console.print(
         strength_report.PLACE.replace("whatever there is", f"whatever there is{ran_on}"), style="dim"
     )

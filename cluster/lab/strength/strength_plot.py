@@ -16,6 +16,8 @@ from cluster.report.plot_frame import COLOURS, game_name, save, span
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from games.errors import counted
+
 MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """An interval without an upper end is drawn up to this multiple of the largest number of lanes."""
@@ -152,7 +154,7 @@ def _by_option(panel: Any, rows: Sequence[Row], option: str) -> None:
             linewidth=1.6,
             marker=marker,
             color=colour,
-            label=f"{count:,} lane{'s' * (count > 1)}",
+            label=counted(count, "lane"),
         )
     _doublings(panel.xaxis, sorted({float(row.cell.strategy.options[option]) for row in rows}))
     panel.set_xlabel(f"{rows[0].cell.strategy.name}: {option}")

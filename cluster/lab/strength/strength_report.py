@@ -13,6 +13,7 @@ from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Cell, Table, count, left, number, percent, right, text
 from cluster.system import terminal
+from games.errors import counted
 
 FEW_PAIRS = 50
 THIN = 0.5
@@ -42,8 +43,8 @@ def line(tournament: Tournament, elapsed_s: float) -> str:
         )
     pairs = min(len(match.standing().pairs) for match in tournament.matches)
     parts = [
-        f"{terminal.count(tournament.done)} of {terminal.count(tournament.games)} games",
-        f"{pairs} pairs of each of {len(tournament.matches)} matches",
+        f"{terminal.count(tournament.done)} of {counted(tournament.games, 'game')}",
+        f"{counted(pairs, 'pair')} of each of {counted(len(tournament.matches), 'match', 'matches')}",
     ]
     if tournament.retried:
         parts.append(f"{tournament.retried} played again")
@@ -54,14 +55,14 @@ def title(result: StrengthResult) -> str:
     """The title of a measurement: game, budget, options, pairs and seed."""
     request = result.plan.request
     fewest, most = result.pairs
-    pairs = f"{most}" if fewest == most else f"{fewest} to {most}"
+    pairs = counted(most, "pair") if fewest == most else f"{fewest} to {most} pairs"
     budget = (
-        f"{request.simulations:,} simulations a move for each lane"
+        f"{counted(request.simulations, 'simulation')} a move for each lane"
         if request.simulations is not None
         else f"{request.total:,} simulations a move for all lanes together"
     )
     options = f", {request.options}" if request.options else ""
-    return f"{result.plan.game.spec}: {budget}{options}, {pairs} pairs a match, seed {request.seed}"
+    return f"{result.plan.game.spec}: {budget}{options}, {pairs} a match, seed {request.seed}"
 
 
 def rows_table(result: StrengthResult) -> Table:
@@ -106,7 +107,7 @@ def warnings(result: StrengthResult) -> list[str]:
     lines, found = [], result.fit
     fewest, _ = result.pairs
     if fewest < FEW_PAIRS:
-        lines.append(f"{fewest} pairs a match are few: the intervals are wide and inaccurate")
+        lines.append(f"only {counted(fewest, 'pair')} a match: the intervals are wide and inaccurate")
     if found is not None and found.freedom > 0:
         usual = found.freedom + MUCH * math.sqrt(2 * found.freedom)
         if found.misfit > usual:

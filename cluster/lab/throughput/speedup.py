@@ -16,6 +16,7 @@ from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from games.errors import counted
 from search.prepare import open_search
 from search.request import SearchRequest
 
@@ -91,7 +92,7 @@ class _Cell:
         result = Session(coordinator, executor).run()
         spent = losses.shares()
         if self.digest and result.digest != self.digest:
-            what = f"{request.strategy} on {workers} workers"
+            what = f"{request.strategy} on {counted(workers, 'worker')}"
             raise DigestsDifferError(f"{what}: {result.digest} after {self.digest}")
         self.digest = result.digest
         self.rates.append(result.simulations / result.elapsed_s)
@@ -126,7 +127,7 @@ def measure_speedup(
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
     with ExitStack() as stack:
-        report(f"starting {workers[-1]} workers")
+        report(f"starting {counted(workers[-1], 'worker')}")
         executor = make_executor(executor_name, workers[-1], address)
         stack.callback(executor.close)
         ceilings: dict[str, Ceiling] = {}
@@ -139,8 +140,9 @@ def measure_speedup(
                 cell.search(requests[strategy], executor, n, address is None)
                 cell.measure_ceiling(ceilings[strategy], n, address is None)
                 report(
-                    f"repeat {repeat + 1} of {repeats}: {strategy}, {n} workers: {cell.rates[-1]:,.0f} "
-                    f"simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of the ceiling"
+                    f"repeat {repeat + 1} of {repeats}: {strategy}, {counted(n, 'worker')}: "
+                    f"{cell.rates[-1]:,.0f} simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of "
+                    "the ceiling"
                 )
     for strategy in strategies:
         digests = {cells[strategy, n].digest for n in workers}

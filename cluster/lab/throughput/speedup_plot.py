@@ -14,6 +14,8 @@ from cluster.report.plot_frame import CLEAR, COLOURS, game_name, save, span
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from games.errors import counted
+
 NEAR = 0.1
 """Distance as a share of the axes; points closer than this in both directions share one label."""
 
@@ -37,8 +39,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         figure,
         path,
         f"Simulations per second of a {game_name(first.game)} search on {workers}",
-        f"{first.game}: {first.simulations:,} simulations on {first.lanes} lanes, "
-        f"median and range of {first.repeats} repeats; at the points: share of the ceiling",
+        f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
+        f"median and range of {counted(first.repeats, 'repeat')}; at the points: share of the ceiling",
     )
 
 

@@ -12,6 +12,7 @@ from cluster.lab.throughput.speedup import Row
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Table, count, left, number, percent, rate, right
+from games.errors import counted
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
@@ -20,7 +21,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
     rates = Table(
         [*left("strategy"), *right(*headings)],
-        title=f"{first.game}: {first.simulations:,} simulations, {first.lanes} lanes, "
+        title=f"{first.game}: {counted(first.simulations, 'simulation')}, {counted(first.lanes, 'lane')}, "
         f"median of {first.repeats} (lowest to highest)",
     )
     for row in rows:

@@ -178,7 +178,7 @@ export class Watch {
       "div",
       {},
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-      el("p", { class: "dim small" }, `${strategy}, ${lanes} lanes, seed ${seed}`),
+      el("p", { class: "dim small" }, `${strategy}, ${lanes} ${lanes === 1 ? "lane" : "lanes"}, seed ${seed}`),
       this.result ? ending(this.result) : null,
     );
   }
