@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,6 +39,7 @@ from cluster.commands import (
 )
 from cluster.commands.groups import ShortHelp
 from cluster.system.interruption import INTERRUPTED, Interruption
+from cluster.system.terminal import claim_stdout, results_alone
 from search.options import knobs_of
 from search.request import SearchRequest
 
@@ -55,6 +56,15 @@ OPTION_OF = {
     **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
 """Option names of request fields whose option is not ``--field``."""
+
+
+class _Command(ShortHelp):
+    """A command whose results alone go to standard output."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with results_alone():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="banyan",
@@ -85,12 +95,13 @@ _GROUPS = (
 )
 for _group in _GROUPS:
     _group.register(app)
-for _command in app.registered_commands:
-    _command.cls = ShortHelp
+for _each in app.registered_commands:
+    _each.cls = _Command
 
 
 def main() -> None:
     """Run the command given by ``sys.argv`` and exit with its status."""
+    claim_stdout()
     interruption = Interruption()
     interruption.install()
     status = run(sys.argv[1:])

@@ -133,7 +133,7 @@ class Launch:
         self,
         place: Placement,
         jobset: Jobset[Any],
-        make_worker: Callable[..., TaskWorker],
+        make_worker: Callable[[], TaskWorker],
         timeout_s: float,
     ) -> Executor:
         """Start an executor and wait until it can take the units of a jobset; signals then cancel the jobset.
@@ -141,7 +141,7 @@ class Launch:
         ``make_worker`` as in `worker_of_units`. ``timeout_s``: time limit of a unit, unless the user sets
         one.
         """
-        make_worker = worker_of_units(place.executor, make_worker, lambda: jobset.cancelled)
+        make_worker = worker_of_units(place.executor, make_worker)
         with self._waiting(place, place.executor != "inline") as tell:
             executor = self._start(place, timeout_s, tell, make_worker=make_worker, in_flight=1)
             if not jobset.finished:

@@ -13,7 +13,6 @@ followed until a better one is found.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,10 +32,6 @@ from search.worker import Worker
 EPISODE_STREAM = 30
 """The second number of the identity of an episode's random streams, after its seed."""
 OUTCOMES, SEARCHES = range(2)
-
-
-class Cancelled(Exception):
-    """The episode was cancelled on request."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +76,12 @@ class Planner:
         game: Game,
         source: str | None,
         steps: int | None = None,
-        cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """``source``: the text of the game's file; ``steps``: the most moves of an episode."""
         if request.lanes == 1 and request.rounds is None and request.simulations is not None:
             # One lane learns nothing from rounds.
             request = replace(request, rounds=1)
         self._request, self._game, self._source, self._steps = request, game, source, steps
-        self._cancelled = cancelled
         self._worker = Worker()
         # What simulations have met is kept instead of the tree that it was told.
         self._learns = "learnt" in request.policies and request.lanes == 1 and request.strategy == "tree"
@@ -96,7 +89,7 @@ class Planner:
         self._prepared = self._begun = False
 
     def play(self, seed: int) -> Episode:
-        """The episode with this number, from its start to its end. Raises Cancelled."""
+        """The episode with this number, from its start to its end."""
         began, self._begun = time.thread_time(), False
         game, calls = self._game, self._game.calls
         state = game.episode_state(seed)
@@ -112,8 +105,6 @@ class Planner:
         while not calls.is_terminal(state) and (
             steps != self._steps or calls.current_player(state) == CHANCE
         ):
-            if self._cancelled():
-                raise Cancelled
             if calls.current_player(state) == CHANCE:
                 assert calls.chance is not None
                 move = outcome if step is not None else int(calls.chance(state, scratch, outcomes))

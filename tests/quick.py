@@ -242,6 +242,10 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_its_throughput_is_measured_beside_searches_that_share_nothing",
         "test_threads_that_meet_often_grow_the_same_tree",
     ),
+    "cluster/test_surroundings.py": (
+        "test_a_closed_file_is_the_null_device",
+        "test_a_narrow_encoding_costs_characters_and_no_command",
+    ),
     "cluster/test_threads.py": (
         "test_a_speedup_is_measured_with_threads",
         "test_an_interrupted_command_prints_what_it_has",

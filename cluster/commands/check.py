@@ -35,7 +35,7 @@ def check(
     The exit status is 2 if the game breaks the contract.
     """
     import games as rules
-    from cluster.system.terminal import print_json
+    from cluster.system.terminal import print_json, write
     from games.contract.checking import check as look
     from games.errors import InvalidInput, counted
 
@@ -45,7 +45,7 @@ def check(
     if not json_output:
         kind = "compiled" if _compiled(loaded) else "plain Python"
         limits = f"{counted(loaded.max_moves, 'move')} and {counted(loaded.max_plies, 'ply', 'plies')}"
-        print(f"{loaded.spec}: {kind}, at most {limits}\n")
+        write(f"{loaded.spec}: {kind}, at most {limits}\n")
     findings = look(loaded, games, seed)
     answer: dict[str, Any] = {
         "game": loaded.spec,
@@ -55,11 +55,11 @@ def check(
     }
     if findings:
         if not json_output:
-            print(f"{counted(len(findings), 'thing')} to mend:")
-            print("\n".join(f"  {finding}" for finding in findings))
+            write(f"{counted(len(findings), 'thing')} to mend:")
+            write("\n".join(f"  {finding}" for finding in findings))
     else:
         if not json_output:
-            print(f"contract  {games} random games: all that must hold does\n")
+            write(f"contract  {games} random games: all that must hold does\n")
         answer |= _shown(loaded, seed, None if json_output else colour_wanted(no_color), quiet=json_output)
     if json_output:
         print_json(answer)
@@ -74,22 +74,22 @@ def _compiled(game: Game) -> bool:
 
 def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless quiet."""
-    from cluster.system.terminal import count, has_colour, rate, stdout_console
+    from cluster.system.terminal import count, has_colour, rate, stdout_console, write
     from games.drawing import draw
 
     counts = _perft(game, seed)
     texts, state, last = _playthrough(game, seed)
     speed = _simulations_per_s(game)
     if not quiet:
-        print("perft     depth  sequences")
+        write("perft     depth  sequences")
         for depth, nodes in enumerate(counts, start=1):
-            print(f"          {depth:>5}  {count(nodes)}")
+            write(f"          {depth:>5}  {count(nodes)}")
         outcome = float(game.calls.returns(state))
         ended = f"{game.outcome_text(state)} (the first player's return is {outcome:g})"
-        print(f"\na random game, {ended}; length {len(texts)}:")
-        print(f"  {' '.join(texts)}\n")
-        print(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
-        print(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
+        write(f"\na random game, {ended}; length {len(texts)}:")
+        write(f"  {' '.join(texts)}\n")
+        write(draw(game.board(state, last), colour=has_colour(stdout_console(colour))))
+        write(f"\nspeed     {rate(speed)} simulations on one core ({count(SIMULATIONS)} from the start)")
     return {"perft": counts, "moves": texts, "simulations_per_s": round(speed, 1)}
 
 

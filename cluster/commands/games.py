@@ -110,7 +110,7 @@ def show(
     """Draw a position and print its text."""
     from cluster.play.descriptions import legal_moves_of, position_json
     from cluster.play.position import read_position
-    from cluster.system.terminal import has_colour, print_json, stdout_console
+    from cluster.system.terminal import has_colour, print_json, stdout_console, write
 
     recorded: list[str] = []
     if record is None:
@@ -139,7 +139,7 @@ def show(
         if shown.game.rewards and shown.scores is not None:
             lines.append(f"score     {scores_text(shown.game, shown.scores)}")
     lines.append(f"position  {shown.game.format_position(shown.state)}")
-    print("\n".join(lines))
+    write("\n".join(lines))
 
 
 def perft(
@@ -154,7 +154,7 @@ def perft(
 ) -> None:
     """Count the move sequences of each length up to DEPTH, as a test of the rules."""
     from cluster.play.position import read_position
-    from cluster.system.terminal import count, print_json, rate
+    from cluster.system.terminal import count, print_json, rate, write
     from games.analysis import perft as counting
     from games.errors import InvalidInput
 
@@ -171,8 +171,7 @@ def perft(
         elapsed_s = time.perf_counter() - started
         rows.append({"depth": plies, "count": nodes, "elapsed_s": round(elapsed_s, 6)})
         if not json_output:
-            print(f"{plies:>3}  {count(nodes):>20}  {rate(nodes / elapsed_s):>10}")
-            sys.stdout.flush()
+            write(f"{plies:>3}  {count(nodes):>20}  {rate(nodes / elapsed_s):>10}")
     answer: dict[str, Any] = {"game": start.game.spec, "moves": list(start.moves), "counts": rows}
     if divide:
         parts: list[dict[str, Any]] = [
@@ -181,9 +180,9 @@ def perft(
         ]
         answer["divide"] = parts
         if not json_output:
-            print()
+            write("")
             for part in parts:
-                print(f"{part['move']:>6}  {count(part['count']):>17}")
+                write(f"{part['move']:>6}  {count(part['count']):>17}")
     if json_output:
         print_json(answer)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cluster.system.terminal import write
 from search.options import BASIC, knobs_of
 from search.request import SearchRequest
 
@@ -54,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 def reference(context: typer.Context) -> None:
     """Print the reference of options, players, metrics and answers of the API as Markdown."""
-    print(reference_text(context.find_root().command), end="")
+    write(reference_text(context.find_root().command), end="")
 
 
 def reference_text(root: Any) -> str:

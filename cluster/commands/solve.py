@@ -88,7 +88,7 @@ def solve(
     """
     from cluster.drawing import format_of, write_figure, write_text
     from cluster.play.position import read_position
-    from cluster.system.terminal import print_json
+    from cluster.system.terminal import print_json, write
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
 
@@ -117,7 +117,7 @@ def solve(
         write_figure(figure, out)
         print(f"banyan: wrote {out}", file=sys.stderr)
     elif figure is not None and not output.json_output:
-        print("\n" + write_text(figure), end="")
+        write("\n" + write_text(figure), end="")
 
 
 def _figure(solution: Solution, graph: PositionGraph | None, kind: str, player: int | None) -> Figure:

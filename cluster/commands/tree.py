@@ -116,7 +116,7 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
     """Show the nodes that a minimax player visits, instead of a search."""
     from cluster.drawing import write_text
     from cluster.drawing.tree_figures import figure_of_trace
-    from cluster.system.terminal import print_json
+    from cluster.system.terminal import print_json, write
     from games.catalogue import load
     from games.errors import InvalidInput
     from search.players import player_of
@@ -140,7 +140,7 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
             }
         )
     else:
-        print(write_text(figure), end="")
+        write(write_text(figure), end="")
     if out is not None:
         _write(figure, out)
     return 0

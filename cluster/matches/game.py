@@ -40,10 +40,6 @@ class PlayerFailed(RuntimeError):
     """A player raised an exception or chose an illegal move."""
 
 
-class Cancelled(Exception):
-    """The game was cancelled on request."""
-
-
 @dataclass(frozen=True)
 class MatchContext:
     """The data that all games of a match share."""
@@ -151,12 +147,11 @@ def play_game(
     job: GameJob,
     *,
     clock: Callable[[], float] = time.thread_time,
-    cancelled: Callable[[], bool] = lambda: False,
 ) -> GameRecord:
     """Play a game of the players A and B, with B in all seats but one. ``clock`` returns CPU seconds of the
     calling thread.
 
-    Raises PlayerFailed, and Cancelled as soon as ``cancelled()`` is true.
+    Raises PlayerFailed.
     """
     state, opening, start = start_of(context, game, job.pair)
     seats = [players[0] if seat == job.leg else players[1] for seat in range(context.seats)]
@@ -165,8 +160,6 @@ def play_game(
     past = _past_of(game, opening, start)
     thrown = 0
     while legal := game.legal_moves(state):
-        if cancelled():
-            raise Cancelled
         if len(moves) >= game.max_plies:
             raise PlayerFailed(f"{game.spec} is not over after {game.max_plies} plies, its max_plies")
         mover, move = int(game.calls.current_player(state)), legal[0]
@@ -231,11 +224,8 @@ def ask(
 class MatchWorker:
     """Worker that plays games one after the other in its process."""
 
-    def __init__(
-        self, make_player: MakePlayer = player_of, cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, make_player: MakePlayer = player_of) -> None:
         self._make_player = make_player
-        self._cancelled = cancelled
         self._context: MatchContext | None = None
         self._players: tuple[Player, ...] = ()
         self._warm = False
@@ -254,7 +244,7 @@ class MatchWorker:
         game = context.load_game()
         if not self._warm:
             self._warm_up(game, *start_of(context, game, job.pair))
-        record = play_game(context, game, self._players, job, cancelled=self._cancelled)
+        record = play_game(context, game, self._players, job)
         return GamePlayed(job.index, record, time.perf_counter() - started)
 
     def _warm_up(self, game: Game, state: State, opening: Sequence[str], start: str | None) -> None:

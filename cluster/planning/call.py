@@ -74,7 +74,7 @@ def plan(
             place.workers,
             place.address,
             place.job_timeout_s,
-            make_worker=worker_of_units(place.executor, PlanWorker, lambda: jobset.cancelled),
+            make_worker=worker_of_units(place.executor, PlanWorker),
             in_flight=1,
             resources=place.resources,
             notify=LOG.warning,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import games
 from cluster.planning.store import EpisodeStore
 from cluster.runtime.tasks import Task
-from search.episode import Cancelled, Episode, Planner
+from search.episode import Episode, Planner
 from search.request import SearchRequest
 
 KEY = 0
@@ -52,8 +52,7 @@ class EpisodeDone:
 class PlanWorker:
     """Plays episodes one after the other in its process."""
 
-    def __init__(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        self._cancelled = cancelled
+    def __init__(self) -> None:
         self._context: PlanContext | None = None
         self._planner: Planner
 
@@ -61,11 +60,11 @@ class PlanWorker:
         """Load the game."""
         if context != self._context:
             game = games.load(context.request.game, context.source)
-            self._planner = Planner(context.request, game, context.source, context.steps, self._cancelled)
+            self._planner = Planner(context.request, game, context.source, context.steps)
             self._context = context
 
     def run(self, context: PlanContext, job: EpisodeJob) -> EpisodeDone:
-        """The episode of a job; it depends only on context and job. Raises Cancelled."""
+        """The episode of a job; it depends only on context and job."""
         started = time.perf_counter()
         self.prepare(context)
         return EpisodeDone(job.index, self._planner.play(job.seed), time.perf_counter() - started)
@@ -109,8 +108,6 @@ class Episodes:
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """An episode raised and would do so again: raises PlanFailed."""
-        if isinstance(cause, Cancelled):
-            return
         raise PlanFailed(f"episode {self.seeds[index]} failed: {error}") from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:

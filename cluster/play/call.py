@@ -10,8 +10,8 @@ from cluster.front_door.game_argument import spec_of
 from cluster.matches.record import GameRecord
 from cluster.play.loop import PlayLoop, Read
 from cluster.play.play import Play, sides_of
-from cluster.play.typed import reader, write
-from cluster.system.terminal import has_colour, stdout_console
+from cluster.play.typed import reader
+from cluster.system.terminal import has_colour, stdout_console, write
 from games.errors import InvalidInput
 from games.game import Game
 from search.players import player_of

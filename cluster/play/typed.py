@@ -8,6 +8,7 @@ import sys
 from types import BuiltinFunctionType
 
 from cluster.play.loop import Read
+from cluster.system.terminal import typing, write
 
 
 def reader() -> Read:
@@ -21,16 +22,12 @@ def reader() -> Read:
     return _read_terminal
 
 
-def write(text: str) -> None:
-    """Print a text at once, also into a pipe."""
-    print(text, flush=True)
-
-
 def _read_terminal(prompt: str) -> str | None:
     try:
-        return input(prompt)
+        with typing():
+            return input(prompt)
     except EOFError:
-        print()
+        write("")
         return None
 
 

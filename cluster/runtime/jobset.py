@@ -78,17 +78,13 @@ class Jobset(Generic[U]):
         return self._clock() - self._started_s
 
     def cancel(self) -> None:
-        """Request the end, with the units done so far; the loop or an inline worker notices it soon."""
+        """Request the end, with the units done so far; the loop notices it soon."""
         self.cancelled = True
 
     @property
     def cancel_noted(self) -> bool:
-        """Whether it was cancelled; see `cluster.system.interruption.Cancellable`.
-
-        True at once, without waiting for the loop: a player may take long over a move, and a second signal
-        must not lose the games that were played.
-        """
-        return self.cancelled
+        """Whether it is over; see `cluster.system.interruption.Cancellable`."""
+        return self.finished
 
     def begin(self) -> list[Task]:
         """Start the clock; returns all missing units."""

@@ -77,6 +77,8 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # The process ends with its server, not by signals to the process group.
         signal.signal(number, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
     with suppress(ImportError):
         import pyspiel  # noqa: F401
     with suppress(ImportError):
@@ -85,8 +87,6 @@ def main() -> None:
     below(new_stream(0), 2)
     gc.collect()
     gc.freeze()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     while True:
         try:
             trial = Trial(*pickle.load(sys.stdin.buffer))

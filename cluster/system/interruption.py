@@ -13,11 +13,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeVar
 
 from cluster.system.processes import descendants, kill
+from cluster.system.terminal import results
 
 INTERRUPTED = 130
 """Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM."""
@@ -26,6 +28,33 @@ PATIENCE_S = 1.5
 LOOK_EVERY_S = 0.1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = b"\x1b[?25h\n"
+T = TypeVar("T")
+_unit_runs = False
+"""Whether the main thread runs a unit of work that may be given up."""
+
+
+class _GivenUp(BaseException):
+    """Raised in a unit by the signal handler; foreign code seldom catches a BaseException."""
+
+
+class Abandoned(RuntimeError):
+    """A unit of work ended by a signal, without a result."""
+
+
+def until_signal(unit: Callable[..., T], *arguments: object) -> T:
+    """Run a unit of work, which the signal that cancels the watched work breaks off: raises Abandoned.
+
+    Only in the main thread; and the unit must not change what is used after it.
+    """
+    global _unit_runs
+    try:
+        try:
+            _unit_runs = threading.current_thread() is threading.main_thread()
+            return unit(*arguments)
+        finally:
+            _unit_runs = False
+    except _GivenUp:
+        raise Abandoned from None
 
 
 class Cancellable(Protocol):
@@ -66,7 +95,7 @@ class Interruption:
     def begin_closing(self) -> None:
         """Note that all results have been shown and only executors are being closed."""
         with suppress(BrokenPipeError):
-            sys.stdout.flush()
+            results().flush()
         self.closing = True
 
     def uninstall(self) -> None:
@@ -78,7 +107,7 @@ class Interruption:
     @property
     def noted(self) -> bool:
         """Whether the first signal has reached Python, and the watched search has noted it."""
-        return self.signalled and (self._search is None or self._search.cancel_noted)
+        return self.signalled and self._search is not None and self._search.cancel_noted
 
     @property
     def unheard(self) -> bool:
@@ -100,6 +129,8 @@ class Interruption:
         if self._search is None:
             raise KeyboardInterrupt
         self._search.cancel()
+        if _unit_runs:
+            raise _GivenUp
 
     @staticmethod
     def leave() -> NoReturn:

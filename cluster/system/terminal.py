@@ -1,16 +1,88 @@
-"""Output for people: consoles, colour, and the format of numbers."""
+"""Standard output, which only results reach; consoles, colour, and the format of numbers.
+
+Games, environments and evaluators are foreign code, and may print at any time. So a command writes its
+results through this module alone. Whatever else is printed while it runs, also by compiled libraries and by
+child processes, goes to standard error.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 WIDE = 10_000
 """Width in columns of output that does not go to a terminal, so that lines are never cut or wrapped."""
+
+_results: TextIO | None = None
+
+
+def results() -> TextIO:
+    """The stream of a command's results: standard output."""
+    return sys.stdout if _results is None else _results
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Within it ``sys.stdout`` is standard error, and only `results` is standard output."""
+    global _results
+    before, _results = _results, results()
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _results = before
+
+
+def claim_stdout() -> None:
+    """Make ``sys.stdout`` a file of its own, and file 1 standard error; for the main program of a process.
+
+    A standard file that is closed becomes the null device. What the encoding of standard output lacks is
+    printed as a question mark.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", errors="replace"))  # noqa: SIM115
+    ours = cast(io.TextIOWrapper, sys.stdout)
+    unbuffered = ours.write_through
+    ours.flush()
+    raw = os.fdopen(os.dup(1), "wb", 0 if unbuffered else -1)
+    sys.stdout = io.TextIOWrapper(
+        raw, ours.encoding, "replace", line_buffering=ours.line_buffering, write_through=unbuffered
+    )
+    os.dup2(2, 1)
+
+
+@contextmanager
+def typing() -> Iterator[None]:
+    """Within it file 1 is standard output again, as ``input`` needs it in order to edit lines."""
+    if _results is None or not _results.isatty():
+        yield
+        return
+    _results.flush()
+    os.dup2(_results.fileno(), 1)
+    try:
+        with redirect_stdout(sys.__stdout__):
+            yield
+    finally:
+        os.dup2(2, 1)
+
+
+def write(text: str, end: str = "\n") -> None:
+    """Print a text on standard output at once."""
+    print(text, end=end, file=results(), flush=True)
 
 
 def stdout_console(colour: bool | None = None) -> Console:
@@ -30,8 +102,7 @@ def has_colour(console: Console) -> bool:
 
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output."""
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
+    write(json.dumps(value))
 
 
 def count(value: float) -> str:
@@ -66,8 +137,9 @@ def duration(seconds: float) -> str:
 def _console(colour: bool | None, *, stderr: bool) -> Console:
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
+    stream = sys.stderr if stderr else results()
     return Console(
+        file=None if stderr else stream,
         stderr=stderr,
         highlight=False,
         soft_wrap=False,

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,11 @@ def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return status, captured.out, errors
 
 
-def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
-    """Exit status, and what a terminal of so many columns gets on standard output, without its escapes."""
+def on_terminal(columns: int, *arguments: str, typed: Sequence[str] = ()) -> tuple[int, str]:
+    """Exit status, and what a terminal of so many columns gets on standard output, without its escapes.
+
+    ``typed``: what is typed after each prompt.
+    """
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
@@ -58,7 +62,7 @@ def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
         env={**environment, "TERM": "xterm"},
         stdout=theirs,
         stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
+        stdin=theirs if typed else subprocess.DEVNULL,
     ) as process:
         os.close(theirs)
         shown = b""
@@ -66,6 +70,9 @@ def on_terminal(columns: int, *arguments: str) -> tuple[int, str]:
         with contextlib.suppress(OSError):
             while part := os.read(ours, 65536):
                 shown += part
+                if typed and shown.endswith(b"> "):
+                    os.write(ours, typed[0].encode())
+                    typed = typed[1:]
         os.close(ours)
         process.wait(timeout=120)
     return process.returncode, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")

@@ -7,7 +7,6 @@ import pytest
 
 import games
 from cluster.matches.game import (
-    Cancelled,
     GameJob,
     MatchContext,
     MatchWorker,
@@ -144,12 +143,6 @@ def test_sleeping_costs_no_cpu() -> None:
     context = context_of("tictactoe")
     record = play_game(context, context.load_game(), (Slow("a"), Slow("b")), GameJob(0))
     assert record.efforts[0].cpu_s < 0.003 * record.efforts[0].moves / 2
-
-
-def test_a_game_can_be_given_up_between_two_moves() -> None:
-    context = context_of("tictactoe")
-    with pytest.raises(Cancelled):
-        play_game(context, context.load_game(), (Peeks("a"), Peeks("b")), GameJob(0), cancelled=lambda: True)
 
 
 def test_a_game_that_goes_on_for_ever_is_an_error() -> None:

@@ -8,12 +8,12 @@ number, so a unit that is lost is run again with the same moves.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import games
 from cluster.lab.exact.store import Move, MoveStore
-from cluster.matches.game import Cancelled, PlayerFailed, ask, seed_of
+from cluster.matches.game import PlayerFailed, ask, seed_of
 from cluster.runtime.tasks import Task
 from games.game import Game
 from search.players import Player, player_of
@@ -59,8 +59,7 @@ class MoveJob:
 class MoveWorker:
     """Runs units one after the other in its process."""
 
-    def __init__(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        self._cancelled = cancelled
+    def __init__(self) -> None:
         self._context: MoveContext | None = None
         self._game: Game
         self._player: Player
@@ -74,7 +73,7 @@ class MoveWorker:
             self._context, self._warm = context, False
 
     def run(self, context: MoveContext, job: MoveJob) -> MovesDone:
-        """The moves of a unit; they depend only on context and job. Raises PlayerFailed, Cancelled."""
+        """The moves of a unit; they depend only on context and job. Raises PlayerFailed."""
         started = time.perf_counter()
         self.prepare(context)
         if not self._warm:
@@ -85,8 +84,6 @@ class MoveWorker:
         return MovesDone(job.index, moves, time.perf_counter() - started)
 
     def _move(self, context: MoveContext, number: int) -> Move:
-        if self._cancelled():
-            raise Cancelled
         state = self._game.parse_position(context.positions[number % MAX_POSITIONS])
         choice, cpu_s = ask(self._player, self._game, state, seed_of(context.seed, number))
         return Move(self._game.format_move(state, choice.move), cpu_s)

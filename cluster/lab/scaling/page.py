@@ -20,7 +20,7 @@ def write_page(parts: Sequence[Part], store: Store, path: Path, picture_folder: 
     """Write the page. Plots are copied to a folder beside it, because the store is not in the repository."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join(_lines(parts, store, path.parent, picture_folder)) + "\n"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
 
 
 def _lines(parts: Sequence[Part], store: Store, beside: Path, picture_folder: Path) -> Iterator[str]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cluster.lab.sources.counts import COUNTS, SAMPLES
 from cluster.lab.sources.need import CountNeed, MatchNeed, Need
-from cluster.matches.game import Cancelled, GameJob, MatchWorker
+from cluster.matches.game import GameJob, MatchWorker
 from cluster.matches.record import GameRecord
 from games.errors import InvalidInput
 
@@ -35,14 +34,14 @@ class UnitDone:
 class UnitWorker:
     """Runs units of one need, one after the other, in one process."""
 
-    def __init__(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        self._match = MatchWorker(cancelled=cancelled)
+    def __init__(self) -> None:
+        self._match = MatchWorker()
 
     def prepare(self, context: Need) -> None:
         """Does nothing: players are created with their first game."""
 
     def run(self, context: Need, job: int) -> UnitDone:
-        """Run the unit with this number; raises only Cancelled."""
+        """Run the unit with this number."""
         started, cpu = time.perf_counter(), time.thread_time()
         record, found, error = None, None, ""
         try:
@@ -50,8 +49,6 @@ class UnitWorker:
                 record = self._match.run(context.context, GameJob(job)).record
             else:
                 found = find(context, job)
-        except Cancelled:
-            raise
         except InvalidInput as wrong:
             error = f"{wrong.field} {wrong.value!r} is not accepted; expected {wrong.accepted}"
         except Exception as raised:

@@ -1,0 +1,142 @@
+"""The command where people run it: beside code that prints, with closed files, without a home."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.command import BANYAN, ROOT, banyan, on_terminal
+
+PRINTING = """
+import os, subprocess, sys, threading
+import gymnasium
+from games import PythonGame
+
+def loud():
+    print("NOISE by Python")
+    print("NOISE by its first stream", file=sys.__stdout__)
+    os.write(1, b"NOISE by a library\\n")
+    threading.Thread(target=print, args=("NOISE by a thread",)).start()
+
+subprocess.run(["echo", "NOISE by a child"])
+loud()
+
+class Position:
+    def __init__(self):
+        self.left, self.player = 9, 0
+    def current_player(self):
+        return self.player
+    def legal_moves(self):
+        loud()
+        return [0, 1]
+    def play(self, move):
+        loud()
+        self.left, self.player = self.left - 1 - move, 1 - self.player
+    def is_terminal(self):
+        return self.left <= 0
+    def returns(self):
+        loud()
+        return 1.0 if self.player else -1.0
+
+class Printing(PythonGame):
+    max_moves, max_plies = 2, 9
+    def new_position(self):
+        return Position()
+
+class Env(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Discrete(4)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        loud()
+        self.at = 0
+        return 0, {}
+    def step(self, action):
+        loud()
+        self.at += 1
+        return self.at, float(action), self.at == 3, False, {}
+"""
+EVALUATOR = """
+import os
+import numpy as np
+from search.evaluator import Evaluator
+
+class Loud(Evaluator):
+    def evaluate(self, states):
+        os.write(1, b"NOISE of the evaluator\\n")
+        print("NOISE of the evaluator")
+        return np.zeros(len(states)), np.zeros((len(states), self.game.max_moves))
+"""
+SEARCH = ("search", "tictactoe", "--simulations", "300", "--executor", "inline")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "GAME"),
+        ("search", "GAME", "--simulations", "50", "--executor", "inline"),
+        ("search", "GAME", "--simulations", "50", "--executor", "ray", "--workers", "1"),
+        ("search", "tictactoe", "--evaluator", "EVALUATOR", "--strategy", "leaf", "--simulations", "50"),
+        ("tree", "GAME", "--simulations", "50", "--executor", "inline"),
+        ("perft", "GAME", "2"),
+        ("check", "GAME", "--games", "1"),
+        ("benchmark", "GAME", "--seconds", "0.1", "--simulations", "10"),
+        ("match", "GAME", "random", "random", "--games", "2", "--executor", "inline"),
+        ("plan", "gym:GAME:Env", "--simulations", "8", "--episodes", "1", "--executor", "inline"),
+        ("plan", "gym:GAME:Env", "--simulations", "8", "--episodes", "1", "--executor", "ray"),
+    ],
+    ids=" ".join,
+)
+def test_standard_output_has_the_results_alone(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    files = {"GAME": tmp_path / "printing.py", "EVALUATOR": tmp_path / "evaluator.py"}
+    files["GAME"].write_text(PRINTING)
+    files["EVALUATOR"].write_text(EVALUATOR)
+    words = [arguments[0], *(_named(word, files) for word in arguments[1:])]
+    status, out, err = banyan(*words, "--json")
+    assert status == 0, err
+    json.loads(out)
+    assert "NOISE" in err
+    if arguments[0] == "show":
+        assert "NOISE" not in banyan(*words)[1]
+
+
+def _named(word: str, files: dict[str, Path]) -> str:
+    for name, path in files.items():
+        word = word.replace(name, str(path))
+    return word
+
+
+def test_lines_that_a_person_types_can_be_edited() -> None:
+    """The cursor goes back over the z, which is deleted."""
+    typed = ("zb2\x01\x1b[3~\n", "quit\n")
+    status, shown = on_terminal(80, "play", "tictactoe", "--opponent", "random", typed=typed)
+    assert (status, "moves    b2 " in shown) == (0, True)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
+def test_a_closed_file_is_the_null_device(closed: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    words = ["bash", "-c", f'"$@" {closed}', "bash", *BANYAN, *SEARCH, "--checkpoint", str(kept), "--json"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr, kept.exists()) == (0, False, True)
+    if ">&-" not in closed.replace("2>&-", ""):
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [("tree", "explicit", "--simulations", "500"), ("experiment",), ("search", "--help")],
+    ids=" ".join,
+)
+def test_a_narrow_encoding_costs_characters_and_no_command(
+    arguments: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    status, out, err = banyan(*arguments, **environment)
+    assert (status, "error" in err, out.isascii()) == (0, False, True)
