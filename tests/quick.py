@@ -245,6 +245,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "cluster/test_surroundings.py": (
         "test_a_closed_file_is_the_null_device",
         "test_a_narrow_encoding_costs_characters_and_no_command",
+        "test_ray_starts_whatever_the_temporary_folder_is",
     ),
     "cluster/test_threads.py": (
         "test_a_speedup_is_measured_with_threads",

@@ -61,6 +61,7 @@ class RayProcess:
     def __init__(self, address: str | None, cpus: int, settings: Mapping[str, str]) -> None:
         """Start the process; see `joined`. ``settings`` are added to its environment."""
         self.address = address
+        self._base = ray_folder.base() if address is None else None
         self.mark = secrets.token_hex(16)
         self.folder = Path(tempfile.mkdtemp(prefix="banyan-"))
         """Working folder of the process, with its log; otherwise empty, so that no user files are
@@ -92,6 +93,8 @@ class RayProcess:
 
     def _start(self, theirs: Connection, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
         environment = dict(_SETTINGS) | dict(os.environ) | dict(settings) | {MARK: self.mark}
+        if self._base is not None:
+            environment["RAY_TMPDIR"] = str(self._base)
         # -P: nothing is imported from the working folder.
         command = [sys.executable, "-P", "-c", _START, str(theirs.fileno()), str(_banyan())]
         with self._log.open("wb") as log:
@@ -203,9 +206,9 @@ class RayProcess:
         bury(below, self._process.pid)
         self.ended.wait(1.0)
         self._connection.close()
-        if self.address is None:
+        if self._base is not None:
             ray_folder.remove(self.session)
-            ray_folder.remove_of(self._process.pid)
+            ray_folder.remove_of(self._process.pid, self._base)
         shutil.rmtree(self.folder, ignore_errors=True)
         # Some processes end a moment after the kill.
         bury(set(), self._process.pid)

@@ -146,7 +146,7 @@ def test_a_worker_elsewhere_has_the_files_that_were_read(
     monkeypatch.setattr(user_games, "_known", {})
     monkeypatch.setattr(user_games, "_read", {})
     assert user_games.read_source(str(file)) == "as it was read"
-    make_worker = worker_of_units("ray", PlanWorker, lambda: False)
+    make_worker = worker_of_units("ray", PlanWorker)
     file.unlink()
     user_games._read.clear()
     assert isinstance(make_worker(), PlanWorker)

@@ -140,3 +140,15 @@ def test_a_narrow_encoding_costs_characters_and_no_command(
 ) -> None:
     status, out, err = banyan(*arguments, **environment)
     assert (status, "error" in err, out.isascii()) == (0, False, True)
+
+
+@pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
+@pytest.mark.parametrize("folder", ["x" * 120, "zürich", "two words", "missing/relative"])
+def test_ray_starts_whatever_the_temporary_folder_is(name: str, folder: str, tmp_path: Path) -> None:
+    path = Path(folder) if "/" in folder else tmp_path / folder
+    if path.is_absolute():
+        path.mkdir()
+    words = ("search", "tictactoe", "--simulations", "300", "--executor", "ray", "--workers", "1", "--json")
+    status, out, err = banyan(*words, **{name: str(path)})
+    assert (status, json.loads(out)["executor"]) == (0, "ray"), err
+    assert not path.exists() or not [*path.iterdir()]
