@@ -8,6 +8,7 @@ accepted. NAME is the name that OpenSpiel uses, with parameters: ``openspiel:mnk
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
 from games.rules import MAX_MOVE_CODE, MAX_MOVES
 from games.spec import Spec
-from games.user_games import reason_of
+from games.user_games import read_text, reason_of
 
 HIDDEN = ("bridge", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker")
 """The accepted games with hidden information: those whose ``resample_from_infostate`` depends on nothing that
@@ -87,6 +88,9 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
             raise InvalidInput("game", _text(spec), accepted) from None
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
+    for value in re.findall("=([^,()=]+)", name):
+        if os.path.exists(value):
+            read_text(value, "game", "a file")
     loaded = _asked(spec, lambda: pyspiel.load_game(name))
     if not _is_accepted(loaded):
         accepted = (

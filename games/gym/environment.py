@@ -70,8 +70,8 @@ def maker(named: Named, source: str | None) -> tuple[Callable[[], Any], int | No
         with suppress(InvalidInput):
             close(made(render_mode=ANSI))
             more = {"render_mode": ANSI}
-    if limit is None and first.spec is not None:
-        limit = first.spec.max_episode_steps
+    limits = (getattr(owner, "_max_episode_steps", None) for owner in owners_of(first)[:-1])
+    limit = min((each for each in (*limits, limit) if each is not None), default=None)
     close(first)
     return lambda: made(**more), limit
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -353,36 +354,42 @@ def _merged(outcomes: Any, places: int) -> list[tuple[float, int, float, bool]]:
 def _checked(env: Any, actions: Actions, table: Table) -> Table | None:
     """The table without the outcomes of masked actions; None if the environment does anything else.
 
-    Each action is played in each state, which is set from outside. What comes of it must be the outcome that
-    one number of the environment's generator chooses; nothing may change but the state, by a reset neither;
-    and masks must depend on the state alone.
+    Each action is played in each state, which is set from outside, and some after a reset. What comes of it
+    must be the outcome that one number of the environment's generator chooses; nothing may change but the
+    state, by a reset neither; and masks must depend on the state alone.
     """
     rows, rest, draw = copy.deepcopy(env.P), _rest_of(env), np.random.default_rng(0)
     masks: dict[int, Sequence[int]] = {}
+    pairs = [(at, action) for at in range(len(table)) for action in range(len(table[0]))]
 
     def is_as_before(at: Any, info: dict[str, Any]) -> bool:
         legal = [*actions.legal(env, actions.mask_in(at, info))]
         return bool(env.s == at) and masks.setdefault(int(at), legal) == legal
 
+    def is_drawn(at: int, action: int) -> bool:
+        env.s, before = at, env.np_random.bit_generator.state
+        draw.bit_generator.state = before
+        listed = rows[at][int(actions.actions[action])]
+        place = np.argmax(np.cumsum([outcome[0] for outcome in listed]) > draw.random())
+        after, reward, terminated, truncated, info = env.step(actions.actions[action])
+        drawn = env.np_random.bit_generator.state
+        return (
+            (after, reward, terminated, truncated) == (*listed[place][1:], False)
+            and (drawn == draw.bit_generator.state or (drawn == before and len(table[at][action]) == 1))
+            and (terminated or is_as_before(after, info))
+        )
+
+    shuffled = random.Random(0)
     for seed in range(CHECKED_STARTS):
-        if not is_as_before(*env.reset(seed=seed)) or rows != env.P or _rest_of(env) != rest:
+        begun = env.reset(seed=seed)
+        if rows != env.P or not is_as_before(*begun) or not is_drawn(*shuffled.choice(pairs)):
             return None
-    for _ in range(2 + CHECKED_STEPS // (len(table) * len(table[0]))):
-        for at, row in enumerate(table):
-            for action, outcomes in enumerate(row):
-                env.s, before = at, env.np_random.bit_generator.state
-                draw.bit_generator.state = before
-                listed = rows[at][int(actions.actions[action])]
-                place = np.argmax(np.cumsum([outcome[0] for outcome in listed]) > draw.random())
-                after, reward, terminated, truncated, info = env.step(actions.actions[action])
-                if (after, reward, terminated) != tuple(listed[place][1:]) or truncated:
-                    return None
-                drawn = env.np_random.bit_generator.state
-                if drawn != draw.bit_generator.state and (drawn != before or len(outcomes) > 1):
-                    return None
-                if not terminated and not is_as_before(after, info):
-                    return None
-            if _rest_of(env) != rest:
+        if _rest_of(env) != rest:
+            return None
+    for _ in range(2 + CHECKED_STEPS // len(pairs)):
+        shuffled.shuffle(pairs)
+        for number, pair in enumerate(pairs):
+            if not is_drawn(*pair) or (number % len(actions.all) == 0 and _rest_of(env) != rest):
                 return None
     reached = {after for row in table for outcomes in row for _, after, _, end in outcomes if not end}
     masked = any(len(legal) < len(actions.all) for legal in masks.values())

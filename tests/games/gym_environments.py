@@ -494,7 +494,7 @@ class Lake(FrozenLakeEnv):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         found = super().reset(seed=seed)
-        self._hidden, self.used = self.odd == "hides" and seed == 2, 0
+        self._hidden, self.used = self.odd == "hides" and seed == 999, 0
         if self.odd == "melts":
             self.P[1][0] = self.P[1][2]
         if self.odd == "begins" and self.np_random.random() < 0.5:
@@ -502,7 +502,8 @@ class Lake(FrozenLakeEnv):
         return self.s, found[1]
 
     def step(self, action: Any) -> Any:
-        if self.odd == "remaps" or (self.odd == "slips" and self.np_random.random() < 0.02):
+        last = {"remaps": action, "repeats": self.lastaction, "starts": None if self.lastaction else action}
+        if last.get(self.odd) == action or (self.odd == "slips" and self.np_random.random() < 0.02):
             action = (action + 2) % 4
         if self.odd == "weighs" and len(self.P[self.s][action]) > 1:
             _, self.s, *rest = self.P[self.s][action][min(2, int(4 * self.np_random.random()))]

@@ -112,7 +112,7 @@ def test_states_are_drawn_or_else_told() -> None:
     [
         *(("Lake()", True), ("Lake(odd=begins)", True), ("Lake(slippery=False)", True)),
         *((f"Lake(odd={odd})", False) for odd in ("tires", "melts", "remaps", "slips", "weighs", "costs")),
-        *((f"Lake(odd={odd},slippery=False)", False) for odd in ("remaps", "slips", "costs")),
+        *((f"Lake(odd={odd},slippery=False)", False) for odd in ("remaps", "repeats", "starts", "slips")),
         *((f"wrapped(by={by})", False) for by in ("action", "reward", "limit")),
     ],
 )
