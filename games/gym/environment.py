@@ -203,3 +203,14 @@ def _listed(space: Any, spec: str) -> tuple[list[Any], list[str]]:
 def _kind(space: Any) -> str:
     shape = getattr(space, "shape", None)
     return f"{type(space).__name__}{shape if shape else ''}"
+
+
+def comparable(value: Any) -> Any:
+    """The value in a form that == compares and dicts take for a key."""
+    if isinstance(value, dict):
+        return tuple((key, comparable(each)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(comparable(each) for each in value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.str, value.shape, value.tobytes()
+    return repr(value)

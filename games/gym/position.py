@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -12,9 +11,10 @@ import numpy as np
 from games.errors import BrokenGame, InvalidInput, counted
 from games.gym.ale import emulator_of, screen_of
 from games.gym.drawing import text_of
-from games.gym.environment import ANSI, MOST_STEPS, Actions
-from games.gym.states import States
-from games.gym.trial import Found, comparable, number_of
+from games.gym.environment import ANSI, MOST_STEPS, Actions, comparable
+from games.gym.hidden import number_of
+from games.gym.states import States, Use
+from games.gym.trial import Found
 from games.rules import MAX_MOVE_CODE
 from games.user_games import reason_of
 
@@ -30,7 +30,7 @@ class Stage:
         self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
         self.drawn = self.states.env.render_mode == ANSI
         """Whether the environment draws itself as text."""
-        self.lock = threading.RLock()
+        self.lock = Use([*self.states.outside.values()])
         """Several searches may run in one process."""
         self.holder: GymPosition | None = None
         """The position that the environment is in; None if in none."""

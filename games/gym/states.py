@@ -8,23 +8,31 @@ and `States.restore` takes that up. Which of the ways is right for an environmen
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pickle
 import random
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator, RandomState
 
 from games.errors import InvalidInput
-from games.gym.environment import Actions, close, owners_of
+from games.gym.environment import Actions, close, comparable, owners_of
 
-GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+GENERATORS = (Generator, RandomState, random.Random)
 """Types of objects that draw random numbers."""
+SHARED = random._inst, np.random.mtrand._rand
+"""The generators that `random` and NumPy share with the whole process."""
+INDEPENDENT = frozenset({"integers", "random", "normal", "standard_normal", "uniform", "randint", "randn"})
+"""Methods of generators whose numbers, if they draw several, do not depend on each other."""
 FIRST_LOOK = 512
 """After this many restorations, and then each time twice as many, shared values are looked at again."""
 _ATOMIC = frozenset(
@@ -64,11 +72,15 @@ class States:
         """By id: objects in which no generator is looked for."""
         self._named: list[tuple[dict[str, Any], str]] = []
         self._nested = False
+        self.outside: dict[str, Any] = {}
+        """By number: generators that the environment draws from and that do not lie in it, such as those that
+        `random` and NumPy share with the whole process, or one of a module, a class or a closure."""
 
     def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; returns the observation and the info."""
         # Generators that the environment does not seed itself. Simulations have seeds from 0.
-        self._reseed(-1 - episode)
+        for number, generator in enumerate(self._own_generators()):
+            _seed_generator(generator, -1 - episode, number)
         found: tuple[Any, dict[str, Any]] = self.env.reset(seed=episode)
         # Most environments make theirs anew.
         self._find_named()
@@ -82,11 +94,19 @@ class States:
         """Go on from a position that was saved."""
         raise NotImplementedError
 
+    def seed(self, seed: int) -> None:
+        """Make everything that is drawn from now on depend on ``seed`` alone, an integer in [0, 2**62)."""
+        self._reseed(seed)
+
     def reseed(self, seed: int) -> Any:
-        """Make everything that is drawn from now on depend on ``seed`` alone, an integer in [0, 2**62), and
-        then redraw what is unseen; returns the observation that the method ``unseen`` gives, else None."""
+        """`seed`, and then redraw what is unseen; returns the observation that the method ``unseen`` gives,
+        else None."""
         self._reseed(seed)
         return self._redraw()
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two positions that were saved are certainly equal, but for the states of generators."""
+        return False
 
     def played(self, moves: Sequence[int]) -> None:
         """Be told of moves that were played."""
@@ -106,6 +126,65 @@ class States:
         known = {id(attributes[name]) for attributes, name in self._named}
         self._nested = any(id(each) not in known for each in self._walked_generators())
 
+    def look_outside(self, play: Callable[[], Any]) -> bool:
+        """Find the generators ``outside`` by which of the process's ``play``, a reset and steps, moves.
+
+        Returns whether there are none that a reset makes anew, which cannot be kept.
+        """
+        before = [(each, _state_of(each)) for each in _all_generators()]
+        mine = {id(each) for each in (*self._walked_generators(), *self._generators())}
+        play()
+        self._find_named()
+        mine |= {id(each) for each in (*self._walked_generators(), *self._generators())}
+        moved = [each for each, state in before if comparable(_state_of(each)) != comparable(state)]
+        self.outside = {str(k): each for k, each in enumerate(moved) if id(each) not in mine}
+        self._find_named()
+        old = {id(each) for each, _ in before} | mine
+        return all(id(each) in old for each in _all_generators())
+
+    @contextmanager
+    def turned(self, turn: Turn) -> Iterator[None]:
+        """Within, the generators draw as ``turn`` says: those that lie in the environment, that `random` and
+        NumPy share, and that are made within."""
+        from gymnasium.utils import seeding
+
+        changes: list[tuple[Any, Any, Any]] = [
+            (holder, key, Turned(holder[key], turn)) for holder, key in self._places(GENERATORS)
+        ]
+        for module, names in (
+            (seeding, ("np_random",)),
+            (np.random, ("default_rng", "Generator", "RandomState")),
+            (random, ("Random",)),
+        ):
+            changes += [(vars(module), name, turn.maker(vars(module)[name])) for name in names]
+        for module, generator in zip((random, np.random), SHARED, strict=True):
+            if any(generator is each for each in self.outside.values()):
+                turned = Turned(generator, turn)
+                for name, value in vars(module).items():
+                    if getattr(value, "__self__", None) is generator:
+                        changes.append((vars(module), name, getattr(turned, name)))
+        before = [holder[key] for holder, key, _ in changes]
+        for holder, key, change in changes:
+            holder[key] = change
+        try:
+            yield
+        finally:
+            for (holder, key, change), was in zip(changes, before, strict=True):
+                if holder[key] is change:
+                    holder[key] = was
+            for holder, key in [*self._places(Turned)]:
+                holder[key] = holder[key].generator
+            self._find_named()
+
+    def _places(self, kinds: Any) -> Iterator[tuple[Any, Any]]:
+        """Containers in the environment, and where in them objects of these types lie."""
+        attributes: list[Any] = [vars(owner) for owner in owners_of(self.env)]
+        for value in [*_walk(attributes, self._passed_over)] if self._nested else attributes:
+            holder = value if isinstance(value, dict | list) else getattr(value, "__dict__", {})
+            for key, each in [*(holder.items() if isinstance(holder, dict) else enumerate(holder))]:
+                if isinstance(each, kinds):
+                    yield holder, key
+
     def _reseed(self, seed: int) -> None:
         for number, generator in enumerate(self._generators()):
             _seed_generator(generator, seed, number)
@@ -114,17 +193,27 @@ class States:
         return None if self.unseen is None else self.env.get_wrapper_attr(self.unseen)()
 
     def _generators(self) -> Iterator[Any]:
+        yield from self._own_generators()
+        yield from self.outside.values()
+
+    def _own_generators(self) -> Iterator[Any]:
         if self._nested:
             yield from self._walked_generators()
         else:
             for attributes, name in self._named:
-                yield attributes[name]
+                if attributes is not self.outside:
+                    found = attributes[name]
+                    yield found.generator if isinstance(found, Turned) else found
+
+    def _attributes(self) -> list[dict[str, Any]]:
+        """What may hold generators, each by its name."""
+        return [*(vars(owner) for owner in owners_of(self.env)), self.outside]
 
     def _find_named(self) -> None:
         self._named = [
-            (vars(owner), name)
-            for owner in owners_of(self.env)
-            for name, value in vars(owner).items()
+            (attributes, name)
+            for attributes in self._attributes()
+            for name, value in attributes.items()
             if isinstance(value, GENERATORS)
         ]
 
@@ -176,6 +265,21 @@ class CopyStates(States):
                 self._passed_over[id(value)] = value
         self._deep = _has_aliases([vars(owner) for owner in self._owners], self._passed_over)
 
+    def same(self, one: Any, other: Any) -> bool:
+        prints = (
+            _fingerprint(
+                [
+                    (name, value)
+                    for attributes in saved[0]
+                    for name, value in attributes.items()
+                    if id(value) not in self._passed_over and not isinstance(value, GENERATORS)
+                ]
+            )
+            for saved in (one, other)
+        )
+        first, second = prints
+        return not self._nested and first is not None and first == second
+
     def save(self) -> Any:
         generators = self._kept_generators()
         return self._copies([vars(owner) for owner in self._owners], generators), generators
@@ -188,9 +292,7 @@ class CopyStates(States):
             if len(own) > len(attributes):
                 for name in own.keys() - attributes.keys():
                     del own[name]
-        for attributes, name, generator, state in generators:
-            attributes[name] = generator
-            _set_state(generator, state)
+        _put_back(generators)
         self._count += 1
         if self._count == self._next_look:
             self._next_look *= 2
@@ -246,6 +348,9 @@ class CloneStates(CopyStates):
     def _copied_owners(self) -> list[Any]:
         return owners_of(self.env)[:-1]
 
+    def same(self, one: Any, other: Any) -> bool:
+        return False
+
     def save(self) -> Any:
         return self._get(), super().save()
 
@@ -267,11 +372,14 @@ class DeepcopyStates(States):
         return super().reset(episode)
 
     def save(self) -> Any:
-        saved, self.env = self.env, None
+        outside = [each for each in self._kept_generators() if each[0] is self.outside]
+        saved, self.env = (self.env, outside), None
         return saved
 
     def restore(self, saved: Any) -> None:
-        self.env = copy.deepcopy(saved)
+        env, outside = saved
+        self.env = copy.deepcopy(env, {id(each): each for each in self.outside.values()})
+        _put_back(outside)
         self._find_named()
 
 
@@ -283,8 +391,8 @@ class ReplayStates(States):
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
         self._episode = 0
-        self._trail: list[int] = []
-        """Moves; and -1 - seed where the generators were seeded."""
+        self._trail: list[int | tuple[int]] = []
+        """Moves; (seed,) where the generators were seeded, and -1 - seed where then was redrawn, too."""
 
     def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
         self._episode, self._trail = episode, []
@@ -297,12 +405,18 @@ class ReplayStates(States):
         episode, trail = saved
         self.reset(episode)
         for each in trail:
-            if each < 0:
+            if isinstance(each, tuple):
+                self._reseed(each[0])
+            elif each < 0:
                 self._reseed(-1 - each)
                 self._redraw()
             else:
                 self.env.step(self._actions.actions[each])
         self._trail = list(trail)
+
+    def seed(self, seed: int) -> None:
+        self._trail.append((seed,))
+        super().seed(seed)
 
     def reseed(self, seed: int) -> Any:
         self._trail.append(-1 - seed)
@@ -314,6 +428,116 @@ class ReplayStates(States):
 
 WAYS: tuple[type[States], ...] = (CloneStates, CopyStates, DeepcopyStates, ReplayStates)
 """In the order in which they are tried."""
+
+
+class Turn(NamedTuple):
+    """Other draws within a reset or a step."""
+
+    call: int
+    """The number of the call of a generator that draws other numbers, from 1; all others draw the same."""
+    seed: int
+    """Of the other numbers."""
+    seeds: dict[int, int]
+    """By the seed of a generator that is made: the one that it has instead."""
+    calls: list[str]
+    """The names of the methods that were called, to which those of these are added."""
+
+    def maker(self, make: Callable[..., Any]) -> Any:
+        """The type, or the function, with the generators that it makes around."""
+
+        def made(*args: Any, **keywords: Any) -> Any:
+            found = make(*self.seeded(args), **keywords)
+            return (self.around(found[0]), *found[1:]) if isinstance(found, tuple) else self.around(found)
+
+        if not isinstance(make, type):
+            return made
+        # A type, because values are compared with it.
+        return type(make.__name__, (make,), {"__new__": lambda _, *args, **keywords: made(*args, **keywords)})
+
+    def around(self, generator: Any) -> Any:
+        """The generator, with draws as this turn says."""
+        return generator if isinstance(generator, Turned) else Turned(generator, self)
+
+    def seeded(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with another seed if they begin with one."""
+        return (self.seeds.get(args[0], args[0]), *args[1:]) if args and isinstance(args[0], int) else args
+
+
+class Turned:
+    """A generator of whose calls one draws other numbers, and those after it the same as without."""
+
+    def __init__(self, generator: Any, turn: Turn) -> None:
+        self.generator, self._turn = generator, turn
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.generator, name)
+        return partial(self._called, name, found) if callable(found) else found
+
+    def _called(self, name: str, method: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        turn = self._turn
+        turn.calls.append(name)
+        if name == "seed":
+            args = turn.seeded(args)
+        if len(turn.calls) != turn.call:
+            return method(*args, **keywords)
+        before = _state_of(self.generator)
+        plain = method(*copy.deepcopy(args), **copy.deepcopy(keywords))
+        after = _state_of(self.generator)
+        _set_state(self.generator, before)
+        _seed_generator(self.generator, turn.seed, 0)
+        drawn = method(*args, **keywords)
+        _set_state(self.generator, after)
+        if isinstance(drawn, np.ndarray) and name in INDEPENDENT and drawn.ndim > 0:
+            kept = turn.seed % len(drawn)
+            drawn[:kept] = plain[:kept]
+        return drawn
+
+
+class Use:
+    """A lock that is held while an environment is used. Generators that others may use, too, have within
+    the states in which this environment left them, and outside those in which others did."""
+
+    _process = threading.RLock()
+
+    def __init__(self, generators: Sequence[Any]) -> None:
+        self._generators, self._depth = generators, 0
+        self._lock = self._process if generators else threading.RLock()
+        self._own = self._others = [_state_of(each) for each in generators]
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            self._others = self._swapped(self._own)
+
+    def __exit__(self, *_: object) -> None:
+        if self._depth == 1:
+            self._own = self._swapped(self._others)
+        self._depth -= 1
+        self._lock.release()
+
+    def _swapped(self, states: list[Any]) -> list[Any]:
+        before = [_state_of(each) for each in self._generators]
+        for generator, state in zip(self._generators, states, strict=True):
+            _set_state(generator, state)
+        return before
+
+
+def _all_generators() -> list[Any]:
+    """All of this process that are collected as garbage, which those of `random` and NumPy are, and whose
+    state can be set."""
+    return [
+        each
+        for each in gc.get_objects()
+        if issubclass(type(each), GENERATORS) and type(each) is not random.SystemRandom
+    ]
+
+
+def _put_back(kept: list[tuple[dict[str, Any], str, Any, Any]]) -> None:
+    """Put generators back into their places, and their states into them."""
+    for attributes, name, generator, state in kept:
+        attributes[name] = generator
+        _set_state(generator, state)
 
 
 def _plain_copy(value: Any) -> Any:
@@ -393,15 +617,15 @@ def _has_aliases(values: list[Any], passed_over: dict[int, Any]) -> bool:
 
 
 def _state_of(generator: Any) -> Any:
-    if isinstance(generator, np.random.Generator):
+    if isinstance(generator, Generator):
         return generator.bit_generator.state
-    return generator.get_state() if isinstance(generator, np.random.RandomState) else generator.getstate()
+    return generator.get_state() if isinstance(generator, RandomState) else generator.getstate()
 
 
 def _set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
+    if isinstance(generator, Generator):
         generator.bit_generator.state = state
-    elif isinstance(generator, np.random.RandomState):
+    elif isinstance(generator, RandomState):
         generator.set_state(state)
     else:
         generator.setstate(state)
@@ -411,7 +635,7 @@ def _seed_generator(generator: Any, seed: int, number: int) -> None:
     """Seed it in place, because others may hold it too; ``number`` tells apart the generators."""
     drawn = blake2b(b"%d %d" % (seed, number), digest_size=32).digest()
     high, low = int.from_bytes(drawn[:16], "little"), int.from_bytes(drawn[16:], "little")
-    if not isinstance(generator, np.random.Generator):
+    if not isinstance(generator, Generator):
         generator.seed(low % 2**32)
     elif type(generator.bit_generator) is np.random.PCG64:
         # As good as a new generator, in a fraction of the time.
