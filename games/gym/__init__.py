@@ -3,7 +3,7 @@
 Nothing of gymnasium is imported before a game is made. `games.gym.game` is the game, `games.gym.position` a
 position of an episode, `games.gym.naming` the spec, `games.gym.states` how positions of one environment are
 kept and taken up again, `games.gym.trial` the experiments that decide which way is right for an environment,
-and whether chance plays a part in it.
+and whether chance plays a part in it, `games.gym.hidden` the search for what copies know and no player can.
 """
 
 from games.gym.game import GymGame, game_from_spec

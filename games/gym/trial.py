@@ -114,10 +114,10 @@ class Trial(Player):
             again = self._replayed(self._reference, episode.number, episode.moves)
             for step, (one, other) in enumerate(zip(episode.steps, again, strict=False)):
                 if one.seen != other.seen:
-                    others = f", which draw from {len(states.outside)} generators that others share"
+                    others = ", which draw from generators that others share," if states.outside else ""
                     accepted = (
                         "an environment that reset(seed=...) determines; after the same seed and the same "
-                        f"moves its episodes{others if states.outside else ''} differed at step {step}"
+                        f"moves its episodes{others} differed at step {step}"
                     )
                     raise InvalidInput("game", self.spec, accepted)
         return episodes

@@ -524,3 +524,191 @@ def wrapped(by: str) -> Any:
         if by == "reward"
         else TransformAction(Lake(), lambda a: 3 - a, None)
     )
+
+
+class Guess(Walk):
+    """Guess what a subclass draws; one sees the step, and a number that it may set."""
+
+    observation_space: Any = spaces.Box(-99.0, 99.0, (2,))
+    last = 20
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.shown, self.coins = 0.0, [0]
+        self.prepare(seed)
+        return np.array([self.at, self.shown]), {}
+
+    def prepare(self, seed: int | None) -> None:
+        """Draw what a reset draws."""
+
+    def coin(self, action: int) -> float:
+        return self.toss()
+
+    def toss(self) -> int:
+        return int(self.np_random.integers(2))
+
+    def step(self, action: Any) -> Any:
+        coin = self.coin(int(action))
+        self.at += 1
+        return np.array([self.at, self.shown]), float(coin == action), self.at >= self.last, False, {}
+
+
+class Next(Guess):
+    """Drawn a step ahead."""
+
+    def coin(self, action: int) -> float:
+        self.coins.append(self.toss())
+        return self.coins[-2]
+
+
+class NoisyNext(Next):
+    """Each observation is another one."""
+
+    def coin(self, action: int) -> float:
+        self.shown = float(self.np_random.normal())
+        return super().coin(action)
+
+
+class SharedNext(NoisyNext):
+    """NumPy's own generator."""
+
+    def prepare(self, seed: int | None) -> None:
+        np.random.seed(seed)
+
+    def coin(self, action: int) -> float:
+        self.shown = np.random.random()
+        return super().coin(action)
+
+    def toss(self) -> int:
+        return int(np.random.randint(2))
+
+
+class Batches(Guess):
+    """Five at a time; the first is shown."""
+
+    def coin(self, action: int) -> float:
+        if self.at % 5 == 0:
+            self.winds = self.np_random.normal(size=5)
+        self.shown = float(self.winds[self.at % 5])
+        return float(self.shown > 0)
+
+
+class Bag(Guess):
+    """Each of seven pieces once, and then again."""
+
+    def coin(self, action: int) -> float:
+        if self.at % 7 == 0:
+            self.coins = [*range(7)]
+            self.np_random.shuffle(self.coins)
+        self.shown = float(self.coins[self.at % 7])
+        return self.shown
+
+
+class Biased(Guess):
+    """A coin of which one does not know how fair it is, and a start of its own."""
+
+    def prepare(self, seed: int | None) -> None:
+        generator = random.Random(seed)
+        self.shown, self.bias = generator.random(), generator.choice([0.2, 0.8])
+
+    def toss(self) -> int:
+        return int(self.np_random.random() < self.bias)
+
+
+class Hashed(Guess):
+    """Draws nothing but its start: coins are made of the seed and the step."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.shown, self.key = self.np_random.random(), seed
+
+    def toss(self) -> int:
+        return random.Random(f"{self.key} {self.at}").randrange(2)
+
+
+class Door(Guess):
+    """A secret that opens a door, late, and for who has taken the key."""
+
+    last = 150
+
+    def prepare(self, seed: int | None) -> None:
+        self.secret, self.key = self.toss(), False
+
+    def coin(self, action: int) -> float:
+        self.key = self.key or action == 1
+        return self.secret if self.key and self.at > 130 else 2
+
+
+class Shown(Next):
+    """Drawn a step ahead, and shown."""
+
+    def coin(self, action: int) -> float:
+        found = super().coin(action)
+        self.shown = float(self.coins[-1])
+        return found
+
+
+class Shuffled(Guess):
+    """A deck that is shuffled before each draw: its order is hidden, and matters to nothing."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.coins = [*range(7)]
+
+    def coin(self, action: int) -> float:
+        self.np_random.shuffle(self.coins)
+        self.shown = float(self.coins[0])
+        return self.shown
+
+
+class Turned(Guess):
+    """A hidden coin turns all others."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.turned = self.toss()
+
+    def coin(self, action: int) -> float:
+        return self.toss() ^ self.turned
+
+
+class Rewarded(Guess):
+    """What is drawn at first decides all, and the first reward tells it."""
+
+    def coin(self, action: int) -> float:
+        if self.at == 0:
+            self.secret = self.toss()
+        return self.secret
+
+
+class SharedCoin(Guess):
+    """Python's own generator, and a start of its own."""
+
+    def prepare(self, seed: int | None) -> None:
+        random.seed(seed)
+        self.shown = random.random()
+
+    def toss(self) -> int:
+        return random.randrange(2)
+
+
+_GENERATOR = np.random.default_rng(0)
+
+
+class ModuleCoin(SharedCoin):
+    """A generator of this module."""
+
+    def prepare(self, seed: int | None) -> None:
+        _GENERATOR.bit_generator.state = np.random.PCG64(seed).state
+        self.shown = _GENERATOR.random()
+
+    def toss(self) -> int:
+        return int(_GENERATOR.integers(2))
+
+
+class ClosedCoin(SharedCoin):
+    """A generator that each reset makes in a function."""
+
+    def prepare(self, seed: int | None) -> None:
+        generator = random.Random(seed)
+        self.shown, self.draw = generator.random(), lambda: generator.randrange(2)
+
+    def toss(self) -> int:
+        return int(self.draw())

@@ -209,6 +209,7 @@ def test_simulations_draw_as_the_table_says() -> None:
     "name",
     [
         *("Coin", "Coin:loop=open", "Coin:state=deepcopy", "HeldGenerator", "OwnGenerator"),
+        *("SharedCoin", "SharedCoin:chance=yes", "ModuleCoin:state=deepcopy"),
         *("Unseen:unseen=redraw", "Unseen:unseen=redraw,loop=open", "Deck:unseen=redraw_anew"),
     ],
 )
@@ -400,7 +401,8 @@ def test_positions_of_simulations_read_back() -> None:
         (own("Cup"), "a gymnasium.Env, not a Cup"),
         (own("NotANumber"), "the reward is nan"),
         (own("Unseeded"), r"an environment with reset\(seed=...\)"),
-        (own("GlobalRandom"), r"reset\(seed=...\) determines"),
+        (own("GlobalRandom"), r"reset\(seed=...\) determines.* draw from generators that others share"),
+        (own("ClosedCoin"), "its reset makes one that lies elsewhere"),
         (own("Sticky"), "clairvoyant=yes"),
         (own("Hidden"), "clairvoyant=yes"),
         (own("Coin", ":chance=no"), "clairvoyant=yes"),
@@ -435,6 +437,46 @@ def test_what_is_refused(spec: str, told: str) -> None:
         games.load(spec)
     assert "\n" not in str(caught.value)
     assert caught.value.field.startswith("game")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Next", "Next:chance=yes", "Next:loop=open", "Next:state=deepcopy", "NoisyNext:state=replay"),
+        *("NoisyNext", "SharedNext", "Batches", "Bag", "Biased", "Hashed", "Door"),
+    ],
+)
+def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
+    with pytest.raises(InvalidInput, match="this one hides a part"):
+        games.load(own(name))
+    game: Any = games.load(own(name, "," if ":" in name else ":") + "clairvoyant=yes")
+    assert game.clairvoyant
+
+
+@pytest.mark.parametrize("name", ["Shown", "Shuffled", "Turned", "Rewarded", "Walk", "SharedCoin"])
+def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
+    game: Any = games.load(own(name))
+    assert (game.open_loop, game.clairvoyant) == (name != "Walk", False)
+
+
+@pytest.mark.parametrize("name", ["SharedCoin", "ModuleCoin"])
+def test_generators_of_the_process_are_those_of_each_simulation(name: str) -> None:
+    """And go on outside as if there were none."""
+    before, lines = random.getstate(), []
+    for way in ("copy", "deepcopy", "replay"):
+        game, other = (games.load(own(name, f":state={way},loop={loop}")) for loop in ("auto", "open"))
+        state = game.episode_state(3)
+        act(game, state, 1)
+        lines.append([rolled_out(game, state, seed)[0] for seed in range(8)])
+        rolled_out(other, other.episode_state(4), 1)
+        act(game, state, 1)
+        lines[-1].append(game.rules.returns(state))
+    assert lines[0] == lines[1] == lines[2]
+    assert len(set(lines[0])) > 2
+    assert random.getstate() == before
+    env = gym_environments.__dict__[name]()
+    env.reset(seed=3)
+    assert lines[0][-1] == env.step(1)[1] + env.step(1)[1]
 
 
 @pytest.mark.parametrize("name", ["Unseen:unseen=redraw", "Deck:unseen=redraw_anew"])
