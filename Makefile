@@ -76,26 +76,15 @@ $(VENV)/bin/python:
 
 # Each stamp is renewed when what is to be installed changes. The link: beside a folder that is called banyan,
 # such as a clone, Python would take that folder for the package, before it asks an editable installation.
-$(VENV)/installed: $(PROJECT) | $(VENV)/bin/python
+INSTALLED := $(addprefix $(VENV)/installed,-test -test-all -dev -openspiel) $(VENV)/installed
+$(VENV)/installed-test: EXTRAS := [test]
+$(VENV)/installed-test-all: EXTRAS := [test-all]
+$(VENV)/installed-dev: EXTRAS := [test-all,dev]
+$(VENV)/installed-openspiel: EXTRAS := [openspiel]
+$(INSTALLED): $(PROJECT) | $(VENV)/bin/python
 	@echo "installing Banyan into $(VENV) (one or two minutes the first time)"
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --constraint constraints.txt --editable '.$(EXTRAS)'
 	@ln -sfn "$(CURDIR)/cluster/banyan" "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/banyan"
-	@touch $@
-
-$(VENV)/installed-test: $(VENV)/installed
-	$(PIP) install --constraint constraints.txt --editable '.[test]'
-	@touch $@
-
-$(VENV)/installed-test-all: $(VENV)/installed
-	$(PIP) install --constraint constraints.txt --editable '.[test-all]'
-	@touch $@
-
-$(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) install --constraint constraints.txt --editable '.[test-all,dev]'
-	@touch $@
-
-$(VENV)/installed-openspiel: $(VENV)/installed
-	$(PIP) install --constraint constraints.txt --editable '.[openspiel]'
 	@touch $@
 
 clean:
