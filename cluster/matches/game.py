@@ -202,7 +202,7 @@ def ask(
     """(choice of a player in a position with more than one legal move, time used).
 
     ``state`` is the complete position with its history, ``past`` the moves from the start to it if they are
-    known. The player gets only what it may see. Raises PlayerFailed.
+    known. The player gets only what it may see. Raises PlayerFailed, and Cancelled where ``clock`` raises it.
     """
     mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
     shown = state.copy() if player.omniscient else game.observation(state, mover)
@@ -212,6 +212,8 @@ def ask(
     try:
         with np.errstate(over="ignore"):
             choice = player.choose(seen, seed)
+    except Cancelled:
+        raise
     except Exception as error:
         raise PlayerFailed(f"player {player.spec} raised {type(error).__name__}: {error}") from error
     spent_s = clock() - started

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
+from cluster.matches.game import Cancelled
 from cluster.service import positions
 from cluster.service.allowed import AllowedGames
 from cluster.service.errors import Problem
 from cluster.service.foreign import Foreign
-from cluster.service.request_models import MoveBody, PositionBody
+from cluster.service.limits import Turns
+from cluster.service.request_models import SHORTEST_S, MoveBody, PositionBody
 from games import catalogue
 from games.errors import InvalidInput
 from search.evaluator import EXTERNAL
@@ -24,9 +28,11 @@ from search.prepare import check_request
 from search.request import SearchRequest
 
 MOVES = 8
-"""Largest number of moves that are computed or wait for it. More would block all threads of the server."""
+"""Largest number of moves that are computed or wait for it: of players whose kernels are compiled, of other
+players, and in games of others. More would block all threads of the server."""
 PASSED = 1024
-"""Number of requests whose passed trial is remembered; more than can be open at a time."""
+"""Number of requests whose passed trial is remembered, more than can be open at a time; and of compiled
+players."""
 LOG = logging.getLogger("banyan.games")
 
 
@@ -39,9 +45,10 @@ class KnownGames:
         self._listed: list[dict[str, Any]] | None = None
         self._listing = threading.Lock()
         """Held while the list of games is made."""
-        self._moving = threading.Lock()
-        """Held while a player is asked for a move."""
-        self._places = threading.BoundedSemaphore(MOVES)
+        self._moves, self._compiling, self._foreign_moves = Turns(MOVES), Turns(MOVES), Turns(MOVES)
+        self._compiled: set[tuple[str, str]] = set()
+        """Games and presets whose players have moved."""
+        self._closed = False
         self._passed: OrderedDict[SearchRequest, None] = OrderedDict()
         self._passing = threading.Lock()
         """Held while the set of passed requests changes."""
@@ -78,21 +85,38 @@ class KnownGames:
             return found
         return positions.read(spec, body)
 
-    def move(self, spec: str, body: MoveBody) -> dict[str, Any]:
+    def move(
+        self, spec: str, body: MoveBody, address: str = "", gone: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
         """The move of a preset's player. Only one is computed at a time: players share scratch memory.
 
-        Raises InvalidInput (fields ``game``, ``moves``, ``position``, ``preset``), Problem (429, 503).
+        ``gone``: whether the client, of this address, waits no more. Raises InvalidInput (fields ``game``,
+        ``moves``, ``position``, ``preset``), Problem (429, 503).
         """
-        if self.allowed.is_foreign(spec):
-            found: dict[str, Any] = self._foreign.ask("move", spec, spec, body)
-            return found
-        if not self._places.acquire(blocking=False):
-            raise Problem(429, "too many moves are asked for", {"Retry-After": "1"})
+
+        def clock() -> float:
+            if self._closed or gone():
+                raise Cancelled
+            return time.thread_time()
+
         try:
-            with self._moving:
-                return positions.move(spec, body)
-        finally:
-            self._places.release()
+            if self.allowed.is_foreign(spec):
+                with self._foreign_moves.turn(address, clock):
+                    found: dict[str, Any] = self._foreign.ask("move", spec, spec, body, patient=True)
+                    return found
+            if (spec, body.preset) not in self._compiled:
+                # A move of no length, beside moves of players that are compiled.
+                with self._compiling.turn(address, clock):
+                    short = positions.move(spec, body.model_copy(update={"seconds": SHORTEST_S}), clock)
+                if not short["simulations"] and not short["nodes"]:
+                    return short
+                if len(self._compiled) >= PASSED:
+                    self._compiled.clear()
+                self._compiled.add((spec, body.preset))
+            with self._moves.turn(address, clock):
+                return positions.move(spec, body, clock)
+        except Cancelled:
+            raise Problem(503, "nobody waits for this move any more, or the server is stopping") from None
 
     def check(self, request: SearchRequest) -> str | None:
         """Check that a search can be opened; returns its position without hidden information.
@@ -114,7 +138,8 @@ class KnownGames:
             self._try(request, patient=True)
 
     def close(self) -> None:
-        """End the separate process and running trials."""
+        """End the separate process, running trials, and moves."""
+        self._closed = True
         self._foreign.close()
 
     def _try(self, request: SearchRequest, *, patient: bool) -> str | None:

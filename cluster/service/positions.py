@@ -6,6 +6,8 @@ A position contains only what the player to move may see: in Battleship shots an
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import games
@@ -74,10 +76,11 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
     }
 
 
-def move(spec: str, body: MoveBody) -> dict[str, Any]:
+def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_time) -> dict[str, Any]:
     """The move of a preset's player, and what it says about the position; where chance moves, an outcome.
 
-    Raises InvalidInput (fields ``game``, ``moves``, ``position``, ``preset``).
+    ``clock`` returns CPU seconds of the calling thread. Raises InvalidInput (fields ``game``, ``moves``,
+    ``position``, ``preset``), and what the clock raises if that is Cancelled.
     """
     game = load(spec)
     state = _start(game, body.position, None)
@@ -95,7 +98,9 @@ def move(spec: str, body: MoveBody) -> dict[str, Any]:
         choice, spent_s = Choice(legal[0], thought="the only move"), 0.0
     else:
         past = played if body.position is None else None
-        choice, spent_s = ask(player_of(limited, game), game, state, body.seed, past)
+        asked = player_of(limited, game)
+        asked.clock = clock
+        choice, spent_s = ask(asked, game, state, body.seed, past, clock)
     return _move_json(game, state, player, choice, spent_s)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -131,7 +131,13 @@ class Lookahead:
             return float(self._game.calls.returns(state))
         return 0.0 if self._evaluate is None else float(self._evaluate(state))
 
-    def deepen(self, state: State, limits: Limits, seconds: float) -> Foresight:
+    def deepen(
+        self,
+        state: State,
+        limits: Limits,
+        seconds: float,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> Foresight:
         """Iterative deepening from depth 1 to the depth of ``limits``, for ``seconds`` of CPU time.
 
         Returns the result of the last completed depth; depth 1 is always completed. The time limit is
@@ -142,19 +148,19 @@ class Lookahead:
         first = limits._replace(depth=1)
         self._begin(state, first, frames)
         self._advance(first, 0, frames)
-        end = time.thread_time() + seconds
+        end = clock() + seconds
         chunk, positions, found = FIRST_CHUNK, 0, None
         for depth in range(1, limits.depth + 1):
             step = limits._replace(depth=depth)
             self._begin(state, step, frames)
             done = False
             while not done:
-                before, visited = time.thread_time(), int(frames.counts[POSITIONS])
+                before, visited = clock(), int(frames.counts[POSITIONS])
                 if before >= end and found is not None:
                     return found
                 done = self._advance(step, chunk, frames)
                 if not done:
-                    chunk = _next_chunk(int(frames.counts[POSITIONS]) - visited, time.thread_time() - before)
+                    chunk = _next_chunk(int(frames.counts[POSITIONS]) - visited, clock() - before)
             positions += int(frames.counts[POSITIONS])
             found = self._found(step, frames, positions)
             if found.complete:

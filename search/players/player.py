@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from games.errors import InvalidInput
@@ -51,6 +53,9 @@ class Player(ABC):
 
     omniscient = False
     """Whether the player sees the complete position despite hidden information; for comparison only."""
+    clock: Callable[[], float] = staticmethod(time.thread_time)
+    """The CPU seconds of the calling thread, by which `uct` and `alphabeta` keep a budget in seconds. It is
+    read several times a second: what it raises ends the search."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from games.errors import counted
@@ -50,7 +49,7 @@ class Uct(Player):
         mover = game.viewpoint(seen.mover)
         opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
         strategy = opened[2]
-        ran = run_inline(*opened, seen.game.nominal_simulations_per_s, time.thread_time)
+        ran = run_inline(*opened, seen.game.nominal_simulations_per_s, self.clock)
         children = [child for child in strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
         told = [

@@ -19,10 +19,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cluster.service.limits import of_one
 from cluster.service.service_figures import ServiceFigures
 
-SHARE_OF_ONE = 0.75
-"""Largest share of all connections for one address, which may be a proxy with many clients."""
 ACCEPTED_AT_ONCE = 128
 """Connections that are accepted before open connections are read again."""
 OTHER_FILES = 300
@@ -200,11 +199,6 @@ def bounded(most: int, figures: ServiceFigures, patience: Patience = Patience())
     """The protocol class of a server with at most ``most`` waiting connections."""
     shared = {"waiting": Waiting[PatientProtocol](most), "figures": figures, "patience": patience}
     return type("BoundedProtocol", (PatientProtocol,), shared)
-
-
-def of_one(most: int) -> int:
-    """The number of connections that one address may have, of ``most`` in total."""
-    return max(1, int(most * SHARE_OF_ONE))
 
 
 def address_of(client: tuple[str, int] | None) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Body, Path, Request
+from fastapi.concurrency import run_in_threadpool
 
 from cluster.service.answer_models import GameList, GameView, MoveView, PositionView
+from cluster.service.api.connections import address_of
 from cluster.service.api.openapi import problems
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
@@ -50,11 +53,16 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
     @router.post(
         "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(404, 429, 503)
     )
-    def move(name: GameName, body: Annotated[MoveBody, Body()]) -> dict[str, Any]:
+    async def move(request: Request, name: GameName, body: Annotated[MoveBody, Body()]) -> dict[str, Any]:
         """The move of the strongest player known for the game, or of another preset, which need not be a
-        search. Moves are computed one after the other, and nothing is stored."""
+        search. Moves are computed one after the other while their clients wait, and nothing is stored."""
         check_text(name, "game", limits)
         body.check(limits)
-        return known.move(name, body)
+        # The next message after the body is that the client has gone.
+        gone = asyncio.ensure_future(request.receive())
+        try:
+            return await run_in_threadpool(known.move, name, body, address_of(request.client), gone.done)
+        finally:
+            gone.cancel()
 
     return router

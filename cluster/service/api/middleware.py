@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cluster.service.api.connections import address_of, of_one
+from cluster.service.api.connections import address_of
 from cluster.service.api.page_routes import is_page
 from cluster.service.api.tokens import LOOPBACK, Tokens
 from cluster.service.errors import Problem, shown
-from cluster.service.limits import Limits
+from cluster.service.limits import Limits, of_one
 from cluster.service.service_figures import OTHER, ServiceFigures
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -12,6 +16,7 @@ import pytest
 
 from cluster.service.errors import Problem
 from cluster.service.known_games import MOVES, KnownGames
+from cluster.service.limits import Turns, of_one
 from cluster.service.positions import move
 from cluster.service.request_models import MoveBody, SearchBody
 from games.errors import InvalidInput
@@ -122,14 +127,61 @@ def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(
 
 
 def test_more_than_can_wait_are_told_to_come_again() -> None:
-    known = KnownGames()
-    for _ in range(MOVES):
-        known._places.acquire()
-    with pytest.raises(Problem) as caught:
-        known.move("tictactoe", MoveBody())
-    assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "1"})
-    known._places.release()
+    known, ends, small = KnownGames(), threading.Event(), MoveBody(seconds=0.01)
+    assert known.move("tictactoe", small)["player"] == "uct:preset=best,seconds=0.01"
+    long = MoveBody(seconds=3600.0)
+    with ThreadPoolExecutor(2 * MOVES) as threads:
+        theirs = [threads.submit(known.move, "tictactoe", long, "a", ends.is_set) for _ in range(MOVES)]
+        done, waiting = wait(theirs, 1.0)
+        assert len(waiting) == of_one(MOVES) < MOVES
+        for each in done:
+            with pytest.raises(Problem) as caught:
+                each.result()
+            assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "1"})
+        other = threads.submit(known.move, "tictactoe", small, "b")
+        assert not other.done()
+        ends.set()
+        assert other.result(30)["simulations"] > 0
+        assert [type(each.exception(30)) for each in waiting] == [Problem] * len(waiting)
     with pytest.raises(InvalidInput):
         known.move("tictactoe", MoveBody(moves=["z9"]))
     # A move that was refused has given its place back.
-    assert known.move("tictactoe", MoveBody(seconds=0.01))["player"] == "uct:preset=best,seconds=0.01"
+    assert known.move("tictactoe", small)["simulations"] > 0
+
+
+def test_the_next_turn_is_that_of_the_address_that_has_taken_least() -> None:
+    turns, order, gate = Turns(8), list[str](), threading.Event()
+
+    def ask(address: str) -> None:
+        with turns.turn(address, lambda: None):
+            gate.wait(30)
+            order.append(address)
+
+    with ThreadPoolExecutor(8) as threads:
+        for address in ("a", "a", "a", "b", "c"):
+            threads.submit(ask, address)
+            time.sleep(0.02)
+        gate.set()
+    assert order == ["a", "b", "c", "a", "a"]
+
+
+def test_moves_of_clients_that_have_gone_hold_up_nobody(server: Server) -> None:
+    assert asked(server, "tictactoe", seconds=0.01).status_code == 200
+    body = b'{"seconds": 10}'
+    head = (
+        f"POST /api/v1/games/tictactoe/moves HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    )
+    for _ in range(3):
+        with closing(socket.create_connection(("127.0.0.1", server.port))) as connection:
+            connection.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+            time.sleep(0.1)
+    began_s = time.monotonic()
+    assert asked(server, "tictactoe", seconds=0.01).status_code == 200
+    assert time.monotonic() - began_s < 9
+
+
+def test_kernels_that_are_compiled_hold_up_no_other_move() -> None:
+    known = KnownGames()
+    known.move("tictactoe", MoveBody(seconds=0.01))
+    with known._compiling.turn("a", lambda: None):
+        assert known.move("tictactoe", MoveBody(seconds=0.01), "b")["simulations"] > 0
