@@ -40,6 +40,10 @@ class PlayerFailed(RuntimeError):
     """A player raised an exception or chose an illegal move."""
 
 
+class Cancelled(Exception):
+    """Raised by a clock to end the search of a move that nobody needs any more."""
+
+
 @dataclass(frozen=True)
 class MatchContext:
     """The data that all games of a match share."""
