@@ -36,6 +36,7 @@ from cluster.commands import (
     speedup,
     strength,
     tree,
+    warm,
 )
 from cluster.commands.groups import ShortHelp
 from cluster.system.interruption import INTERRUPTED, Interruption
@@ -91,6 +92,7 @@ _GROUPS = (
     reference,
     report,
     check,
+    warm,
     serve,
 )
 for _group in _GROUPS:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
 from cluster.executors.choose import make_executor, refuse_on_ray
@@ -31,17 +31,12 @@ from cluster.system import terminal
 from cluster.system.file_lock import held
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.status_line import StatusLine
+from games.compile.watch import keeping_notes
 from games.errors import InvalidInput, counted
 from games.game import Game, State
-from search.kernel.engine import engine_of
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.warm_up import slowest_to_compile
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 STARTING_LINE_S = 3.0
 """Interval of progress lines while workers start, in seconds, where the output is not a terminal."""
@@ -125,7 +120,6 @@ class Launch:
             executor = self._start(
                 place, DEFAULT_JOB_TIMEOUT_S, tell, resources=place.resources, explain=explain
             )
-            _note_compilation(search, self.errors)
             executor.open(search.context)
         return executor
 
@@ -203,6 +197,7 @@ def launch(output: Output, before: str) -> Iterator[Launch]:
     interruption = Interruption()
     interruption.install()
     stack = ExitStack()
+    stack.enter_context(keeping_notes(output.progress))
     started = Launch(output, stack, interruption, before)
     try:
         with stack:
@@ -367,14 +362,3 @@ def print_result(search: Shown, result: SearchResult, output: Output) -> None:
         console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))
     for line in report.warnings(result, search.request.memory_mb):
         warn(line, output)
-
-
-def _note_compilation(search: Search, console: Console) -> None:
-    """Print a line if the search has to wait for the compilation of its kernels."""
-    kernel: Any = slowest_to_compile(engine_of(search.game, search.context.features), search.context)
-    if not hasattr(kernel, "py_func"):
-        # Compilation is disabled.
-        return
-    cache = Path(kernel.stats.cache_path)
-    if not any(cache.glob(f"*{kernel.py_func.__qualname__}-*.nbi")):
-        console.print(f"compiling the kernels of {search.game.name} (once on this machine) ...")

@@ -13,6 +13,7 @@ followed until a better one is found.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,12 +77,17 @@ class Planner:
         game: Game,
         source: str | None,
         steps: int | None = None,
+        stepped: Callable[[int, int, float], None] = lambda seed, steps, value: None,
     ) -> None:
-        """``source``: the text of the game's file; ``steps``: the most moves of an episode."""
+        """``source``: the text of the game's file; ``steps``: the most moves of an episode.
+
+        ``stepped`` is called after each move with the episode's seed, its moves and its rewards so far.
+        """
         if request.lanes == 1 and request.rounds is None and request.simulations is not None:
             # One lane learns nothing from rounds.
             request = replace(request, rounds=1)
         self._request, self._game, self._source, self._steps = request, game, source, steps
+        self._stepped = stepped
         self._worker = Worker()
         # What simulations have met is kept instead of the tree that it was told.
         self._learns = "learnt" in request.policies and request.lanes == 1 and request.strategy == "tree"
@@ -125,6 +131,7 @@ class Planner:
                 outcome = 0 if step is None else step(state, move)
             before = calls.returns(state) if game.rewards else 0.0
             calls.play(state, move)
+            self._stepped(seed, steps, float(calls.returns(state)) if game.rewards else 0.0)
             if line:
                 after = calls.returns(state) if game.rewards or calls.is_terminal(state) else 0.0
                 line, worth = line[1:], (worth - (after - before)) / game.discount

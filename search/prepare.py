@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import games
 from games.compile.specialise import is_compiled
+from games.compile.watch import compile_for
 from games.contract.trial import try_out
 from games.errors import InvalidInput, counted
 from games.game import CHANCE, Game, State
@@ -144,6 +145,7 @@ def open_view(
     text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
     ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
     """
+    compile_for(f"{game.name}, strategy {request.strategy}")
     check_form(request, game)
     request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from games.rng import new_stream
@@ -18,15 +15,6 @@ from search.kernel.solver import prove_root
 from search.request import SUBTREE
 from search.summary import digest
 from search.tree.snapshot import increments, merge, snapshot
-
-
-def slowest_to_compile(engine: Engine, context: Context) -> Callable[..., Any]:
-    """The kernel of a search's jobs whose compilation takes most of the time."""
-    if context.request.strategy == SUBTREE:
-        return engine.take_subtrees
-    if context.request.strategy == "leaf":
-        return engine.reach_leaves if engine.features.priors else engine.evaluate_leaves
-    return engine.grow_portions if context.has_portions else engine.simulate
 
 
 def warm_up_worker(engine: Engine, context: Context) -> None:

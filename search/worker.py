@@ -13,6 +13,7 @@ import numpy as np
 
 import games
 from games.compile.specialise import is_compiled
+from games.compile.watch import compile_for
 from games.game import Game
 from games.rng import new_stream
 from search.awaiting import Places, start
@@ -94,6 +95,7 @@ class Worker:
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels of the search's jobs, so that no job waits for them."""
         game = games.load(context.game, context.game_source)
+        compile_for(f"{game.name}, strategy {context.request.strategy}")
         engine = engine_of(game, context.features)
         if context.request.evaluator is None:
             warm_up_worker(engine, context)

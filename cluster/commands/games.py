@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 SHOWN_OUTCOMES = 20
 """Outcomes of equal probability that are listed."""
+WIDTH = 100
+"""Columns of the list where there is no terminal."""
+BUILT_IN = Path(__file__).parents[1] / "play" / "built_in.json"
+"""The descriptions of the built-in games, of `banyan reference --games`."""
 HINTS = (
     "Options follow the name: gomoku:size=15,overline=not",
     "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), and openspiel:NAME.",
@@ -53,26 +58,28 @@ def list_games(
     no_color: NoColorOption = False,
 ) -> None:
     """List games with their options, accepted values, and examples of moves."""
-    import games
-    from cluster.play.descriptions import describe
-    from cluster.report.table import Table, left, text
+    from cluster.report.table import Column, Table, left, text
     from cluster.system.terminal import print_json, stdout_console
 
-    rows = [describe(game) for game in map(games.load, wanted)] if wanted else _describe_all()
+    rows = _described(wanted) if wanted else _describe_all()
     if json_output:
         print_json(rows)
         return
-    table = Table(left("game", "players", "option", "default", "accepted", "moves"))
+    columns = (Column("game, moves", width=16), Column("players", width=10), Column("option", width=20))
+    table = Table([*columns, *left("accepted")])
     for row in rows:
         if table.rows:
             table.add("")
-        name, example_moves = text(row["name"], "strong"), " ".join(row["example_moves"])
-        players = f"{row['num_players']}{' + chance' * row['chance']}"
-        for option in row["options"] or [{"name": "-", "default": "", "accepted": ""}]:
-            shown = (option["name"], str(option["default"]), option["accepted"])
-            table.add(name, players, *shown, example_moves)
-            name, players, example_moves = text(""), "", ""
+        options = [(f"{each['name']}={each['default']}", each["accepted"]) for each in row["options"]]
+        options += [("", "")] * (2 - len(options))
+        table.add(
+            text(row["name"], "strong"), f"{row['num_players']}{' + chance' * row['chance']}", *options[0]
+        )
+        table.add(text(" ".join(row["example_moves"]), "dim"), "", *options[1])
+        for option in options[2:]:
+            table.add("", "", *option)
     console = stdout_console(colour_wanted(no_color))
+    console.width = min(console.width, WIDTH) if not console.is_terminal else console.width
     console.print(table)
     for line in HINTS:
         console.print(line, markup=False, highlight=False)
@@ -224,16 +231,26 @@ def _recorded(
     ]
 
 
-def _describe_all() -> list[dict[str, Any]]:
-    """Descriptions of all named games; those that cannot be loaded are reported on standard error."""
+def _described(names: Sequence[str]) -> list[dict[str, Any]]:
     import games
     from cluster.play.descriptions import describe
-    from games.errors import InvalidInput
 
-    rows = []
-    for name in games.names():
+    return [describe(game) for game in map(games.load, names)]
+
+
+def _describe_all() -> list[dict[str, Any]]:
+    """Descriptions of all named games, of the built-in ones as they are kept: loading them takes seconds.
+
+    Games of installed packages that cannot be loaded are reported on standard error.
+    """
+    from importlib.metadata import entry_points
+
+    rows: list[dict[str, Any]] = json.loads(BUILT_IN.read_text(encoding="utf-8"))
+    for name in entry_points(group="banyan.games").names - {row["name"] for row in rows}:
+        from games.errors import InvalidInput
+
         try:
-            rows.append(describe(games.load(name)))
+            rows += _described([name])
         except InvalidInput as error:
             print(f"banyan: warning: {name} is left out: {' '.join(str(error).split())}", file=sys.stderr)
-    return rows
+    return sorted(rows, key=lambda row: str(row["name"]))

@@ -1,10 +1,12 @@
 """`banyan reference`: generates REFERENCE.md from the code: commands, players, metrics, answers of the API.
 
 banyan reference > cluster/commands/REFERENCE.md
+banyan reference --games > cluster/play/built_in.json
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,9 +55,23 @@ def register(app: typer.Typer) -> None:
     app.command("reference", hidden=True)(reference)
 
 
-def reference(context: typer.Context) -> None:
-    """Print the reference of options, players, metrics and answers of the API as Markdown."""
+def reference(context: typer.Context, games: bool = False) -> None:
+    """Print the reference of options, players, metrics and answers of the API as Markdown.
+
+    With ``--games``: the descriptions of the built-in games that `banyan games` lists, as JSON.
+    """
+    if games:
+        write(descriptions_text(), end="")
+        return
     write(reference_text(context.find_root().command), end="")
+
+
+def descriptions_text() -> str:
+    """The descriptions of the built-in games, one a line."""
+    from cluster.play.descriptions import describe
+    from games.catalogue import built_in, load
+
+    return "[\n" + ",\n".join(json.dumps(describe(load(name))) for name in built_in()) + "\n]\n"
 
 
 def reference_text(root: Any) -> str:

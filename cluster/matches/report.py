@@ -21,9 +21,7 @@ OPEN = "open"
 def line(match: Match, elapsed_s: float) -> str:
     """The standing as one line of text."""
     if not match.done:
-        return (
-            f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
-        )
+        return f"no game has ended yet, {terminal.duration(elapsed_s)}"
     played = f"{terminal.count(match.done)} of {counted(match.games, 'game')}"
     if match.context.seats > 2:
         shares, again = match.shares(), f", {match.retried} played again" if match.retried else ""

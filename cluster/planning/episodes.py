@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import games
 from cluster.planning.store import EpisodeStore
 from cluster.runtime.tasks import Task
+from cluster.system.terminal import duration
+from games.compile.watch import note
 from search.episode import Episode, Planner
 from search.request import SearchRequest
 
+NOTE_S = 1.0
+"""Least seconds between two notes of an episode."""
 KEY = 0
 """The key of the only context."""
 
@@ -52,22 +56,42 @@ class EpisodeDone:
 class PlanWorker:
     """Plays episodes one after the other in its process."""
 
-    def __init__(self) -> None:
+    def __init__(self, noticed: Callable[[], None] = lambda: None) -> None:
+        """``noticed`` is called, in this process, after each note of an episode's progress."""
+        self._noticed = noticed
         self._context: PlanContext | None = None
         self._planner: Planner
+        self._most = 0
+        """The most steps of an episode."""
+        self._started = self._noted = 0.0
 
     def prepare(self, context: PlanContext) -> None:
         """Load the game."""
         if context != self._context:
             game = games.load(context.request.game, context.source)
-            self._planner = Planner(context.request, game, context.source, context.steps)
-            self._context = context
+            self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
+            self._context, self._most = context, min(game.max_plies, context.steps or game.max_plies)
 
     def run(self, context: PlanContext, job: EpisodeJob) -> EpisodeDone:
         """The episode of a job; it depends only on context and job."""
-        started = time.perf_counter()
+        started = self._started = self._noted = time.perf_counter()
         self.prepare(context)
-        return EpisodeDone(job.index, self._planner.play(job.seed), time.perf_counter() - started)
+        episode = self._planner.play(job.seed)
+        note("")
+        return EpisodeDone(job.index, episode, time.perf_counter() - started)
+
+    def _stepped(self, seed: int, steps: int, value: float) -> None:
+        """Leave a note of the episode's progress, once a second."""
+        now = time.perf_counter()
+        if 0 < steps < self._most and now >= self._noted + NOTE_S:
+            rate = steps / (now - self._started)
+            left = duration((self._most - steps) / rate)
+            note(
+                f"episode {seed}: step {steps:,}, return so far {value:g}, {rate:.3g} steps/s, "
+                f"at most {left} left"
+            )
+            self._noted = now
+            self._noticed()
 
 
 class Episodes:

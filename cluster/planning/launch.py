@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +37,13 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
         plan = make_plan(request)
         jobset = started.stack.enter_context(plan.opened(out))
         place = replace(place, executor=executor_for(place.executor, place.address, request.episodes))
-        executor = started.start_units(place, jobset, PlanWorker, DEFAULT_EPISODE_TIMEOUT_S)
-        with PlanProgress(started.errors, enabled=output.progress) as progress:
+        progress = PlanProgress(started.errors, enabled=output.progress)
+        make_worker: Callable[[], PlanWorker] = PlanWorker
+        if place.executor == "inline":
+            # Nothing else can show progress while an episode is played in this process.
+            make_worker = partial(PlanWorker, noticed=partial(progress, jobset))
+        executor = started.start_units(place, jobset, make_worker, DEFAULT_EPISODE_TIMEOUT_S)
+        with progress:
             drive(jobset, executor, (progress,))
         if jobset.cancelled:
             started.status = INTERRUPTED

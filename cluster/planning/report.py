@@ -15,8 +15,7 @@ def line(episodes: Episodes, elapsed_s: float) -> str:
     """The progress as one line of text."""
     done = episodes.done
     if not done:
-        waiting = "no episode has ended yet (kernels are compiled once on a machine)"
-        return f"{waiting}, {terminal.duration(elapsed_s)}"
+        return f"no episode has ended yet, {terminal.duration(elapsed_s)}"
     parts = [f"{terminal.count(len(done))} of {counted(len(episodes.seeds), 'episode')}"]
     parts.append(f"mean return {mean_text([episode.value for episode in done])}")
     if episodes.retried:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from games.compile.watch import notes
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
@@ -29,7 +31,7 @@ class StatusLine:
         self._live = enabled and console.is_terminal and not console.is_dumb_terminal
         self._status: Status | None = None
         self._due_s = 0.0 if self._live else line_s
-        self._shown = -1
+        self._shown: tuple[int, list[str]] = -1, []
 
     def __enter__(self) -> Self:
         if self._live:
@@ -45,14 +47,21 @@ class StatusLine:
             self._status = None
 
     def show(self, done: int, elapsed_s: Callable[[], float], text: Callable[[float], str]) -> None:
-        """Show ``text(elapsed seconds)`` if it is due; a plain line only if ``done`` has grown."""
+        """Show ``text(elapsed seconds)`` and a note of a worker if it is due.
+
+        A plain line is printed only if ``done`` has grown, or if there are new notes.
+        """
         now = elapsed_s()
         if not self._enabled or now < self._due_s:
             return
+        found = notes()
+        said = "; ".join([text(now), *found[:1]])
         if self._status is not None:
-            self._status.update(text(now))
+            from rich.markup import escape
+
+            self._status.update(escape(said))
             self._due_s = now + max(REDRAW_S, (elapsed_s() - now) / DRAWING_SHARE)
-        elif done != self._shown:
-            self._shown = done
-            print(f"banyan: {text(now)}", file=self._console.file, flush=True)
+        elif (done, found) != self._shown:
+            self._shown = done, found
+            print(f"banyan: {said}", file=self._console.file, flush=True)
             self._due_s = now + max(self._line_s, LINE_SHARE * now)

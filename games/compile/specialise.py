@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+import games.compile.watch  # noqa: F401 - says what is compiled
 from games.compile.default_rules import DEFAULTS, PLAIN_DEFAULTS
 from games.jit import INNER_OPTIONS, JIT_OPTIONS, source_of
 from games.rules import HasRules, Rules

@@ -45,10 +45,12 @@ from search.kernel.workspace import Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 
 _ONE = np.uint64(1)
+# All callers give `descend` these types: it is compiled anew for any others.
+_AT_ROOT, _ONE_VISIT = np.int64(0), np.int64(1)
 
 
 def descend(
-    tree: Tree, params: SearchParams, begin: Int, visits: int, work: Workspace, stream: Stream
+    tree: Tree, params: SearchParams, begin: Int, visits: Int, work: Workspace, stream: Stream
 ) -> int:
     """Generic: go from work.nodes[begin], whose position is in work.state, to a leaf; returns its depth.
 
@@ -145,7 +147,7 @@ def simulate(
             return done
         deal(tree, params, root_state, done, stream, work)
         work.nodes[0] = ROOT
-        depth = descend(tree, params, 0, 1, work, stream)
+        depth = descend(tree, params, _AT_ROOT, _ONE_VISIT, work, stream)
         note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, params, depth, work, stream)
         back_up(tree, params, work, depth, value)
@@ -162,7 +164,7 @@ def select_leaves(
     params: SearchParams,
     root_state: State,
     leaves: Leaves,
-    begin: int,
+    begin: Int,
     stream: Stream,
     work: Workspace,
 ) -> int:
@@ -176,7 +178,7 @@ def select_leaves(
         leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]
         determinize(root_state, work.state, stream)
         work.nodes[0] = ROOT
-        depth = descend(tree, params, 0, int(leaves.visits[b]), work, stream)
+        depth = descend(tree, params, _AT_ROOT, np.int64(leaves.visits[b]), work, stream)
         leaves.depths[b] = depth
         for d in range(depth + 1):
             if d > 0:

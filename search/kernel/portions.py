@@ -206,7 +206,7 @@ def go_to(
     params: SearchParams,
     root_state: State,
     moves: npt.NDArray[np.uint16],
-    length: int,
+    length: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:
@@ -235,7 +235,7 @@ def go_to(
         node = np.int64(tree.children[node]) + slot
         work.nodes[depth + 1] = node
         play(state, np.int64(moves[depth]))
-    return length
+    return int(length)
 
 
 def grow_portions(
@@ -247,7 +247,7 @@ def grow_portions(
     """
     made = 0
     for p in range(len(portions.visits)):
-        begin = go_to(tree, params, root_state, portions.moves[p], portions.depths[p], work, stream)
+        begin = go_to(tree, params, root_state, portions.moves[p], np.int64(portions.depths[p]), work, stream)
         for _ in range(portions.visits[p]):
             if proof(tree, work.nodes[begin]) != UNPROVEN:
                 while begin > 0 and proof(tree, work.nodes[begin]) != UNPROVEN:
@@ -258,7 +258,7 @@ def grow_portions(
                 begin = go_to(tree, params, root_state, portions.moves[p], begin, work, stream)
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
-            depth = descend(tree, params, begin, 1, work, stream)
+            depth = descend(tree, params, begin, np.int64(1), work, stream)
             note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
             value = value_of_leaf(tree, params, depth, work, stream)
             back_up(tree, params, work, depth, value)

@@ -43,7 +43,7 @@ def select_by_prior(
     node: np.uint64,
     depth: np.uint64,
     player: int,
-    visits: int,
+    visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:

@@ -357,7 +357,7 @@ def select_or_draw(
     node: np.uint64,
     depth: np.uint64,
     player: int,
-    visits: int,
+    visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:

@@ -46,7 +46,7 @@ def select_or_expand(
     node: np.uint64,
     depth: np.uint64,
     player: int,
-    visits: int,
+    visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:
@@ -66,7 +66,7 @@ def select_move(
     node: np.uint64,
     depth: np.uint64,
     player: int,
-    visits: int,
+    visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:

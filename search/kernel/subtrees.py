@@ -297,7 +297,7 @@ def grow_subtree(
         work.nodes[0] = top
         depth: Int = 0
         if not fresh:
-            depth = descend(room, params, 0, 1, work, stream)
+            depth = descend(room, params, np.int64(0), np.int64(1), work, stream)
         value = value_of_leaf(room, params, depth, work, stream)
         back_up(room, params, work, depth, value)
         if params.solver:

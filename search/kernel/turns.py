@@ -201,7 +201,7 @@ def take_turns(
         ring.rows[slot] = end - begin
         leaves = part(ring.leaves, begin, end)
         stream_of(streams[0], stretch.selecting, job)
-        select_leaves(tree, params, root_state, leaves, 0, streams[0], work)
+        select_leaves(tree, params, root_state, leaves, np.int64(0), streams[0], work)
         store(marks, NEXT, job + 1)
         unlock(marks, LOCK)
         stream_of(streams[1], stretch.playing, job)

@@ -200,7 +200,7 @@ def select_or_expand_uct(
     node: np.uint64,
     depth: np.uint64,
     player: int,
-    visits: int,
+    visits: Int,
     work: Workspace,
     stream: Stream,
 ) -> int:

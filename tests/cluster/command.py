@@ -44,7 +44,7 @@ def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     the line that says that kernels are compiled."""
     status = run(arguments)
     captured = capsys.readouterr()
-    errors = re.sub(r"^compiling the kernels of .*\n", "", captured.err, flags=re.MULTILINE)
+    errors = re.sub(r"^banyan: compiling .*\n", "", captured.err, flags=re.MULTILINE)
     return status, captured.out, errors
 
 

@@ -117,8 +117,7 @@ class MovesProgress(StatusLine):
 def _line(moves: Moves, elapsed_s: float) -> str:
     """The progress in one plain line."""
     if not moves.done:
-        waiting = "no move has been made yet (kernels are compiled once on a machine)"
-        return f"{waiting}, {terminal.duration(elapsed_s)}"
+        return f"no move has been made yet, {terminal.duration(elapsed_s)}"
     parts = [f"{terminal.count(moves.done)} of {counted(moves.all, 'move')}"]
     if moves.retried:
         parts.append(f"{counted(moves.retried, 'unit')} run again")

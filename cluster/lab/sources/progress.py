@@ -34,8 +34,7 @@ class ExperimentProgress(StatusLine):
 def line(run: Run, doing: str, elapsed_s: float) -> str:
     """The progress of a run in one plain line."""
     if not run.done:
-        waiting = "nothing is done yet (kernels are compiled once on a machine)"
-        return f"{doing}: {waiting}, {terminal.duration(elapsed_s)}"
+        return f"{doing}: nothing is done yet, {terminal.duration(elapsed_s)}"
     of = counted(run.units, "game or count", "games and counts")
     parts = [f"{doing}: {terminal.count(run.done)} of {of}"]
     if run.retried:

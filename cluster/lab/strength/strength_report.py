@@ -38,9 +38,7 @@ SCORES = (
 def line(tournament: Tournament, elapsed_s: float) -> str:
     """The progress of a measurement in one plain line."""
     if not tournament.done:
-        return (
-            f"no game has ended yet (kernels are compiled once on a machine), {terminal.duration(elapsed_s)}"
-        )
+        return f"no game has ended yet, {terminal.duration(elapsed_s)}"
     pairs = min(len(match.standing().pairs) for match in tournament.matches)
     parts = [
         f"{terminal.count(tournament.done)} of {counted(tournament.games, 'game')}",

@@ -1,0 +1,85 @@
+"""`banyan warm`: compiles the kernels of games before somebody waits for them."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from cluster.commands.options import NoColorOption, ProgressOption, colour_wanted, read_strategies, report
+from search.request import ALL_STRATEGIES
+
+SEARCH_S = 0.05
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("warm")(warm)
+
+
+def warm(
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Compile all built-in games.")] = False,
+    strategies: Annotated[
+        str, typer.Option(metavar="NAME,...", help="The strategies to compile for.")
+    ] = ",".join(ALL_STRATEGIES),
+    progress: ProgressOption = True,
+    no_color: NoColorOption = False,
+) -> None:
+    """Compile the kernels of games ahead, with their default options, on all cores of this machine."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from rich.progress import Progress
+
+    import games
+    from cluster.system.processes import num_cores
+    from cluster.system.terminal import duration, stderr_console
+    from games.catalogue import built_in
+    from games.compile.watch import keeping_notes
+    from games.errors import InvalidInput
+
+    names = read_strategies(strategies, ALL_STRATEGIES)
+    if everything == bool(wanted):
+        raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
+    specs = wanted or built_in()
+    for spec in specs:
+        games.source_of_spec(spec)
+    with (
+        keeping_notes(progress),
+        # Processes, because Numba compiles in one thread at a time.
+        ProcessPoolExecutor(
+            min(num_cores(), len(specs)), mp_context=multiprocessing.get_context("spawn")
+        ) as pool,
+        Progress(console=stderr_console(colour_wanted(no_color)), disable=not progress) as bar,
+    ):
+        doing = bar.add_task("compiling", total=len(specs))
+        compiled = {pool.submit(compile_for_search, spec, names): spec for spec in specs}
+        for each in as_completed(compiled):
+            seconds = each.result()
+            bar.advance(doing)
+            if progress:
+                took = ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
+                report(f"{compiled[each]}: {took}")
+
+
+def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
+    """Search a moment with each strategy that the game allows; returns the seconds that each took."""
+    import search
+    from games.errors import InvalidInput
+    from search.request import SearchRequest
+
+    seconds = {}
+    for strategy in strategies:
+        began = time.perf_counter()
+        try:
+            search.run(SearchRequest(spec, strategy=strategy, lanes=4, seconds=SEARCH_S))
+        except InvalidInput as error:
+            if error.field != "strategy":
+                raise
+            continue
+        seconds[strategy] = time.perf_counter() - began
+    return seconds
