@@ -47,7 +47,7 @@ def warm(
         raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
     specs = wanted or built_in()
     for spec in specs:
-        games.source_of_spec(spec)
+        games.load(spec)
     with (
         keeping_notes(progress),
         # Processes, because Numba compiles in one thread at a time.

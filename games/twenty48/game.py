@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.compile.specialise import cached_njit
 from games.errors import InvalidInput
 from games.game import Cell, Game, Rules, State
 from games.notation import format_cell
@@ -46,6 +47,12 @@ _FORM = (
     "4 rows from the top divided by '/', each of 4 tiles or '.' divided by commas, a space, the score, "
     "and ' tile' if a new tile is due"
 )
+
+
+@cached_njit
+def _below(stream: Stream, bound: int) -> int:
+    """`games.rng.below` for Python, which would compile it in every process."""
+    return below(stream, bound)
 
 
 class Twenty48(Game):
@@ -91,11 +98,11 @@ class Twenty48(Game):
 
     def _with_two_tiles(self, stream: Stream) -> State:
         """A start position, drawn from the stream."""
-        first = int(below(stream, CELLS))
-        second = (first + 1 + int(below(stream, CELLS - 1))) % CELLS
+        first = int(_below(stream, CELLS))
+        second = (first + 1 + int(_below(stream, CELLS - 1))) % CELLS
         tiles = [0] * CELLS
         for cell in (first, second):
-            tiles[cell] = 4 if below(stream, 10) == 0 else 2
+            tiles[cell] = 4 if _below(stream, 10) == 0 else 2
         return self._state_of(tiles, 0, due=False)
 
     def chance_weights(self, state: State) -> dict[int, float]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
+from cluster.commands.games import BUILT_IN
+from cluster.commands.reference import descriptions_text
 from tests.cluster.command import here
 
 
@@ -19,6 +23,14 @@ def test_games_lists_options_with_what_they_accept(capsys: pytest.CaptureFixture
     assert all(option["accepted"] for game in games.values() for option in game["options"])
     _, table, _ = here(capsys, "games")
     assert all(name in table for name in games)
+    assert max(map(len, table.splitlines())) <= 100
+
+
+def test_games_are_listed_without_loading_them_and_as_they_are() -> None:
+    program = "import sys; from cluster.cli import run; run(['games']); print({'numba'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+    assert BUILT_IN.read_text() == descriptions_text()
 
 
 def test_show_prints_a_position_that_it_reads_back(capsys: pytest.CaptureFixture[str]) -> None:

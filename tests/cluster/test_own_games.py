@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -167,7 +167,9 @@ def test_games_describes_a_file_and_leaves_out_a_package_that_is_broken(
     _, out, _ = here(capsys, "games", str(path), "--json")
     (row,) = json.loads(out)
     assert (row["name"], row["options"][0]["name"], row["options"][0]["default"]) == ("nim", "stones", 10)
-    monkeypatch.setattr(own, "installed", lambda: {"broken": EntryPoint("broken", "no_such:Game", own.GROUP)})
+    broken = EntryPoint("broken", "no_such:Game", own.GROUP)
+    monkeypatch.setattr(own, "installed", lambda: {"broken": broken})
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken]))
     catalogue._load.cache_clear()
     status, out, err = here(capsys, "games", "--json")
     catalogue._load.cache_clear()

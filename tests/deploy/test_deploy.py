@@ -23,7 +23,6 @@ import pytest
 import typer.main
 import yaml
 
-import games
 from cluster.cli import app
 from tests.cluster.prometheus import DEPLOY, SERVICE, eventually, free_port, need
 
@@ -55,9 +54,8 @@ def test_the_image_is_pinned_and_not_roots() -> None:
     assert [line.split()[0] for line in instructions("FROM")] == ["${PYTHON_IMAGE}"] * 2
     last_user = CONTAINERFILE.rindex("\nUSER ")
     assert CONTAINERFILE[last_user:].startswith("\nUSER 10001:10001\n")
-    assert (
-        last_user < CONTAINERFILE.index("compile_kernels.py", last_user) < CONTAINERFILE.index("\nENTRYPOINT")
-    )
+    warm = CONTAINERFILE.index("\nRUN banyan warm --all\n", last_user)
+    assert last_user < warm < CONTAINERFILE.index("\nENTRYPOINT")
 
 
 def test_the_image_is_built_from_files_that_are_there_and_let_in() -> None:
@@ -99,17 +97,6 @@ def test_all_files_name_this_version() -> None:
     }
     assert {tag for _, tag in named} == {version}
     assert {"compose.yml", "Containerfile", "kustomization.yaml", "README.md"} <= {name for name, _ in named}
-
-
-def test_kernels_are_compiled_for_all_games() -> None:
-    spec = importlib.util.spec_from_file_location("compile_kernels", IMAGE / "compile_kernels.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert set(module.SPECS) <= set(games.names())
-    for name in games.names():
-        options = parsed("search", [module.SPECS.get(name, name), "--strategy", "leaf", *module.SEARCH])
-        assert games.load(options["game"]).name == name
 
 
 # The entry point, with a `ray` and a `banyan` that only say how they were called.
