@@ -303,19 +303,18 @@ def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
         )
 
 
-def suggest_tree(request: SearchRequest, on_ray: bool, json_output: bool) -> None:
-    """Name ``--strategy tree`` to a person at a terminal, where calls on Ray take far longer than leaves."""
-    if json_output or not sys.stderr.isatty() or not on_ray or request.strategy != "leaf":
+def suggest_tree(request: SearchRequest, on_ray: bool) -> None:
+    """Name ``--strategy tree`` where calls on Ray take far longer than leaves."""
+    if not on_ray or request.strategy != "leaf":
         return
     import games
     from search.plan import SLOW_SIMULATIONS_PER_S
 
     quick = games.load(request.game).nominal_simulations_per_s >= SLOW_SIMULATIONS_PER_S
     if quick and request.evaluator is None:
-        print(
-            "on Ray, leaf spends most of its time with calls in quick games such as this one: "
-            "--strategy tree makes many times the simulations",
-            file=sys.stderr,
+        report(
+            "on Ray, leaf spends most of its time with calls in quick games such as this one, and is often "
+            "ten times slower: --strategy tree makes many times the simulations"
         )
 
 

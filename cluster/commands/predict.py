@@ -171,7 +171,7 @@ def predict(
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
     from cluster.lab.predict.launch import PredictionPlan, run_prediction
-    from games.errors import InvalidInput
+    from games.errors import InvalidInput, counted
 
     names = read_strategies(searches.strategies)
     if costs.repeats < 1:
@@ -189,6 +189,8 @@ def predict(
         save_costs=costs.save_costs,
         link_bytes_per_s=link_bytes_per_s,
     )
+    searches_run = len(names) * len(counts)
+    report(f"this takes minutes: {counted(searches_run, 'search', 'searches')} are simulated job by job")
     found = run_prediction(plan, report)
     if out is not None:
         from cluster.lab.predict.report import write_prediction

@@ -94,7 +94,7 @@ def search(
             threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
         if not suggest_subtree(request, threads, output.json_output):
             suggest_one_lane(request, output.json_output)
-        suggest_tree(request, on_ray, output.json_output)
+        suggest_tree(request, on_ray)
     return status
 
 

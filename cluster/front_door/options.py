@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, TypeVar
@@ -15,6 +17,7 @@ from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
 from cluster.runtime.workers import ACCEPTED, AUTO, Workers, exactly, parse_workers
+from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
 from games.errors import InvalidInput, UnknownOption
 from games.game import Game
 from search.options import knobs_of
@@ -92,24 +95,45 @@ class Placement:
     job_timeout_s: float
     resources: Resources
 
-    def start(self, cancelled: threading.Event) -> Executor:
-        """Create and start the executor.
+    def start(self, cancelled: threading.Event, **options: Any) -> Executor:
+        """Create and start the executor; ``options`` as in `make_executor`.
+
+        What takes longer than a second on Ray is said on standard error.
 
         Raises InvalidInput, or ConnectionError if Ray cannot be started or reached, or if ``cancelled`` is
         set before the workers are ready.
         """
-        executor = make_executor(
-            self.executor,
-            self.workers,
-            self.address,
-            self.job_timeout_s,
-            resources=self.resources,
-            notify=LOG.warning,
-            explain=LOG.info,
-            cancelled=cancelled,
-        )
+        began_s = due_s = time.monotonic()
+        where = "a local Ray" if self.address is None else f"Ray at {self.address}"
 
-        def waiting(_: str) -> None:
+        def say(text: str) -> None:
+            nonlocal due_s
+            now_s = time.monotonic()
+            if now_s >= max(due_s, began_s + SAID_AFTER_S):
+                due_s = now_s + SAID_AGAIN_S
+                print(f"banyan: {where}: {text} after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
+
+        timer = threading.Timer(SAID_AFTER_S, say, ["connecting"])
+        timer.daemon = True
+        if self.address is not None:
+            timer.start()
+        try:
+            executor = make_executor(
+                self.executor,
+                self.workers,
+                self.address,
+                self.job_timeout_s,
+                resources=self.resources,
+                notify=LOG.warning,
+                explain=LOG.info,
+                cancelled=cancelled,
+                **options,
+            )
+        finally:
+            timer.cancel()
+
+        def waiting(text: str) -> None:
+            say(text)
             if cancelled.is_set():
                 raise ConnectionError("the search was stopped before its workers were ready")
 

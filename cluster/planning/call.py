@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
+from threading import Event
 from typing import Unpack
 
-from cluster.executors.choose import make_executor
 from cluster.executors.units import worker_of_units
-from cluster.front_door.options import LOG, SearchOptions, placement_of, request_of, split, with_options
+from cluster.front_door.options import SearchOptions, placement_of, request_of, split, with_options
 from cluster.planning.defaults import (
     DEFAULT_EPISODE_TIMEOUT_S,
     DEFAULT_EPISODES,
@@ -69,17 +69,7 @@ def plan(
     of_workers = {"job_timeout": DEFAULT_EPISODE_TIMEOUT_S} | of_workers
     place = placement_of(workers, executor_for(executor, address, episodes), address, of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:
-        executed = make_executor(
-            place.executor,
-            place.workers,
-            place.address,
-            place.job_timeout_s,
-            make_worker=worker_of_units(place.executor, PlanWorker),
-            in_flight=1,
-            resources=place.resources,
-            notify=LOG.warning,
-            explain=LOG.info,
-        )
+        executed = place.start(Event(), make_worker=worker_of_units(place.executor, PlanWorker), in_flight=1)
         with closing(executed):
             if not jobset.finished:
                 executed.open(None)
