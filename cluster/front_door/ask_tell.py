@@ -80,11 +80,8 @@ def open(  # noqa: A001
             accepted.
     """
     asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
-    asked["seed"] = seed
-    of_search, of_workers = split(options)
-    for name, value in of_workers.items():
-        raise InvalidInput(name, value, "nothing: this search has no workers")
-    request = request_of(game, moves, asked | of_search)
+    of_search, _ = split(open, options)
+    request = request_of(game, moves, asked | {"seed": seed} | of_search)
     return OpenSearch(open_search(request, external=True), deadline_s=deadline_s, clock=clock)
 
 

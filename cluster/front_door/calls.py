@@ -85,7 +85,7 @@ def search(
     if simulations is None and seconds is None and options.get("memory_mb") is None:
         seconds = DEFAULT_SECONDS
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(options)
+    of_search, of_workers = split(search, options)
     request = request_of(game, moves, named | of_search)
     return _run(request, placement_of(workers, executor, address, of_workers))
 
@@ -116,7 +116,7 @@ def start(
     True
     """
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(options)
+    of_search, of_workers = split(start, options)
     request = request_of(game, moves, named | of_search)
     return _start(request, placement_of(workers, executor, address, of_workers))
 
@@ -143,7 +143,7 @@ def resume(
     >>> banyan.resume(path).result().digest == whole.digest
     True
     """
-    placement = placement_of(workers, executor, address, options)
+    placement = placement_of(workers, executor, address, split(resume, options)[1])
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
@@ -170,7 +170,7 @@ def run(
     2000
     """
     refuse_endless(request)
-    return _run(request, placement_of(workers, executor, address, options))
+    return _run(request, placement_of(workers, executor, address, split(run, options)[1]))
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, TypedDict, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 from cluster.executors.choose import NAMES, make_executor
 from cluster.front_door.game_argument import spec_of
@@ -76,11 +77,12 @@ WORKER_OPTIONS = tuple(WorkerOptions.__annotations__)
 
 def with_options(function: F) -> F:
     """The function, with the options of a search at the end of its docstring, for `help`."""
-    lines = [
-        f"    {knob.name}: {knob.option.help} ({knob.accepted}; {knob.option.unset or repr(knob.default)})"
+    told = [
+        f"{knob.name}: {knob.option.help} ({knob.accepted}; {knob.option.unset or repr(knob.default)})"
         for knob in knobs_of(SearchRequest)
         if knob.name in RequestOptions.__annotations__
     ]
+    lines = [textwrap.fill(each, 106, initial_indent=" " * 4, subsequent_indent=" " * 8) for each in told]
     function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Options:", *lines])
     return function
 
@@ -146,7 +148,6 @@ def placement_of(
     workers: int | str | None, executor: str, address: str | None, options: Mapping[str, Any]
 ) -> Placement:
     """The placement of a search; the keys of ``options`` are in WORKER_OPTIONS. Raises InvalidInput."""
-    _refuse_unknown(options, WORKER_OPTIONS)
     if executor not in NAMES:
         raise InvalidInput("executor", executor, " or ".join(NAMES))
     gpus, cpus, others = (options.get(name) for name in WORKER_OPTIONS[1:])
@@ -170,7 +171,6 @@ def request_of(
 
     If a memory limit is the only budget, reaching it ends the search. Raises InvalidInput.
     """
-    _refuse_unknown(options, [field.name for field in fields(SearchRequest)] + [*WORKER_OPTIONS])
     asked = {name: value for name, value in options.items() if value is not None}
     if "memory_mb" in asked and not asked.keys() & {"simulations", "seconds"}:
         asked.setdefault("stop_when_full", True)
@@ -178,8 +178,14 @@ def request_of(
     return kind(game=spec_of(game), moves=texts, **asked)
 
 
-def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split keywords into those of a search and those of its workers."""
+def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the options of a call into those of a search and those of its workers. Raises UnknownOption."""
+    parameters = inspect.signature(call, eval_str=True).parameters
+    (accepted,) = parameters["options"].annotation.__args__
+    names = sorted({*parameters, *get_type_hints(accepted)} - {"options"})
+    for name, value in options.items():
+        if name not in names:
+            raise UnknownOption(name, value, names)
     of_workers = {name: value for name, value in options.items() if name in WORKER_OPTIONS}
     return {name: value for name, value in options.items() if name not in of_workers}, of_workers
 
@@ -192,10 +198,3 @@ def _range_of(workers: object) -> Workers:
     if isinstance(workers, bool) or not isinstance(workers, int):
         raise InvalidInput("workers", workers, ACCEPTED)
     return exactly(workers)
-
-
-def _refuse_unknown(options: Mapping[str, Any], known: Iterable[str]) -> None:
-    names = sorted(known)
-    for name, value in options.items():
-        if name not in names:
-            raise UnknownOption(name, value, names)

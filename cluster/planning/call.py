@@ -63,7 +63,7 @@ def plan(
     if simulations is None and seconds is None:
         simulations = DEFAULT_SIMULATIONS
     budget = {"simulations": simulations, "seconds": seconds, "seed": seed}
-    of_search, of_workers = split(options)
+    of_search, of_workers = split(plan, options)
     request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
     made = make_plan(request)
     of_workers = {"job_timeout": DEFAULT_EPISODE_TIMEOUT_S} | of_workers
