@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import CHANCE, Board, Game, State
 from games.python_game import PythonGame, board_of
 from games.rng import Stream, new_stream, uniform
@@ -216,7 +216,7 @@ class OpenSpielGame(PythonGame):
 
     def format_seen(self, state: State) -> str:
         """With hidden information only the number of moves, because OpenSpiel does not say who saw which."""
-        return f"{state[0]} moves" if self.hidden_information else self.format_position(state)
+        return counted(state[0], "move") if self.hidden_information else self.format_position(state)
 
     def outcome_text(self, state: State) -> str:
         """With one player, or with three or more: what each of them got."""

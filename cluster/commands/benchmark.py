@@ -158,7 +158,7 @@ def _measure_evaluators(
     for table in tables(measured):
         console.print(table)
     console.print(
-        f"median, lowest and highest of {asked.repeats} interleaved repeats of {asked.seconds:g} s each; "
+        f"median, lowest and highest of repeats ({asked.repeats}, interleaved, {asked.seconds:g} s each); "
         f"different positions of random games, seed {asked.seed}; {machine()}",
         soft_wrap=True,
     )

@@ -59,7 +59,7 @@ def check(
             write("\n".join(f"  {finding}" for finding in findings))
     else:
         if not json_output:
-            write(f"contract  {games} random games: all that must hold does\n")
+            write(f"contract  {counted(games, 'random game')}: all that must hold does\n")
         answer |= _shown(loaded, seed, None if json_output else colour_wanted(no_color), quiet=json_output)
     if json_output:
         print_json(answer)

@@ -243,6 +243,7 @@ def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: 
 def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
     """Facts as pairs of name and text."""
     from cluster.system.terminal import count, duration
+    from games.errors import counted
 
     first, second = shown.game.player_names
     plies = answer["plies"]
@@ -255,17 +256,15 @@ def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
         ("best", " ".join(answer["best_moves"]) if answer["value"] >= 0 else "none: every move loses"),
         ("", ""),
         ("positions", f"{found}, solved in {duration(answer['elapsed_s'])}"),
-        ("values", f"{values}, {count(answer['draws'])} are draws"),
+        ("values", f"{values}, draws {count(answer['draws'])}"),
     ]
     if answer["graph"] is not None:
         levels = " ".join(map(str, answer["graph"]["levels"]))
-        facts.append(("graph", f"{count(answer['graph']['moves'])} moves; by level: {levels}"))
+        facts.append(("graph", f"{counted(answer['graph']['moves'], 'move')}; by level: {levels}"))
     if answer["tree"] is not None:
         tree = answer["tree"]
-        levels = " ".join(map(str, tree["levels"]))
-        facts.append(
-            ("tree", f"{count(tree['nodes'])} nodes, {count(tree['leaves'])} leaves; by level: {levels}")
-        )
+        size = f"{counted(tree['nodes'], 'node')}, {counted(tree['leaves'], 'leaf', 'leaves')}"
+        facts.append(("tree", f"{size}; by level: {' '.join(map(str, tree['levels']))}"))
     elif answer["graph"] is not None:
         facts.append(("tree", "without end: positions can come again"))
     return facts

@@ -73,7 +73,7 @@ def named(game: Game) -> str:
 def _node_of_search(game: Game, top: TopNode, level: int) -> Node:
     text = f"{top.move}  {100 * top.share:.0f} %" if level else f"{game.name_of(top.player or 0)} to move"
     note = f"{top.value:+.3f}" + (f" {top.proof}" if top.proof else "")
-    more = f"; {top.left_out} more moves" if top.left_out and top.children else ""
+    more = f"; {counted(top.left_out, 'more move')}" if top.left_out and top.children else ""
     return Node(
         text=text,
         title=f"{top.move or 'root'}: {counted(top.visits, 'visit')}, value {note}{more}",

@@ -191,10 +191,12 @@ def _sprt(match: Match, standing: Standing) -> str:
 def _games(match: Match, number: int, mean_plies: float) -> str:
     context = match.context
     opening = (
-        f"{len(context.openings)} openings" if context.openings else f"{context.opening_plies} random plies"
+        counted(len(context.openings), "opening")
+        if context.openings
+        else counted(context.opening_plies, "random ply", "random plies")
     )
-    counted = f"{number} of {match.games}, stopped by {match.stopped_by}"
-    return f"{counted}; opening {opening}, seed {context.seed}, {mean_plies:.1f} plies in the mean"
+    played = f"{number} of {match.games}, stopped by {match.stopped_by}"
+    return f"{played}; opening {opening}, seed {context.seed}, {mean_plies:.1f} plies in the mean"
 
 
 def _margin(standing: Standing, points: int) -> str:

@@ -90,7 +90,9 @@ class Slots:
     def fill(self, slot: Slot) -> None:
         """Start a process in an empty slot, if there is a CPU for one."""
         if slot.failures > MAX_RESTARTS_IN_A_ROW:
-            slot.status.become(WorkerState.GIVEN_UP, f"{slot.failures} failures without a finished job")
+            slot.status.become(
+                WorkerState.GIVEN_UP, f"{counted(slot.failures, 'failure')} without a finished job"
+            )
         elif self._processes < (self._cpus if self.limit is None else min(self._cpus, self.limit)):
             slot.process = self._start(slot)
             slot.status.become(WorkerState.STARTING)

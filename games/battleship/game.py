@@ -14,7 +14,7 @@ from games.battleship import density, outlook, rules
 from games.battleship.placements import fits_at_once, placements_of
 from games.battleship.position import format_grids, read_position
 from games.battleship.sampling import determinize, make_view
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import FIRST, Board, Cell, Game, Rules, State
 from games.notation import column_name, format_cell, parse_cell, row_name
 from games.rng import Stream
@@ -178,7 +178,7 @@ class Battleship(Game):
         """The winner of a race; for the task solo, the number of shots."""
         if self.num_sides == 2:
             return super().outcome_text(state)
-        return f"all sunk after {state[rules.BLOCK + rules.SHOTS]} shots"
+        return f"all sunk after {counted(state[rules.BLOCK + rules.SHOTS], 'shot')}"
 
     def board(self, state: State, last_move: int | None = None) -> Board:
         """The shots of the player whose turn it is to shoot (or whose shot awaits its answer); in a race, to

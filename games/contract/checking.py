@@ -220,12 +220,10 @@ def _end(game: Game, state: State, ply: int) -> Iterator[Found]:
     except InvalidInput:
         return
     except Exception as error:
-        text = (
-            f"raised {said(error)}{line_of(error, game)} for 'pass' after {ply} plies; expected InvalidInput"
-        )
+        text = f"raised {said(error)}{line_of(error, game)} for 'pass' at ply {ply}; expected InvalidInput"
         yield "other", Finding("parse_move", text)
         return
-    yield "over", Finding("parse_move", f"accepts a move when the game is over, after {ply} plies")
+    yield "over", Finding("parse_move", f"accepts a move when the game is over, at ply {ply}")
 
 
 def play_all(start: Any, state: Any, moves: Any, stream: Any, lengths: Any, results: Any) -> None:

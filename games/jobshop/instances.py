@@ -140,7 +140,9 @@ def parse(text: str, path: str) -> Instance:
             raise _refusal(path, number, words, accepted)
         instance.append(job)
     if len(instance) != jobs:
-        raise InvalidInput("game", path, f"a line for each of its {jobs} jobs (it has {len(instance)})")
+        raise InvalidInput(
+            "game", path, f"a line for each of its {counted(jobs, 'job')} (it has {len(instance)})"
+        )
     return tuple(instance)
 
 

@@ -118,7 +118,7 @@ def test_a_table_fits_a_terminal(tmp_path: Path) -> None:
     assert max(map(len, out.splitlines()[:-1])) <= 80
     assert "(abacus)" in out.replace("\n", "")
     assert [line.split()[0] for line in out.splitlines() if line.strip()[:1].isdigit()] == ["1", "512"]
-    assert "2 interleaved repeats of 0.001 s each" in out
+    assert "highest of repeats (2, interleaved, 0.001 s each)" in out
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ class _Calibration:
         workers = self.executor.num_workers
         if workers <= 2 * costs.cores:
             return costs
-        self.say(f"{counted(workers, 'worker')} on {costs.cores} cores")
+        self.say(f"{counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
         asked = crowd_request(small, costs, workers)
         # The first run is for warming up: its processes have just been started.
         factors = [together(costs, run(asked, workers=workers)) for _ in range(1 + REPEATS)]

@@ -115,8 +115,8 @@ def speedup(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A row for each strategy and number of workers."""
     first = rows[0]
     yield (
-        f"`{first['game']}`, {first['lanes']} lanes, repeated {first['repeats']} times, interleaved; "
-        "medians, and the range of the share of the ceiling."
+        f"`{first['game']}`, {first['lanes']} lanes, repeated {counted(first['repeats'], 'time')}, "
+        "interleaved; medians, and the range of the share of the ceiling."
     )
     yield ""
     headings = ("workers", "simulations/s", "speedup", "efficiency", "ceiling", "of the ceiling")

@@ -127,7 +127,9 @@ def warnings(result: StrengthResult) -> list[str]:
         )
     repeated = [m.folder for m, s in result.played if s.different_games < s.number]
     if repeated:
-        lines.append(f"some games repeat others, move by move, in {len(repeated)} matches")
+        lines.append(
+            f"some games repeat others, move by move, in {counted(len(repeated), 'match', 'matches')}"
+        )
     return lines
 
 

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from cluster.report.table import Cell, Column, Table, rate, terminal, text
+from games.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -26,7 +27,7 @@ def print_rates(
     """Print the blocks, followed by the conditions of the measurement."""
     console.print(blocks(rows, console.width))
     console.print(
-        f"median (lowest - highest) of {repeats} interleaved repeats of {seconds:g} s each; "
+        f"median (lowest - highest) of {counted(repeats, 'interleaved repeat')} of {seconds:g} s each; "
         f"one core, from the start position, seed {seed}",
         soft_wrap=True,
     )
