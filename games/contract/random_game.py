@@ -152,14 +152,14 @@ class RandomGame:
             score = yield from self._asked("score", self.rules.score, player)
             yield from self._in_range("score", score)
             if player == FIRST and score != value:
-                text = f"gave {score} for player 0 at ply {self.ply}, but returns gave {value}"
+                text = f"gave {score} for player 0 after {self.ply} plies, but returns gave {value}"
                 yield "first", Finding("score", text)
 
     def _in_range(self, rule: str, value: Any) -> Iterator[Found]:
         if not is_return(self.game, value):
             bounded = not self.game.rewards and self.game.num_players <= 2
             expected = "a number in [-1, 1]" if bounded else "a finite number"
-            yield "range", Finding(rule, f"gave {value} at ply {self.ply}; expected {expected}")
+            yield "range", Finding(rule, f"gave {value} after {self.ply} plies; expected {expected}")
 
     def _asked(self, rule: str, function: Any, *arguments: Any) -> Generator[Found, None, Any]:
         """Call a rule that must not change the state, and check that it does not; returns the answer."""

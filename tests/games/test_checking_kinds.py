@@ -107,7 +107,7 @@ def test_rewards_on_the_way_must_be_finite() -> None:
         return math.nan if state[0] == 3 else float(state[2])
 
     (finding,) = check(Dice(1, returns=returns), games=1)
-    assert (finding.rule, finding.text) == ("returns", "gave nan at ply 3; expected a finite number")
+    assert (finding.rule, finding.text) == ("returns", "gave nan after 3 plies; expected a finite number")
 
 
 def test_a_score_that_is_not_the_return_is_found() -> None:
