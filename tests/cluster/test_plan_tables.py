@@ -21,7 +21,7 @@ from search.prepare import check_search
 from search.request import SearchRequest
 from tests.cluster.command import here
 from tests.games import gym_environments
-from tests.games.tabular import losses_of, optimum
+from tests.games.tabular import losses_of
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
@@ -41,22 +41,6 @@ def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     assert status == 0, err
     found: dict[str, Any] = json.loads(out)
     return found
-
-
-@pytest.mark.parametrize(
-    ("name", "steps", "options", "most"),
-    [
-        ("FrozenLake-v1", 100, {}, 0.7442),
-        ("FrozenLake8x8-v1", 200, {}, 0.9132),
-        ("Taxi-v4", 200, {}, 7.93),
-        ("CliffWalking-v1", 200, {}, -13.0),
-        ("CliffWalking-v1", 200, {"is_slippery": True}, -64.7023),
-    ],
-)
-def test_the_optimum_by_dynamic_programming(
-    name: str, steps: int, options: dict[str, Any], most: float
-) -> None:
-    assert optimum(gymnasium.make(name, **options), steps) == pytest.approx(most, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +90,6 @@ def test_the_table_and_the_environment_are_one_problem() -> None:
     assert isinstance(table, TableGame)
     assert not isinstance(stepped, TableGame)
     assert table.spec.endswith("model=table")
-    for episode in range(5):
-        state = table.episode_state(episode)
-        assert table.legal_moves(state) == stepped.legal_moves(stepped.episode_state(episode)) == [0, 1, 2, 3]
     env = gymnasium.make("FrozenLake-v1", is_slippery=True)
     state = table.episode_state(0)
     table.calls.play(state, 2)

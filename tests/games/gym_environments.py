@@ -189,9 +189,6 @@ class Masks(Walk):
     def none_at_all(self) -> Any:
         return np.zeros(2, dtype=bool)
 
-    def too_many(self) -> Any:
-        return np.ones(3, dtype=bool)
-
 
 ODD_MASKS: list[Any] = [None, [0, 0], [1, 1, 1], [0.5, 1], ["yes", "no"], 1]
 

@@ -275,9 +275,6 @@ def test_masks() -> None:
         game.rules.play(state, 1)
     assert game.legal_moves(state) == [0]
     assert games.load(own("Masks", ":mask=none")).legal_moves(state) == [0, 1]
-    taxi = games.load("gym:Taxi-v4:model=environment")
-    start, mask = taxi.episode_state(1), gymnasium.make("Taxi-v4").reset(seed=1)[1]["action_mask"]
-    assert taxi.legal_moves(start) == np.flatnonzero(mask).tolist()
 
 
 @pytest.mark.parametrize("arguments", ["()", "(where=info)", "(at=1)", "(at=1,where=info)"])
@@ -420,7 +417,6 @@ def test_positions_of_simulations_read_back() -> None:
         (own("Unseen", ":unseen=ask_for_more"), "runs without arguments"),
         (own("Deck", ":unseen=redraw"), "its method redraw does not redraw"),
         (own("Masks", ":mask=no_such"), "the name of a method"),
-        (own("Masks", ":mask=too_many"), r"action masks of 2 numbers, each 0 or 1, not "),
         (own("Masks", ":mask=none_at_all"), "allow an action until the episode ends"),
         (own("SeenMasks", "(odd=1)"), "allow an action until the episode ends"),
         (own("SeenMasks", "(odd=2)"), "of 2 numbers, each 0 or 1, not "),
@@ -429,6 +425,7 @@ def test_positions_of_simulations_read_back() -> None:
         (own("SeenMasks", "(odd=5)"), "of 2 numbers, each 0 or 1, not 1"),
         ("gym:CartPole-v1:steps=900", r"at most 500, .* which CartPole-v1\(max_episode_steps=900\) lifts"),
         ("gym:CartPole-v1(max_episode_steps=0)", "max_episode_steps from 1 to 100000"),
+        (own("wrapped", "(by=limit):steps=9"), "at most 7, the environment.s own limit"),
         ("gym:./no_such_file.py:Walk", "a game file that can be read"),
     ],
 )
