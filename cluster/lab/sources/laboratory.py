@@ -79,7 +79,8 @@ class Laboratory:
             if not failure:
                 place, need = self._of_rows[name, number]
                 missing = kept[place].missing(need)
-                failure = failures.get(place, f"missing: {counted(len(missing), 'unit')}" if missing else "")
+                lost = counted(len(missing), "unit is missing", "units are missing") if missing else ""
+                failure = failures.get(place, lost)
             verdicts.append(
                 Verdict(row, failure=failure) if failure else Verdict(row, measure(row, need, kept[place]))
             )
