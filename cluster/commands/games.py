@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -32,8 +31,6 @@ SHOWN_OUTCOMES = 20
 """Outcomes of equal probability that are listed."""
 WIDTH = 100
 """Columns of the list where there is no terminal."""
-BUILT_IN = Path(__file__).parents[1] / "play" / "built_in.json"
-"""The descriptions of the built-in games, of `banyan reference --games`."""
 HINTS = (
     "Options follow the name: gomoku:size=15,overline=not",
     "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), and openspiel:NAME.",
@@ -239,13 +236,15 @@ def _described(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _describe_all() -> list[dict[str, Any]]:
-    """Descriptions of all named games, of the built-in ones as they are kept: loading them takes seconds.
+    """Descriptions of all named games.
 
     Games of installed packages that cannot be loaded are reported on standard error.
     """
     from importlib.metadata import entry_points
 
-    rows: list[dict[str, Any]] = json.loads(BUILT_IN.read_text(encoding="utf-8"))
+    from cluster.play import described_built_in
+
+    rows = described_built_in()
     for name in entry_points(group="banyan.games").names - {row["name"] for row in rows}:
         from games.errors import InvalidInput
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from cluster.service.pool_queue import PoolQueue
     from cluster.service.server import Settings
 
+NICENESS = "RAY_worker_niceness"
+"""The environment variable from which Ray has the niceness of workers."""
 FIRST_JOB_S = 120.0
 """Default timeout of a job: the first job of a game on a machine may wait for kernels to be compiled."""
 ACCESS, LIMITS = "Access", "Limits"
@@ -153,6 +156,28 @@ class PoolOptions:
             rich_help_panel=PLACE,
         ),
     ] = None
+    nice: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=19,
+            help="Niceness of the workers on this machine (19): with 19 they take what other programs leave, "
+            "beside which a search may have a tenth of its speed; with 0 they share alike.",
+            rich_help_panel=PLACE,
+        ),
+    ] = None
+
+    @property
+    def niceness(self) -> int | None:
+        """The niceness of the workers; None if they are not started on this machine. Raises InvalidInput."""
+        from games.errors import InvalidInput
+
+        if self.executor == "inline" or self.address is not None:
+            if self.nice is not None:
+                raise InvalidInput("nice", self.nice, "nothing where no local Ray starts the workers")
+            return None
+        return int(os.environ.get(NICENESS, "19")) if self.nice is None else self.nice
 
     def starter(self) -> Callable[[PoolQueue], Executor]:
         """A function that starts the pool's executor. Raises InvalidInput (workers)."""
@@ -178,4 +203,6 @@ def serve(server: ServerOptions, limits: LimitOptions, pool: PoolOptions) -> int
     """Serve searches over HTTP and on a web page, with one pool of workers (cluster/service/README.md)."""
     from cluster.service.server import serve as run
 
-    return run(server.settings(limits.limits()), pool.starter())
+    if (nice := pool.niceness) is not None:
+        os.environ[NICENESS] = str(nice)
+    return run(server.settings(limits.limits()), pool.starter(), nice)

@@ -249,6 +249,7 @@ class GameView(GameSummary):
 
 class GameList(BaseModel):
     games: list[GameSummary]
+    workers: str = Field(description="How the workers share their machines with other programs.")
 
 
 class DrawnCell(BaseModel):

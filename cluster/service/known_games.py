@@ -15,13 +15,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.matches.game import Cancelled
+from cluster.play import described_built_in
 from cluster.service import positions
 from cluster.service.allowed import AllowedGames
 from cluster.service.errors import Problem
 from cluster.service.foreign import Foreign
 from cluster.service.limits import Turns
 from cluster.service.request_models import SHORTEST_S, MoveBody, PositionBody
-from games import catalogue
 from games.errors import InvalidInput
 from search.evaluator import EXTERNAL
 from search.prepare import check_request
@@ -39,8 +39,9 @@ LOG = logging.getLogger("banyan.games")
 class KnownGames:
     """The games of a service. Safe to use from any thread."""
 
-    def __init__(self, allowed: AllowedGames | None = None) -> None:
-        self.allowed = allowed or AllowedGames()
+    def __init__(self, allowed: AllowedGames | None = None, workers: str = "") -> None:
+        """``workers``: how the workers of the service share their machines, in words."""
+        self.allowed, self.workers = allowed or AllowedGames(), workers
         self._foreign = Foreign()
         self._listed: list[dict[str, Any]] | None = None
         self._listing = threading.Lock()
@@ -57,7 +58,7 @@ class KnownGames:
         """Descriptions of all games that are allowed by name, without those that cannot be loaded."""
         with self._listing:
             if self._listed is None:
-                rows = [positions.describe_game(name) for name in catalogue.built_in()]
+                rows = described_built_in()
                 for name in self.allowed.single:
                     try:
                         described = self._foreign.ask("describe", name, name, patient=True)

@@ -59,21 +59,24 @@ class Settings:
     allowed: AllowedGames = field(default_factory=AllowedGames)
 
 
-def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor]) -> int:
+def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], nice: int | None = None) -> int:
     """Serve until a signal arrives, and restart the server if it crashes; returns the exit status.
+
+    ``nice``: the niceness of the workers, if that is known.
 
     Forks: the server is a child of this process. Raises InvalidInput (such as ``host``, ``port``, ``data``).
     """
     check_host(settings.host, settings.tokens)
     _log_lines()
     with _listen(settings.host, settings.port) as listener:
-        return Supervisor(partial(_serve, settings, make_executor, listener)).run()
+        return Supervisor(partial(_serve, settings, make_executor, listener, nice)).run()
 
 
 def _serve(
     settings: Settings,
     make_executor: Callable[[PoolQueue], Executor],
     listener: socket.socket,
+    nice: int | None,
     ready: Callable[[], None],
     restarts: int,
 ) -> int:
@@ -88,7 +91,7 @@ def _serve(
         stack.callback(store.close)
         pool = Pool(make_executor)
         stack.callback(pool.close)
-        games = KnownGames(settings.allowed)
+        games = KnownGames(settings.allowed, of_workers(nice))
         stack.callback(games.close)
         searches = Searches(store, pool, limits, settings.checkpoint_every_s, games=games)
         searches.figures.restarts = restarts
@@ -104,8 +107,7 @@ def _serve(
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         print(
-            f"banyan: serving at http://{shown}:{port}, data in {settings.data}; "
-            "workers take what other programs on their machines leave",
+            f"banyan: serving at http://{shown}:{port}, data in {settings.data}\nbanyan: {games.workers}",
             file=sys.stderr,
             flush=True,
         )
@@ -118,6 +120,14 @@ def _serve(
         with suppress(sqlite3.Error):
             store.put_away()
     return 0
+
+
+def of_workers(nice: int | None) -> str:
+    """How workers share their machines with other programs."""
+    if nice is None:
+        return "workers take what other programs on their machines leave"
+    slow = ": beside other programs they may have a tenth of their speed (--nice N)" if nice > 4 else ""
+    return f"workers run at nice {nice}{slow}"
 
 
 class _Server(uvicorn.Server):

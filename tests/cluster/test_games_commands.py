@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from cluster.commands.games import BUILT_IN
 from cluster.commands.reference import descriptions_text
+from cluster.play import BUILT_IN
 from tests.cluster.command import here
 
 

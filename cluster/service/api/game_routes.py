@@ -27,7 +27,7 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
     @router.get("", response_model=GameList, summary="All games", responses=problems(503))
     def games() -> dict[str, Any]:
         """All games that this server accepts by name, with their options and the accepted values."""
-        return {"games": known.all()}
+        return {"games": known.all(), "workers": known.workers}
 
     @router.get(
         "/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503)

@@ -40,7 +40,13 @@ export async function ask(method, path, body = undefined, more = {}) {
   throw problem;
 }
 
-export const games = async () => (await ask("GET", "/games")).games;
+/** How the service works, in its own words; known once it was asked for its games. */
+export const about = { workers: "" };
+export const games = async () => {
+  const { games: found, workers } = await ask("GET", "/games");
+  about.workers = workers;
+  return found;
+};
 export const game = (spec) => ask("GET", `/games/${encodeURIComponent(spec)}`);
 export const position = (spec, body) => ask("POST", `/games/${encodeURIComponent(spec)}/positions`, body);
 export const search = (id) => ask("GET", `/searches/${id}`);

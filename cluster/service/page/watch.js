@@ -210,7 +210,7 @@ export class Watch {
           el("li", {}, el("span", { class: `lamp ${lately(worker)}`, "aria-hidden": "true" }), `${worker.slot} ${lately(worker)}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `${worker.restarts} restarted`) : null),
         ),
       ),
-      el("p", { class: "dim small" }, `${flying} jobs out, ${waiting} results wait to be merged`),
+      el("p", { class: "dim small" }, `${flying} jobs out, ${waiting} results wait to be merged; ${api.about.workers}`),
     );
   }
 

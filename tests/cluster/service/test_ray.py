@@ -12,7 +12,10 @@ import httpx
 import pytest
 
 from cluster.client.client import Client
+from cluster.commands.serve import PoolOptions
+from cluster.service.server import of_workers
 from cluster.system.processes import descendants
+from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
@@ -32,10 +35,9 @@ def digests() -> list[str]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--workers", "2", "--max-running", "5", "--checkpoint-every", "0.5")
-    # Nicer than others, but not by as much as Ray has it: beside other tests they would starve.
-    ranked = os.environ | {"RAY_worker_niceness": "1"}
-    with Server(tmp_path_factory.mktemp("data"), *options, executor="ray", environment=ranked) as server:
+    # Nicer than others, but not by as much as the default: beside other tests they would starve.
+    options = ("--workers", "2", "--max-running", "5", "--checkpoint-every", "0.5", "--nice", "1")
+    with Server(tmp_path_factory.mktemp("data"), *options, executor="ray") as server:
         yield server
 
 
@@ -68,7 +70,9 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     assert len(workers) == 2
     # They leave the server what it needs to answer: Ray makes them nicer, in sessions of their own.
     mine = os.getpriority(os.PRIO_PROCESS, server.process.pid)
-    assert all(os.getpriority(os.PRIO_PROCESS, pid) > mine for pid in workers)
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers} == {mine + 1}
+    assert "banyan: workers run at nice 1\n" in server.lines
+    assert httpx.get(f"{server.url}/api/v1/games", timeout=60).json()["workers"] == "workers run at nice 1"
     if Path("/proc/self/autogroup").exists():
         assert [os.getsid(pid) for pid in workers] == workers
     os.kill(workers[0], signal.SIGKILL)
@@ -100,3 +104,10 @@ def test_ray_itself_is_killed(server: Server, digests: list[str]) -> None:
     # Of the Ray that was killed nothing is left.
     assert len(named(server, "ray::Banyan")) == 2
     assert len(named(server, "raylet/raylet")) == 1
+
+
+def test_workers_that_others_start_have_no_niceness_of_ours() -> None:
+    assert PoolOptions(executor="inline").niceness is PoolOptions(address="here:6379").niceness is None
+    with pytest.raises(InvalidInput, match="nice"):
+        assert PoolOptions(executor="inline", nice=3).niceness
+    assert "tenth of their speed" in of_workers(19)
