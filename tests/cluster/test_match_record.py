@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.checkpoint.archive import read_description
 from cluster.lab.predict.launch import read_costs
 from cluster.matches.launch import read_openings
 from cluster.matches.record import Effort, GameRecord, read_file, read_records, write_file
 from cluster.service.api.tokens import read_tokens
 from games.errors import InvalidInput
 from games.user_games import read_source
-from search.packing.npz import BadArchive
 
 WON = GameRecord(
     game="tictactoe",
@@ -117,8 +115,6 @@ def test_files_may_begin_with_a_mark_and_are_regular_and_small(tmp_path: Path) -
         ):
             with pytest.raises(InvalidInput, match=reason):
                 read(path)
-    with pytest.raises(BadArchive, match="a regular file"):
-        read_description(pipe)
 
 
 def test_a_file_without_games_is_refused(tmp_path: Path) -> None:
