@@ -184,7 +184,7 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     from cluster.matches.game import PlayerFailed
     from cluster.matches.match import MatchFailed
     from cluster.planning.episodes import PlanFailed
-    from cluster.runtime.coordinator import SearchFailed
+    from search.coordinator import SearchFailed
 
     if isinstance(error, PlanFailed):
         return _one_line(str(error)), FAILED

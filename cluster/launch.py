@@ -21,7 +21,6 @@ from cluster.executors.units import worker_of_units
 from cluster.observe import answer_report as report
 from cluster.observe.progress import Progress
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.session import Observer, Session, left_s
@@ -34,6 +33,7 @@ from cluster.system.status_line import StatusLine
 from games.compile.watch import keeping_notes
 from games.errors import InvalidInput, counted
 from games.game import Game, State
+from search.coordinator import Coordinator, SearchFailed
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -272,7 +272,7 @@ def _run(
         if coordinator.finished:
             if output.progress:
                 started.say("this search is already over; its answer is shown")
-            show(search, coordinator.result(opened.elapsed_s, "inline"), output)
+            show(search, coordinator.result(opened.elapsed_s), output)
             return 0
         keeper = None
         if keep is not None:

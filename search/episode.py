@@ -159,14 +159,13 @@ class Planner:
         view = game.observation(state, 0)
         search_seed = int(new_stream(seed, EPISODE_STREAM, SEARCHES, step)[0]) >> 1
         request = replace(self._request, seed=search_seed)
-        context, plan, strategy = open_view(request, game, view, 0, num_legal, self._source, kept=kept)
+        opened = open_view(request, game, view, 0, num_legal, self._source, kept=kept)
         if not self._prepared:
-            self._worker.prepare(context)
+            self._worker.prepare(opened.context)
             self._prepared = True
         if not self._begun:
             # Not before, because the first moves may need no search.
-            self._worker.begin_episode(context)
+            self._worker.begin_episode(opened.context)
             self._begun = True
-        rate = game.nominal_simulations_per_s
-        ran = run_inline(context, plan, strategy, rate, time.perf_counter, self._worker)
-        return strategy, ran.simulations
+        coordinator, _ = run_inline(opened, time.perf_counter, self._worker)
+        return opened.strategy, coordinator.counters.simulations

@@ -1,7 +1,8 @@
 """Divides a budget into jobs. This depends on the request alone, so placement cannot change an answer.
 
-Under a budget in simulations every size is fixed before the search starts. Under a budget
-in seconds, which cannot be repeated exactly, sizes follow the measured rate and the clock.
+Under a budget in simulations every size is fixed before the search starts; so it is where memory is the only
+budget, and the number of jobs is open. Under a budget in seconds, which cannot be repeated exactly, sizes
+follow the measured rate and the clock.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ LANES_OF_A_CORE = 8
 """Assumed lanes per core where the number of workers is not known (timed searches)."""
 ENDLESS_S = 10.0
 """Planning horizon of a search without a budget."""
+ENDLESS_JOB_S = 0.05
+"""Target length of its jobs by the nominal rate of the game, which may be many times too high."""
 SHORTEST_JOB_S = 0.001
 """Least length of a job under a budget in seconds: a shorter one is mostly overhead."""
 LONGEST_JOB_S = 3.0
@@ -74,7 +77,7 @@ class SearchPlan:
     """All sizes of a search that follow from its request and its game."""
 
     simulations: int | None
-    """The budget; None if it is not in simulations: the number and size of jobs are then not fixed."""
+    """The budget; None if it is not in simulations: the number of jobs is then not fixed."""
     seconds: float | None
     """The budget; None if it is not in seconds."""
     lanes: int
@@ -82,6 +85,8 @@ class SearchPlan:
     rounds: int
     """Jobs of each lane; with a budget in seconds, their target number. subtree: stretches, each
     with the sizes of all lanes."""
+    job_size: int
+    """Simulations of a job where neither simulations nor seconds are the budget."""
     root_first: bool
     """Whether job 0 is one simulation, of the root alone."""
     playouts_per_leaf: int
@@ -97,7 +102,8 @@ class SearchPlan:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether number and sizes of jobs are known before the search starts."""
+        """Whether the number of jobs is known before the search starts; their sizes are, unless the budget
+        is in seconds."""
         return self.simulations is not None
 
     @property
@@ -106,33 +112,37 @@ class SearchPlan:
         return self.lanes * self.rounds + self.root_first
 
     def size(self, index: int) -> int:
-        """Simulations of a job, 0 after the last one; only if `is_fixed`. Their sum is the budget."""
-        assert self.simulations is not None
-        if index >= self.jobs:
-            return 0
+        """Simulations of a job, 0 after the last one; not with a budget in seconds.
+
+        Their sum is the budget in simulations.
+        """
+        assert self.seconds is None
         if self.root_first and index == 0:
             return 1
+        if self.simulations is None:
+            return self.job_size
+        if index >= self.jobs:
+            return 0
         place, jobs = index - self.root_first, self.lanes * self.rounds
         simulations = self.simulations - self.root_first
         return simulations * (place + 1) // jobs - simulations * place // jobs
 
     def sizes(self, first: int, count: int) -> npt.NDArray[np.int64]:
-        """Simulations of ``count`` jobs from the first of these on, or of those that there are; only if
-        `is_fixed` and the root is no job of its own."""
-        assert self.simulations is not None
+        """Simulations of ``count`` jobs from the first of these on, or of those that there are; not with a
+        budget in seconds, and only if the root is no job of its own."""
+        if self.simulations is None:
+            return np.full(count, self.job_size, dtype=np.int64)
         last = min(first + count, self.jobs)
         if last * self.simulations >= 2**63:
             return np.array([self.size(index) for index in range(first, last)], dtype=np.int64)
         return np.diff(np.arange(first, last + 1) * self.simulations // self.jobs)
 
     def job_s(self, cores: int, most_s: float) -> float:
-        """Target length of the next job in seconds of one core, if sizes are not fixed.
+        """Target length of the next job in seconds of one core, with a budget in seconds.
 
-        Under a budget in seconds it is at most ``most_s``, and chosen for about ``rounds`` rounds on this
-        number of cores.
+        It is at most ``most_s``, and chosen for about ``rounds`` rounds on this number of cores.
         """
-        if self.seconds is None:
-            return job_seconds(self.lanes)
+        assert self.seconds is not None
         per_round = self.seconds * cores / (self.lanes * self.rounds)
         return max(SHORTEST_JOB_S, min(job_seconds(self.lanes), per_round, most_s))
 
@@ -145,7 +155,7 @@ def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
     leaves = _leaves(request, rate, expected, playouts_per_leaf)
     if budget is None:
         lanes, rounds = request.lanes, _timed_rounds(request)
-        job_s = job_seconds(lanes)
+        job_s = job_seconds(lanes) if request.seconds else ENDLESS_JOB_S * max(1.0, lanes / FEW_LANES)
     else:
         lanes, rounds = _fixed_rounds(request, rate, budget, leaves, playouts_per_leaf)
         job_s = budget / (lanes * rounds) / rate
@@ -157,13 +167,32 @@ def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
         seconds=request.seconds,
         lanes=lanes,
         rounds=rounds,
-        root_first=budget is not None and request.evaluator is not None,
+        job_size=_endless_size(request, rate * job_s, rate, leaves * playouts_per_leaf),
+        root_first=request.seconds is None and request.evaluator is not None,
         playouts_per_leaf=playouts_per_leaf,
         leaves=leaves,
         expected_simulations=expected,
         snapshot_rows=max(1, min(memory_rows, int(snapshot_rows))),
         increment_rows=int(min(max(increment_rows, MIN_INCREMENT_ROWS), MAX_INCREMENT_ROWS)),
     )
+
+
+def _endless_size(request: SearchRequest, usual: float, rate: float, of_leaves: int) -> int:
+    """`SearchPlan.job_size`. ``usual``: simulations of a job of the usual length; ``rate``: simulations/s of
+    one core; ``of_leaves``: the most simulations of a job of leaf."""
+    if request.evaluator is not None:
+        return _batch(request) or BATCH
+    if request.strategy == "leaf":
+        return of_leaves
+    if request.strategy == SUBTREE:
+        return math.ceil(max(rate * STRETCHES_S / request.lanes, LEAST_OF_A_STRETCH))
+    return max(1, round(usual))
+
+
+def _batch(request: SearchRequest) -> int | None:
+    """Leaves of a job with an evaluator, if that is given: what is evaluated outside is waited for one by
+    one."""
+    return request.batch or (1 if request.evaluator == EXTERNAL else None)
 
 
 def job_seconds(lanes: int) -> float:
@@ -181,8 +210,7 @@ def _fixed_rounds(
     per_lane = simulations / lanes
     longest = max(1.0, rate * job_seconds(lanes))
     if request.evaluator is not None:
-        # What is evaluated outside is waited for one by one.
-        batch = request.batch or (1 if request.evaluator == EXTERNAL else None)
+        batch = _batch(request)
         rounds = math.ceil(per_lane / (batch or BATCH))
         rounds = rounds if batch else max(MIN_ROUNDS, rounds)
     elif request.strategy == SUBTREE:

@@ -48,7 +48,7 @@ class Search:
     request: SearchRequest
     game: Game
     root_state: npt.NDArray[np.generic]
-    """The whole position; ``context`` has only what the player to move sees."""
+    """The whole position, or what `open_view` got; ``context`` has only what the player to move sees."""
     context: Context
     plan: SearchPlan
     strategy: Strategy
@@ -126,7 +126,7 @@ def open_search(
     view = game.observation(root_state, mover)
     mover = game.viewpoint(mover)
     opened = open_view(request, game, view, mover, len(game.legal_moves(root_state)), source, evaluator)
-    return Search(request, game, root_state, *opened)
+    return replace(opened, request=request, root_state=root_state)
 
 
 def open_view(
@@ -138,8 +138,8 @@ def open_view(
     source: str | None = None,
     evaluator: str | None = None,
     kept: tuple[Tree, int] | None = None,
-) -> tuple[Context, SearchPlan, Strategy]:
-    """Context, plan and strategy of a search from ``view``: what ``mover`` sees (Game.observation).
+) -> Search:
+    """A search from ``view``: what ``mover`` sees (Game.observation).
 
     The position of the request is not used. ``num_legal`` is the number of legal moves, ``evaluator`` the
     text of the evaluator's file; None reads the file. ``kept``: an earlier search's tree, and its node at
@@ -188,7 +188,7 @@ def open_view(
     )
     strategy = STRATEGY_CLASSES[request.strategy](setup)
     warm_up_coordinator(engine, context)
-    return context, plan, strategy
+    return Search(request, game, view, context, plan, strategy)
 
 
 def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> None:

@@ -114,7 +114,7 @@ class SearchRequest:
     memory_mb: int = option(
         DEFAULT_MEMORY_MB,
         help="Memory limit for the trees of one process. A full tree is searched further without adding "
-        "nodes; if this is the only budget, the search ends when it is full.",
+        "nodes; if this is the only budget, the search ends when it is full (root: the trees of all lanes).",
         group=BASIC,
         bounds=(1, 1_000_000),
         unit="MB",
@@ -125,7 +125,8 @@ class SearchRequest:
         told_apart=True,
     )
     stop_when_full: bool = False
-    """Whether the search ends when the memory is used up (when memory is its only budget)."""
+    """Whether the search ends when the memory is used up, beside any other budget; set where memory is the
+    only one."""
     strategy: str = option(
         "tree",
         help="What the lanes share: their results at the end (root), the top of the tree in rounds (tree), "

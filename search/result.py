@@ -181,6 +181,7 @@ class SearchResult(AnswerView):
     lanes: int
     seed: int
     workers: int
+    """The most workers at a time."""
     executor: str
     answer: Answer
     simulations: int
@@ -191,6 +192,8 @@ class SearchResult(AnswerView):
     jobs_retried: int
     resumed: int
     """How often the search was resumed from a checkpoint."""
+    workers_lost: int
+    """How many processes of workers died or hung."""
     elapsed_s: float
     """Seconds of the whole search; of earlier parts, up to their last checkpoint."""
     stopped_by: str
@@ -207,9 +210,15 @@ class SearchResult(AnswerView):
             *super().facts(),
             ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s{rate}"),
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
-            ("ran on", f"{counted(self.workers, 'worker')}, {self.executor}"),
+            ("ran on", self.ran_on),
             ("stopped by", self.stopped_by),
         ]
+
+    @property
+    def ran_on(self) -> str:
+        """Workers and executor as text, such as ``3 workers (2 lost), ray``."""
+        lost = f" ({self.workers_lost} lost)" if self.workers_lost else ""
+        return f"{counted(self.workers, 'worker')}{lost}, {self.executor}"
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -238,6 +247,7 @@ class SearchResult(AnswerView):
             "jobs": self.jobs,
             "jobs_retried": self.jobs_retried,
             "resumed": self.resumed,
+            "workers_lost": self.workers_lost,
             "elapsed_s": round(self.elapsed_s, 6),
             "simulations_per_s": round(self.simulations / self.elapsed_s, 1) if self.elapsed_s > 0 else None,
             "stopped_by": self.stopped_by,
@@ -314,20 +324,8 @@ def _texts(game: Game, state: State, line: Sequence[int]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def result(
-    search: Search,
-    *,
-    workers: int,
-    executor: str,
-    simulations: int,
-    playouts: int,
-    tree_full: bool,
-    jobs_retried: int,
-    resumed: int,
-    elapsed_s: float,
-    stopped_by: str,
-) -> SearchResult:
-    """The final result of a search; the further figures are counts of the coordinator."""
+def result(search: Search, **counts: Any) -> SearchResult:
+    """The final result of a search; ``counts``: the further fields, as the coordinator counts them."""
     strategy = search.strategy
     return SearchResult(
         game=search.game.spec,
@@ -337,17 +335,9 @@ def result(
         strategy=search.request.strategy,
         lanes=search.request.lanes,
         seed=search.request.seed,
-        workers=workers,
-        executor=executor,
         answer=answer(search),
-        simulations=simulations,
-        playouts=playouts,
         tree_nodes=strategy.tree_nodes(),
-        tree_full=tree_full,
         jobs=strategy.absorbed,
-        jobs_retried=jobs_retried,
-        resumed=resumed,
-        elapsed_s=elapsed_s,
-        stopped_by=stopped_by,
         digest=digest(strategy.tree),
+        **counts,
     )

@@ -114,6 +114,11 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_a_description_that_cannot_be_is_refused",
     ),
     "cluster/test_cli.py": ("test_tables_are_whole_in_a_pipe_however_narrow_a_terminal_is_said_to_be",),
+    "cluster/test_drivers.py": (
+        "test_a_full_memory_ends_a_search_that_says_so",
+        "test_time_ends_a_search_whoever_drives_it",
+        "test_workers_give_that_answer",
+    ),
     "cluster/test_elasticity.py": ("test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster",),
     "cluster/test_evaluators.py": (),
     "cluster/test_exact_strength.py": (

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from cluster.planning.call import plan
     from cluster.planning.result import PlanResult
     from cluster.play.call import play
-    from cluster.runtime.coordinator import SearchFailed
     from games.catalogue import load as load_game
     from games.catalogue import names as games
     from games.errors import InvalidInput
+    from search.coordinator import SearchFailed
     from search.result import SearchResult
 
     __version__: str
@@ -81,7 +81,7 @@ _OFFERED = {
     "OpenSearch": ("cluster.front_door.ask_tell", "OpenSearch"),
     "PlanResult": ("cluster.planning.result", "PlanResult"),
     "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
-    "SearchFailed": ("cluster.runtime.coordinator", "SearchFailed"),
+    "SearchFailed": ("search.coordinator", "SearchFailed"),
     "SearchProgress": ("cluster.front_door.progress", "SearchProgress"),
     "SearchResult": ("search.result", "SearchResult"),
     "games": ("games.catalogue", "names"),

@@ -23,9 +23,9 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from cluster.checkpoint.archive import read_arrays, read_description, write_archive
 from cluster.runtime.code_version import code_of_searches
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.packing.arrays import Arrays, CorruptState, prefixed, without_prefix
 from search.packing.npz import BadArchive
 from search.prepare import Search, open_search
@@ -69,6 +69,8 @@ class Checkpoint:
     """Fingerprint of the code that the search ran with, see `code_of_searches`."""
     banyan: str
     """The version of Banyan that wrote the checkpoint."""
+    ran_on: tuple[str, int, int]
+    """Executor, workers, and how many of these were lost, if the search ended finally."""
 
     def open(self, *, files: bool = True, external: bool = False) -> Opened:
         """Restore the search; ``files`` and ``external`` as in `open_search`.
@@ -83,6 +85,8 @@ class Checkpoint:
             external=external,
         )
         coordinator = Coordinator(opened, 1)
+        if self.stopped_by is not None:
+            coordinator.executor, coordinator.workers, coordinator.workers_lost = self.ran_on
 
         def restore(arrays: Arrays) -> Arrays:
             coordinator.restore(arrays, self.stopped_by)
@@ -125,6 +129,7 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
             stopped_by=_one_of_over(_take(description, "stopped_by", str, types.NoneType)),
             code=_take(description, "code", str),
             banyan=_take(description, "banyan", str),
+            ran_on=_ran_on(description.get("ran_on", ["inline", 1, 0])),
         )
     except (BadArchive, OSError) as error:
         raise InvalidInput(field, str(path), _reason(error)) from None
@@ -206,6 +211,7 @@ class Keeper:
         started = self._clock()
         try:
             description = described(coordinator.search, coordinator.stopped_by, elapsed_s)
+            description["ran_on"] = [coordinator.executor, coordinator.workers, coordinator.workers_lost]
             write_archive(self.path, description, coordinator.state() | prefixed(FURTHER, self.further()))
             self.written += 1
         finally:
@@ -275,6 +281,12 @@ def _seconds(value: float) -> float:
     if not 0 <= value < 1e9:
         raise BadArchive("a checkpoint whose elapsed time is 0 or more")
     return float(value)
+
+
+def _ran_on(value: Any) -> tuple[str, int, int]:
+    if not isinstance(value, list) or [type(each) for each in value] != [str, int, int]:
+        raise BadArchive("a checkpoint that says where the search ran")
+    return (value[0], value[1], value[2])
 
 
 def _one_of_over(value: str | None) -> str | None:

@@ -12,11 +12,11 @@ import games
 from cluster.client.client import Client
 from cluster.client.remote_progress import RemoteProgress, Searched, answer_there
 from cluster.launch import BEFORE_THE_SEARCH, Output, launch, print_result
-from cluster.runtime.coordinator import SearchFailed
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
 from games.game import Game, State
+from search.coordinator import SearchFailed
 from search.options import knobs_of
 from search.prepare import root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest

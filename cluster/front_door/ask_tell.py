@@ -115,6 +115,11 @@ def reopen(
     search = open_search(checkpoint.request, source=checkpoint.game_source, external=True)
     return checkpoint.read(
         lambda state: OpenSearch(
-            search, deadline_s=deadline_s, clock=clock, state=state, elapsed_s=checkpoint.elapsed_s
+            search,
+            deadline_s=deadline_s,
+            clock=clock,
+            state=state,
+            elapsed_s=checkpoint.elapsed_s,
+            stopped_by=checkpoint.stopped_by,
         )
     )

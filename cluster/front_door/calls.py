@@ -20,8 +20,8 @@ from cluster.front_door.options import (
     with_options,
 )
 from cluster.front_door.running import RunningSearch
-from cluster.runtime.coordinator import Coordinator
 from games.game import Game
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import DEFAULT_SECONDS, SearchRequest
 from search.result import SearchResult

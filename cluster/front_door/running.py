@@ -175,7 +175,7 @@ class RunningSearch:
     def _search(self) -> SearchResult:
         coordinator, before_s = self._opened.coordinator, self._opened.elapsed_s
         if coordinator.finished:
-            return coordinator.result(before_s, "inline")
+            return coordinator.result(before_s)
         executor = self._start_executor(self._stopped)
         try:
             executor.open(coordinator.search.context)

@@ -73,7 +73,6 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
     """[(name, text)] of the facts about the answer and the search."""
     answer = result.answer
     rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
-    workers = counted(result.workers, "worker")
     return [
         ("best move", f"{answer.best_move or 'none: nothing was searched'} for {result.to_move}"),
         ("value", f"{terminal.value(answer.value, answer.is_share)} for {result.to_move}"),
@@ -83,7 +82,7 @@ def facts(result: SearchResult) -> list[tuple[str, str]]:
         ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
         ("rate", terminal.rate(rate)),
         ("search", f"{result.strategy}, {counted(result.lanes, 'lane')}, seed {result.seed}"),
-        ("ran on", f"{workers}, {result.executor}{resumed(result)}"),
+        ("ran on", f"{result.ran_on}{resumed(result)}"),
         ("tree", f"{counted(result.tree_nodes, 'node')}"),
         ("stopped by", result.stopped_by),
         ("digest", result.digest[:DIGEST_SHOWN]),

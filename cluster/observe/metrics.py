@@ -26,10 +26,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cluster.runtime.coordinator import DURATION_BUCKETS_S, Durations
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
+from search.coordinator import DURATION_BUCKETS_S, Durations
 from search.result import STOPPED_BY
 
 OUTCOMES = (*STOPPED_BY, "failed")

@@ -4,9 +4,11 @@ Faults: the memory of a worker is only a cache (search/worker.py). Ray neither r
 calls (max_restarts=0, max_task_retries=0), because it would run jobs again without the executor's knowledge,
 and a restarted actor needs seconds. A dead worker is noticed within milliseconds by the errors of its calls.
 A worker that hangs (or is stopped, or disconnected) causes no error, so each bundle has a deadline, counted
-from the time when it is first in its worker's queue. When the deadline passes, the jobs are reported as lost,
-the slot gets a new worker, and the old one is kept for another such period: its results are still passed on
-(the coordinator drops those no longer pending). Then it is killed.
+from the time when it is first in its worker's queue. The seconds in which the worker was ready to run and had
+no core do not count, if it is on this machine: on a busy machine a search is slow, and no worker hangs. When
+the deadline passes, the jobs are reported as lost, the slot gets a new worker, and the old one is kept for
+another such period: its results are still passed on (the coordinator drops those no longer pending). Then it
+is killed.
 
 When Ray itself ends, locally or at the address, all jobs on workers are reported as lost. Ray is started or
 joined again, and its workers continue the search.
@@ -15,6 +17,7 @@ joined again, and its workers continue the search.
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import threading
 import time
@@ -34,12 +37,14 @@ from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import AUTO, Workers, exactly
-from cluster.system.processes import num_cores
+from cluster.system.processes import num_cores, waited_s
 from games.errors import InvalidInput, counted
 from search.worker import Worker
 
 CHECK_S = 0.05
 """Interval in seconds of checking deadlines, which visits all workers."""
+BUSY = 2.0
+"""With more programs than this for each core that want to run, the start of a worker may take minutes."""
 START_S = 10.0
 """Extra seconds, beyond the job timeout, for a running worker to get ready for another search."""
 
@@ -162,7 +167,7 @@ class RayExecutor:
                 process = slot.process
                 process.preparing = self.dispatcher.prepare(slot, process)
                 # The worker first finishes its jobs of an older search.
-                process.ready_by_s = time.monotonic() + self._job_timeout_s + START_S
+                process.ready_by_s = process.clock + self._job_timeout_s + START_S
                 if slot.status.alive:
                     slot.status.become(WorkerState.PREPARING, "for another search")
         while not self._crew.opened(waited_s := time.monotonic() - began_s):
@@ -228,7 +233,7 @@ class RayExecutor:
 
     def _start(self, slot: Slot) -> Process:
         actor = self._ray.start(self._resources.actor_options(), self._make_worker, self._standing)
-        process = Process(actor, None, time.monotonic() + READY_S)
+        process = Process(actor, None, time.monotonic() + READY_S, self._waited_s)
         process.preparing = self.dispatcher.prepare(slot, process)
         return process
 
@@ -242,7 +247,7 @@ class RayExecutor:
             events = self._crew.abandon(f"Ray has ended: {reason}")
             self.dispatcher.ray_ended()
             self._ray.close()
-            self._revival.begin(reason, len(events))
+            self._revival.begin(reason, len(events), self._ray.answered_s)
             return events
         found = self._revival.poll(timeout_s)
         if found is not None:
@@ -269,8 +274,13 @@ class RayExecutor:
         return self._resources.room_in(self._ray.machines())
 
     def _crowded(self) -> bool:
-        """Whether the resources of one more worker are in use by others."""
-        return self._resources.room_in([self._ray.available()]) == 0
+        """Whether the resources of one more worker are in use by others, or other programs the cores."""
+        busy = os.getloadavg()[0] > BUSY * num_cores()
+        return busy or self._resources.room_in([self._ray.available()]) == 0
+
+    def _waited_s(self, process: Process) -> float:
+        """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""
+        return waited_s(process.pid) if process.pid and process.node_id == self._ray.node else 0.0
 
     def _ask_autoscaler(self, workers: int) -> None:
         """Request room for this number of workers (0: withdraw). No effect without an autoscaler."""

@@ -266,7 +266,7 @@ def _join(address: str | None, cpus: int) -> dict[str, Any]:
 def _facts(folder: Path) -> dict[str, Any]:
     """Facts about Ray: its log folder and its machines."""
     answers = {question: ask() for question, ask in _QUESTIONS.items()}
-    return {"folder": str(folder)} | answers
+    return {"folder": str(folder), "node": ray.get_runtime_context().get_node_id()} | answers
 
 
 def _watch(host: _Host) -> None:

@@ -26,7 +26,8 @@ from cluster.ray_backend.messages import MARK, Handle, Part, RayEnded, TokenRefu
 from cluster.system.processes import bury, descendants, kill, marked
 
 CLOSE_S = 10.0
-"""Time limit in seconds for leaving a cluster."""
+"""Time limit in seconds for leaving a cluster, since its head has answered last: without it nobody can leave
+in order."""
 REFUSED_TOKEN = "InvalidAuthToken"
 """Ray logs this text every second while the cluster rejects the token."""
 _START = """
@@ -68,6 +69,10 @@ class RayProcess:
         imported."""
         self.session: Path | None = None
         """The folder of Ray's own logs; None until it is known."""
+        self.node = ""
+        """Ray's id of this machine; empty until it is known."""
+        self.answered_s = time.monotonic()
+        """When Ray's head has answered a question last; at first, when the process was started."""
         self.reason = ""
         """Why the process ended; empty while it runs."""
         self._log = self.folder / "log"
@@ -124,7 +129,7 @@ class RayProcess:
                     raise TokenRefused from None
                 continue
             self.session = Path(facts["folder"])
-            self._machines, self._available = facts["machines"], facts["available"]
+            self.node, self._machines, self._available = facts["node"], facts["machines"], facts["available"]
             return
         raise ConnectionError(f"it has not answered in {timeout_s:.0f} s")
 
@@ -190,8 +195,9 @@ class RayProcess:
         """End the process: leave a cluster in order, or kill an embedded Ray (its orderly end is slow)."""
         if self.address is not None:
             self._send("close")
+            silent_s = time.monotonic() - self.answered_s
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(CLOSE_S)
+                self._process.wait(max(1.0, CLOSE_S - silent_s))
         self.kill_now()
 
     def kill_now(self) -> None:
@@ -237,6 +243,7 @@ class RayProcess:
                     self.reason = values[0]
                 elif kind in ("machines", "available", "held"):
                     setattr(self, f"_{kind}", values[0])
+                    self.answered_s = time.monotonic()
                     self._asked.discard(kind)
                 else:
                     answer = self._calls.pop(values[0], None)

@@ -14,7 +14,8 @@ from games.errors import counted
 TRIES = 3
 """An embedded Ray that ends this often without a finished job in between is given up."""
 GONE_S = 20.0
-"""Seconds that a cluster may take to come back at its address (its head is restarted)."""
+"""Seconds that a cluster may take to come back at its address (its head is restarted), since it has answered
+last: Ray notices the end of a head after a minute."""
 PAUSE_S = 1.0
 """Seconds between two tries."""
 
@@ -44,9 +45,9 @@ class Revival:
         """Whether Ray has ended and is not back yet."""
         return self._thread is not None
 
-    def begin(self, reason: str, jobs: int) -> None:
-        """Note that Ray has ended, with ``jobs`` jobs on workers. Raises ConnectionError after too many
-        ends."""
+    def begin(self, reason: str, jobs: int, answered_s: float) -> None:
+        """Note that Ray has ended, with ``jobs`` jobs on workers, and when it has answered last (by
+        ``time.monotonic``). Raises ConnectionError after too many ends."""
         self._endings += 1
         where = "the local Ray" if self._address is None else f"the Ray cluster at {self._address}"
         if self._endings > TRIES:
@@ -55,7 +56,9 @@ class Revival:
         again = f"it is {verb} again, to run {counted(jobs, 'job')} once more"
         self._notify(f"{where} has ended ({reason}); {again}")
         self._error = None
-        self._thread = threading.Thread(target=self._run, args=(reason,), name="revival", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(reason, answered_s), name="revival", daemon=True
+        )
         self._thread.start()
 
     def poll(self, timeout_s: float) -> RayProcess | None:
@@ -83,8 +86,8 @@ class Revival:
             self._found.close()
             self._found = None
 
-    def _run(self, reason: str) -> None:
-        until_s = time.monotonic() + GONE_S
+    def _run(self, reason: str, answered_s: float) -> None:
+        until_s = answered_s + GONE_S
         tries = 0
         while not self._closed.is_set():
             tries += 1

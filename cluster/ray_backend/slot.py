@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ class Bundle:
     jobs: list[Task]
     sent_s: float = field(default_factory=time.monotonic)
     deadline_s: float | None = None
-    """Time limit by the monotonic clock; set when the bundle becomes the first in its worker's queue."""
+    """Time limit by `Process.clock`; set when the bundle becomes the first in its worker's queue."""
 
 
 @dataclass(eq=False)
@@ -29,7 +29,9 @@ class Process:
     preparing: Any
     """The future of its latest `prepare` call."""
     ready_by_s: float
-    """When the process counts as hung if `preparing` has not returned."""
+    """When the process counts as hung if `preparing` has not returned, by `clock`."""
+    waited_s: Callable[[Process], float] = lambda process: 0.0
+    """Returns the seconds in which a process was ready to run and had no core."""
     pid: int = 0
     node_id: str = ""
     contexts: set[int] = field(default_factory=set)
@@ -43,7 +45,13 @@ class Process:
     begun: dict[tuple[int, int], Task] = field(default_factory=dict)
     """By `Task.key`: jobs whose call has returned, but which await something and have not ended."""
     ended_s: float = 0.0
-    """If jobs are ``begun``: when the last one ended, or else the first was begun."""
+    """If jobs are ``begun``: when the last one ended, or else the first was begun, by `clock`."""
+
+    @property
+    def clock(self) -> float:
+        """The time without the seconds in which the process waited for a core: on a busy machine a worker,
+        which gives way to other programs, is slow, and does not hang."""
+        return time.monotonic() - self.waited_s(self)
 
     @property
     def jobs(self) -> list[Task]:
@@ -65,7 +73,7 @@ class Process:
 
         Those that did not come are begun.
         """
-        now_s = time.monotonic()
+        now_s = self.clock
         if not self.begun:
             self.ended_s = now_s
         self.begun.update({task.key: task for task in bundle.jobs})

@@ -5,6 +5,7 @@ Decisions only, without Ray: starting and killing a process are functions passed
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -41,7 +42,7 @@ class Slots:
         crowded: Callable[[], bool],
     ) -> None:
         """``start`` starts a process; ``kill`` kills one, even if it is stopped; ``crowded`` tells whether
-        all CPUs are in use by others, so that a new process waits for one."""
+        all CPUs are in use by others, so that a new process waits for one, or needs long to start."""
         self.log = WorkerLog()
         """The changes of all workers. `present` and `at_hand` change with it, and with `use`."""
         self.all: list[Slot] = []
@@ -164,7 +165,7 @@ class Slots:
         if head is not None and head.deadline_s is None:
             # A lane whose state was lost is grown again from its first piece.
             pieces = sum(len(task.pieces) or 1 for task in head.jobs)
-            head.deadline_s = time.monotonic() + self._job_timeout_s * (1 + pieces / 100)
+            head.deadline_s = process.clock + self._job_timeout_s * (1 + pieces / 100)
 
     def done(self, slot: Slot, bundle: Bundle, jobs: list[Task], events: list[Event]) -> float:
         """Note that a bundle has returned with the events of ``jobs``, of which earlier calls began some.
@@ -231,10 +232,12 @@ class Slots:
             if process is None:
                 continue
             if not slot.status.state.ready:
-                if now > process.ready_by_s and self._crowded():
-                    # Ray has not started it yet.
-                    process.ready_by_s = now + READY_S
-                elif now > process.ready_by_s:
+                if now <= process.ready_by_s or process.clock <= process.ready_by_s:
+                    continue
+                if self._crowded():
+                    # Ray has not started it yet, or it waits for a core.
+                    process.ready_by_s = process.clock + READY_S
+                else:
                     self._kill(process)
                     self._replace(slot, f"a worker was not ready after {READY_S:.0f} s")
                 continue
@@ -256,9 +259,10 @@ class Slots:
         If one of them hangs, the others end first, and the search makes no more jobs for want of its result.
         """
         head = next(iter(process.bundles.values()), None)
-        if head is not None and head.deadline_s is not None and now > head.deadline_s:
-            return True
-        return bool(process.begun) and now > process.ended_s + self._job_timeout_s
+        due_s = math.inf if head is None or head.deadline_s is None else head.deadline_s
+        if process.begun:
+            due_s = min(due_s, process.ended_s + self._job_timeout_s)
+        return now > due_s and process.clock > due_s
 
     def check_alive(self) -> None:
         """Raise ConnectionError if no used slot has a process or will get one soon."""

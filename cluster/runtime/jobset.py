@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from cluster.runtime.drive import TICK_S
-from cluster.runtime.ledger import Ledger, LostTooOften
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
+from search.ledger import Ledger, LostTooOften
 
 
 class Units(Protocol):

@@ -8,16 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.drive import TICK_S, drive
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Task
+from search.coordinator import Coordinator, SearchFailed
 from search.prepare import Search
 from search.result import SearchResult
 from search.strategies.in_place import AnyJob
-
-GRACE_S = 0.1
-"""How long a search may exceed its budget in seconds to wait for its first result."""
 
 
 class Observer(Protocol):
@@ -45,6 +42,7 @@ class Session:
     """Whether the search ended with an exception."""
     context: int = OPENED
     """The key of the context of its jobs."""
+    _restarts: int = 0
     work_unit_s: float | None = None
     """The unit of its tasks' work in seconds of a worker; None: simulations."""
 
@@ -103,6 +101,7 @@ class Session:
         self.coordinator.share_tree(self.executor.sharing)
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
+        self._restarts = self._restarted
         return self.again()
 
     def again(self) -> list[Task]:
@@ -132,7 +131,14 @@ class Session:
     def end(self) -> SearchResult:
         """Stop the clock; returns the result. Only when the coordinator has finished."""
         self.finished_s = self.clock()
-        return self.coordinator.result(self.elapsed_s, self.executor.name)
+        self.coordinator.executor = self.executor.name
+        self.coordinator.workers_lost = max(0, self._restarted - self._restarts)
+        return self.coordinator.result(self.elapsed_s)
+
+    @property
+    def _restarted(self) -> int:
+        """Number of processes of workers that were lost since the executor started."""
+        return sum(worker.restarts for worker in self.executor.workers)
 
     @property
     def patience_s(self) -> float:
@@ -148,11 +154,7 @@ class Session:
         self.coordinator.workers = max(self.coordinator.workers, self.executor.num_workers)
         if self.cancelled:
             self.coordinator.stop("cancelled")
-        seconds = self.search.request.seconds
-        if seconds is None or self.elapsed_s < seconds:
-            return
-        if self.search.strategy.absorbed or self.elapsed_s >= seconds + GRACE_S:
-            self.coordinator.stop("seconds")
+        self.coordinator.check(self.elapsed_s)
 
 
 def left_s(session: Session) -> float:

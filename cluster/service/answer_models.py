@@ -81,6 +81,7 @@ class Result(BaseModel):
     jobs: int
     jobs_retried: int
     resumed: int = Field(description="How often the search was resumed from a checkpoint.")
+    workers_lost: int = Field(default=0, description="How many processes of workers died or hung.")
     elapsed_s: float
     simulations_per_s: float | None
     stopped_by: Literal["simulations", "seconds", "memory", "proven", "cancelled"]

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.runtime.coordinator import SearchFailed
 from cluster.runtime.drive import TICK_S, Drive
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, Task
 from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
+from search.coordinator import SearchFailed
 from search.result import SearchResult
 
 IDLE_S = 0.5

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.observe.metrics import Metrics
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
 from cluster.service.errors import Problem, of_input, of_storage
@@ -41,6 +40,7 @@ from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store
 from games.errors import InvalidInput, counted
+from search.coordinator import Coordinator
 from search.evaluator import EXTERNAL
 from search.prepare import open_search
 from search.request import SearchRequest

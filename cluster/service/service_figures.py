@@ -9,9 +9,9 @@ import threading
 from collections import Counter, defaultdict
 from functools import cache
 
-from cluster.runtime.coordinator import Durations
 from games import names
 from games.spec import GYM, OPENSPIEL
+from search.coordinator import Durations
 
 OTHER = "other"
 METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"})

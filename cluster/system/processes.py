@@ -51,6 +51,13 @@ def marked(setting: str) -> set[int]:
     return found
 
 
+def waited_s(pid: int) -> float:
+    """Seconds in which a process was ready to run and had no core, in its first thread; 0 if not known."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int((_PROC / f"{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
 def kill(pids: set[int]) -> None:
     """End these processes with SIGKILL."""
     for pid in pids:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from games.errors import InvalidInput, counted
 from search.ask_tell.leaf import Leaf, Policy
@@ -12,7 +13,7 @@ from search.ask_tell.machine import Machine
 from search.packing.arrays import Arrays
 from search.prepare import Search, open_search
 from search.request import SearchRequest
-from search.result import SearchResult, result
+from search.result import SearchResult
 
 DEADLINE_S = 600.0
 """Default of the seconds after which a leaf without an answer is handed out again."""
@@ -42,9 +43,10 @@ class AskTellSearch:
         clock: Callable[[], float] = time.monotonic,
         state: Arrays | None = None,
         elapsed_s: float = 0.0,
+        stopped_by: str | None = None,
     ) -> None:
-        """``search`` is opened with ``external``. The last two arguments continue an equal search: its
-        `state` and its elapsed seconds.
+        """``search`` is opened with ``external``. The last three arguments continue an equal search: its
+        `state`, its elapsed seconds, and why it was over, if it was.
 
         Raises InvalidInput (``deadline_s``, ``seconds``), CorruptState.
         """
@@ -59,26 +61,25 @@ class AskTellSearch:
         self._changed = threading.Condition()
         self._deadline_s = float(deadline_s)
         self._machine = Machine(search)
-        if state is None:
-            self._machine.begin()
-        else:
-            self._machine.restore(state)
+        if state is not None:
+            self._machine.restore(state, stopped_by)
+        self._machine.begin()
         self._ended_s = self._began_s + elapsed_s if self.done else None
 
     def __repr__(self) -> str:
         state = f"stopped by {self.stopped_by}" if self.done else "open"
-        made = counted(self._machine.simulations, "simulation")
+        made = counted(self._machine.coordinator.counters.simulations, "simulation")
         return f"<AskTellSearch of {self.search.game.spec}, {state}: {made}>"
 
     @property
     def done(self) -> bool:
         """Whether the search is over: its budget is used up, or the result is proven."""
-        return self._machine.done
+        return self._machine.coordinator.finished
 
     @property
     def stopped_by(self) -> str | None:
         """Why the search is over: ``simulations``, ``memory`` or ``proven``; None before that."""
-        return self._machine.stopped_by
+        return self._machine.coordinator.stopped_by
 
     @property
     def elapsed_s(self) -> float:
@@ -133,19 +134,8 @@ class AskTellSearch:
         ``playouts`` counts evaluations, ``jobs_retried`` leaves that were asked for again after the deadline.
         """
         with self._changed:
-            machine = self._machine
-            return result(
-                self.search,
-                workers=0,
-                executor="external",
-                simulations=machine.simulations,
-                playouts=machine.playouts,
-                tree_full=machine.tree_full,
-                jobs_retried=machine.desk.asked_again,
-                resumed=machine.resumed,
-                elapsed_s=self.elapsed_s,
-                stopped_by=machine.stopped_by or "cancelled",
-            )
+            answer = self._machine.coordinator.result(self.elapsed_s, "external")
+            return replace(answer, workers=0, jobs_retried=self._machine.desk.asked_again)
 
     def state(self) -> Arrays:
         """The state of the search as arrays, from which an equal search can be continued.

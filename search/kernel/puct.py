@@ -36,6 +36,9 @@ from search.tree.arena import (
     proof,
 )
 
+PARTS = 2**20
+"""A c_base with a fraction counts in parts of one."""
+
 
 def select_by_prior(
     tree: Tree,
@@ -81,8 +84,11 @@ def best_by_prior(tree: Tree, params: SearchParams, node: Int, player: Int) -> i
     here = np.uint64(node)
     first = np.uint64(tree.children[here])
     total = np.int64(tree.visits[here]) + np.int64(tree.unobserved[here])
-    base = np.int64(params.cpuct_base)
-    growth = natural_log(total + 1 + base) - natural_log(base)
+    unit, base = np.int64(1), np.int64(params.cpuct_base)
+    if base != params.cpuct_base:
+        # Logarithms are those of whole numbers.
+        unit, base = np.int64(PARTS), np.int64(params.cpuct_base * PARTS)
+    growth = natural_log((total + 1) * unit + base) - natural_log(base)
     explore = (params.exploration + 2.0 * growth) * math.sqrt(float(total))
     urgency = first_play_urgency(tree, params, node, player)
     won = FIRST_WINS if player == 0 else SECOND_WINS

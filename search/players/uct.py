@@ -48,14 +48,14 @@ class Uct(Player):
         game = seen.game
         mover = game.viewpoint(seen.mover)
         opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
-        strategy = opened[2]
-        ran = run_inline(*opened, seen.game.nominal_simulations_per_s, self.clock)
-        children = [child for child in strategy.root_children() if child.visits > 0]
+        coordinator, _ = run_inline(opened, self.clock)
+        simulations = coordinator.counters.simulations
+        children = [child for child in opened.strategy.root_children() if child.visits > 0]
         best = choose(children, request.final_move)
         told = [
             f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
             for child in children[:3]
         ]
-        made = counted(ran.simulations, "simulation")
-        thought = f"{made}: {', '.join(told)}{'; proven' if ran.proven else ''}"
-        return Choice(best.move, best.value, ran.simulations, strategy.tree_nodes(), thought)
+        proven = "; proven" if coordinator.stopped_by == "proven" else ""
+        thought = f"{counted(simulations, 'simulation')}: {', '.join(told)}{proven}"
+        return Choice(best.move, best.value, simulations, coordinator.tree_nodes, thought)

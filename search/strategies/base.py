@@ -18,7 +18,7 @@ from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
 from search.summary import root_children
-from search.tree.arena import NODES, ROOT, Tree, proof_of
+from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of
 from search.tree.snapshot import Statistics, merge
 
 
@@ -61,6 +61,8 @@ class Strategy(ABC):
         """Nodes among them that another lane had made as well, because lanes hear of each other late."""
         self.unobserved = 0
         """Simulations of all jobs made and not yet absorbed."""
+        self.full = False
+        """Whether the memory was used up when the last result came into the tree."""
         self.jobs: dict[int, Job] = {}
         """Jobs made and not yet absorbed, in their order."""
         self.hidden = setup.engine.hidden
@@ -107,6 +109,7 @@ class Strategy(ABC):
         self._absorb(job, result)
         if result.outlook is not None:
             self._look_out(result.outlook)
+        self.full = self._is_full(result)
         del self.jobs[job.index]
         self.absorbed += 1
         self.unobserved -= job.simulations
@@ -170,6 +173,10 @@ class Strategy(ABC):
 
     @abstractmethod
     def _absorb(self, job: Job, result: JobResult) -> None: ...
+
+    def _is_full(self, result: JobResult) -> bool:
+        """The new value of ``full`` with the result of the last job."""
+        return self.full or result.tree_full or bool(self.tree.counts[FULL])
 
     @abstractmethod
     def _state(self) -> Arrays:

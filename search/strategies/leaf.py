@@ -119,6 +119,7 @@ class LeafStrategy(InPlaceStrategy):
         self.unobserved += int(job.stretch.sizes[:begun].sum()) - result.simulations
         self.created += self.tree_nodes() - self._nodes
         self.outlook = result.outlook
+        self.full = shared.ended
         self.issued, self.absorbed = self.issued + begun, shared.absorbed
         if result.played:
             self._stretch = result.played, result.duration_s

@@ -33,6 +33,10 @@ class RootStrategy(Strategy):
         """Visits of each (lane, move of the root), where lanes vote."""
         if self.context.request.final_move == "vote":
             self._ballots = Counter()
+        self._full: set[int] = set()
+        """Lanes whose tree is full."""
+        self._grows: set[int] = set()
+        """Lanes whose tree has grown with their last job."""
         self._asked: set[int] = set()
         """Lanes whose next job is to hand in its tree."""
 
@@ -61,9 +65,16 @@ class RootStrategy(Strategy):
             moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()
             for move, count in zip(moves, visits, strict=True):
                 self._ballots[job.lane, move] += count
+        (self._grows.discard if result.tree_nodes == self._nodes.get(job.lane) else self._grows.add)(job.lane)
         self._nodes[job.lane] = result.tree_nodes
         if result.tree is not None:
             self._trees[job.lane] = result.tree
+        if result.tree_full:
+            self._full.add(job.lane)
+
+    def _is_full(self, result: JobResult) -> bool:
+        # Lanes that have settled on some lines would never fill their part of the memory.
+        return bool(self._full) and self._grows <= self._full and len(self._nodes) == self.lanes
 
     def root_children(self) -> list[Child]:
         """The root's children, with the lanes' votes if they vote: for the lower one of equal moves."""
@@ -87,6 +98,8 @@ class RootStrategy(Strategy):
         trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
         state: Arrays = {
             "nodes": np.array(nodes, dtype=np.int64),
+            "full_lanes": np.array(sorted(self._full), dtype=np.int64),
+            "growing_lanes": np.array(sorted(self._grows), dtype=np.int64),
             "merged_sizes": np.array(merged, dtype=np.int64),
             "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
@@ -98,6 +111,10 @@ class RootStrategy(Strategy):
         nodes = take(arrays, "nodes", np.int64, self.lanes)
         within(nodes, 0, 2**62, "nodes")
         self._nodes = {lane: count for lane, count in enumerate(nodes.tolist()) if count}
+        for name, lanes in (("full_lanes", self._full), ("growing_lanes", self._grows)):
+            if name in arrays:
+                within(took := take(arrays, name, np.int64, None), 0, self.lanes - 1, name)
+                lanes.update(took.tolist())
         merged = take(arrays, "merged_sizes", np.int64, self.absorbed)
         within(merged, 1, MAX_SIMULATIONS, "merged_sizes")
         pieces = [*merged.tolist(), *sizes]

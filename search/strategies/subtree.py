@@ -245,8 +245,8 @@ class SubtreeStrategy(InPlaceStrategy):
     def next_stretch(self, size: int, room: int, left_s: float) -> StretchJob:
         shared, plan = self.shared, self.plan
         assert shared is not None
-        if plan.is_fixed:
-            simulations = int(plan.sizes(self.issued, self.lanes).sum())
+        if plan.seconds is None:
+            simulations = min(room, int(plan.sizes(self.issued, self.lanes).sum()))
         else:
             nominal = self.setup.engine.game.nominal_simulations_per_s
             aim_s = min(STRETCH_S, left_s / GROWTH)
@@ -258,6 +258,8 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def end_stretch(self, job: StretchJob, result: StretchResult) -> None:
         self.created += self.tree_nodes() - self._nodes
+        assert self.shared is not None
+        self.full = self.shared.ended
         if result.simulations:
             self.issued += self.lanes
             self.absorbed += self.lanes

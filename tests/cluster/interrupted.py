@@ -9,8 +9,8 @@ import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

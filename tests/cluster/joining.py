@@ -22,11 +22,11 @@ os.environ["RAY_AUTH_MODE"] = "disabled"
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor
 from cluster.system.processes import descendants, kill
 from search import plan
+from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, JobResult, LaneTree
 from search.prepare import open_search
 from search.request import SearchRequest

@@ -23,8 +23,17 @@ from tests.cluster.command import ROOT, banyan, here, start
 FIELDS = [
     *("game", "moves", "position", "to_move", "strategy", "lanes", "seed", "workers", "executor"),
     *("best_move", "value", "pv", "children"),
-    *("simulations", "playouts", "tree_nodes", "tree_full", "jobs", "jobs_retried", "resumed"),
-    *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
+    *(
+        "simulations",
+        "playouts",
+        "tree_nodes",
+        "tree_full",
+        "jobs",
+        "jobs_retried",
+        "resumed",
+        "workers_lost",
+    ),
+    *("workers_lost", "elapsed_s", "simulations_per_s", "stopped_by", "digest"),
 ]
 """Of `banyan search --json`, as programs rely on them."""
 INLINE = ("--executor", "inline")

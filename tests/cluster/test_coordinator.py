@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cluster.runtime.coordinator import DURATION_BUCKETS_S, Coordinator, Durations, SearchFailed
-from cluster.runtime.ledger import MAX_ATTEMPTS
+from search.coordinator import DURATION_BUCKETS_S, Coordinator, Durations, SearchFailed
 from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
+from search.ledger import MAX_ATTEMPTS
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies.portions import resized

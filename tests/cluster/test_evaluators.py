@@ -17,10 +17,10 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.resources import Resources
 from cluster.runtime.session import Observer, Session
 from games.errors import InvalidInput
+from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

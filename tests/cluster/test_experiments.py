@@ -20,10 +20,10 @@ from cluster.lab.sources.unit import UnitDone, UnitWorker
 from cluster.lab.sources.verdict import NOT_RUN, TableResult
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.ledger import MAX_ATTEMPTS
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
 from cluster.runtime.worker_state import WorkerStatus
 from games.errors import InvalidInput
+from search.ledger import MAX_ATTEMPTS
 
 TEXT = """
 title = "two players"

@@ -9,9 +9,9 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

@@ -26,11 +26,11 @@ from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.inline import InlineExecutor
 from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions, placement_of
 from cluster.front_door.running import RunningSearch
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import Event, Executor, JobFailed, Task
 from cluster.runtime.workers import Workers
 from games.tictactoe import TicTacToe
+from search.coordinator import Coordinator, SearchFailed
 from tests.cluster.strangers import banyan as command
 from tests.cluster.strangers import clean_environment, installed
 

@@ -13,8 +13,8 @@ from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
 from cluster.matches.tournament import Tournament
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.ledger import MAX_ATTEMPTS
 from cluster.runtime.tasks import JobDone, JobFailed, JobLost
+from search.ledger import MAX_ATTEMPTS
 
 CONTEXT = MatchContext("tictactoe", None, ("random", "first"), 0, 2)
 

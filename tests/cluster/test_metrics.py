@@ -18,10 +18,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import OUTCOMES, MetricsServer
-from cluster.runtime.coordinator import DURATION_BUCKETS_S, Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
+from search.coordinator import DURATION_BUCKETS_S, Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import STOPPED_BY

@@ -16,11 +16,11 @@ import pytest
 import games
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games import catalogue
 from games import user_games as own
+from search.coordinator import Coordinator
 from search.plan import plan_search
 from search.prepare import open_search
 from search.request import SearchRequest

@@ -18,11 +18,11 @@ from cluster.observe.progress import Progress
 from cluster.observe.progress_stats import ProgressStats
 from cluster.observe.progress_view import heat_map, view
 from cluster.observe.search_view import search_view_of
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.game import Board, Cell
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

@@ -12,8 +12,8 @@ import yaml
 
 from cluster.executors.inline import InlineExecutor
 from cluster.observe.metrics import MetricsServer
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, eventually, need, prometheus

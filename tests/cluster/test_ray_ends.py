@@ -15,7 +15,7 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.ray_backend.revival import TRIES, Revival
+from cluster.ray_backend.revival import GONE_S, TRIES, Revival
 from cluster.system.processes import descendants
 from search.prepare import open_search
 from search.request import SearchRequest
@@ -141,18 +141,34 @@ def test_a_ray_that_ends_again_and_again_is_given_up() -> None:
 
     told: list[str] = []
     revival = Revival(never, None, told.append)  # type: ignore[arg-type]
-    revival.begin("its raylet has died", 3)
+    revival.begin("its raylet has died", 3, 0.0)
     assert told == [
         "the local Ray has ended (its raylet has died); it is started again, to run 3 jobs once more"
     ]
     with pytest.raises(ConnectionError, match="did not come back \\(no room in /dev/shm\\)"):
         revival.poll(30.0)
     for _ in range(TRIES - 1):
-        revival.begin("its raylet has died", 0)
+        revival.begin("its raylet has died", 0, 0.0)
         with pytest.raises(ConnectionError):
             revival.poll(30.0)
     with pytest.raises(ConnectionError, match=f"ended {TRIES + 1} times in a row"):
-        revival.begin("its raylet has died", 0)
+        revival.begin("its raylet has died", 0, 0.0)
+
+
+def test_a_cluster_that_has_been_silent_for_long_is_tried_once_and_one_that_was_there_again() -> None:
+    tries: list[float] = []
+
+    def never() -> None:
+        tries.append(time.monotonic())
+        raise ConnectionError("Connection refused")
+
+    for silent_s, more in ((60.0, 1), (GONE_S - 1.0, 2)):
+        tries.clear()
+        revival = Revival(never, "10.0.0.1:6379")  # type: ignore[arg-type]
+        revival.begin("its head does not answer", 0, time.monotonic() - silent_s)
+        with pytest.raises(ConnectionError, match="did not come back \\(Connection refused\\)"):
+            revival.poll(30.0)
+        assert len(tries) == more
 
 
 def test_a_search_that_could_not_start_leaves_no_checkpoint(tmp_path: Path) -> None:

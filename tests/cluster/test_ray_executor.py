@@ -20,9 +20,9 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants
+from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -143,7 +143,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     assert life[lost].reason == ray_executor.log.last_loss()
     assert life[lost].reason.startswith("ActorDiedError")
     assert life[lost + 1].after == "starting"
-    same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0}
+    assert result.ran_on == "2 workers (1 lost), ray"
+    same = {"jobs_retried": 0, "elapsed_s": 0.0, "executor": "", "workers": 0, "workers_lost": 0}
     assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
 from cluster.launch import run_session
-from cluster.runtime.coordinator import SearchFailed
 from cluster.runtime.session import Session
+from search.coordinator import SearchFailed
 from search.request import SearchRequest
 from tests.cluster.command import ROOT, here, start
 from tests.cluster.interrupted import REQUESTS, fresh, keep_after, never, session_of, unchanged
@@ -103,6 +103,11 @@ def test_an_interrupted_search_goes_on_under_the_command(
     assert (status, err) == (0, "")
     assert "inline, resumed 1 time\n" in out
     assert read_checkpoint(kept).stopped_by == "simulations"
+    # One that is over says where it ran, not where its answer is shown.
+    threads = ("--executor", "threads", "--workers", "2", "--checkpoint", str(kept))
+    _, ran, _ = here(capsys, *SMALL, *threads)
+    status, shown, _ = here(capsys, "resume", str(kept), *INLINE)
+    assert "2 workers, threads\n" in ran and shown == ran
     status, out, _ = here(capsys, "search", "gomoku:size=5", *INLINE, "--simulations", "9")
     assert "resumed" not in out
 

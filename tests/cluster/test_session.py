@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.runtime.coordinator import Coordinator, SearchFailed
 from cluster.runtime.drive import TICK_S
-from cluster.runtime.session import GRACE_S, Session
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, JobDone, JobFailed, JobLost, Task
 from cluster.runtime.worker_state import WorkerStatus
+from search.coordinator import GRACE_S, Coordinator, SearchFailed
 from search.job import Context, Job, JobResult
 from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest

@@ -15,9 +15,9 @@ from cluster.lab.predict.null_worker import NullWorker, open_null
 from cluster.lab.predict.prediction import Check, predict, saturation, try_changes
 from cluster.lab.predict.report import tables
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

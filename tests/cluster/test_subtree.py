@@ -17,10 +17,10 @@ import pytest
 
 import search
 from cluster.executors.threads import ThreadsExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.kernel.subtrees import SIMULATIONS
 from search.packing.arrays import CorruptState
 from search.prepare import check_request, open_search

@@ -21,11 +21,11 @@ from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.losses import COORDINATOR, WORKERS
 from cluster.lab.throughput.speedup import measure_speedup
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor, JobDone, Task
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

@@ -16,11 +16,11 @@ from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.compile.specialise import callable_from_python
 from games.rng import begin_stream, new_stream
+from search.coordinator import Coordinator
 from search.kernel.turns import stream_of
 from search.prepare import open_search
 from search.request import SearchRequest

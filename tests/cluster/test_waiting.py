@@ -20,8 +20,8 @@ from cluster.lab.predict.timed_run import Ran, cpu_seconds
 from cluster.lab.predict.waiting import crowd_request, together, waits
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.speedup import default_lanes, default_simulations
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.free_costs import FREE

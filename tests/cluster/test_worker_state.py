@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import time
 from itertools import count
 
 import pytest
 
 from cluster.executors.inline import InlineExecutor
 from cluster.lab.predict.costs import FaultModel
-from cluster.ray_backend.slot import Process
+from cluster.ray_backend.slot import Bundle, Process
 from cluster.ray_backend.slots import FAILED_START, MAX_RESTARTS_IN_A_ROW, Slots
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
+from cluster.runtime.tasks import JobLost, Task
 from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import exactly
+from cluster.system.processes import waited_s
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.test_simulated_executor import FREE, run
@@ -80,6 +84,31 @@ def test_an_error_tells_the_last_loss_and_has_the_log_as_a_note() -> None:
     note = error.value.__notes__[0].splitlines()
     assert len(note) == 2 * losses + 1
     assert note[-1].endswith(f"lost -> given up ({losses * FAILED_START} failures without a finished job)")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_worker_that_waits_for_a_core_is_slow_and_one_that_does_not_hangs(begun: bool) -> None:
+    waited = [0.0]
+    process = Process("actor", "call", 0.0, lambda process: waited[0])
+    slots = Slots(exactly(1), 1, 0.001, lambda slot: process, id, lambda: False)
+    slots.fill(slots.all[0])
+    slots.all[0].status.become(WorkerState.IDLE)
+    process.bundles["call"] = Bundle([Task(7, "job")])
+    slots.set_deadline(process)
+    if begun:
+        process.take(process.bundles.pop("call"), [])
+    slots.all[0].status.become(WorkerState.BUSY)
+    until_s = time.monotonic() + 0.01
+    while time.monotonic() < until_s:
+        waited[0] = 1000.0
+    assert slots.check_deadlines() == []
+    waited[0] = 0.0
+    assert slots.check_deadlines() == [JobLost(7, "its deadline passed")]
+
+
+def test_a_process_that_waits_for_no_core_has_waited_for_none() -> None:
+    assert waited_s(2**22 + 1) == 0.0
+    assert waited_s(os.getpid()) >= 0.0
 
 
 def test_the_log_of_a_worker_that_is_killed() -> None:

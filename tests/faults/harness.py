@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor
 from cluster.system.processes import descendants, kill
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

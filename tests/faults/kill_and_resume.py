@@ -31,9 +31,9 @@ from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.executors.choose import make_executor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.system.processes import descendants, kill
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import ALL_STRATEGIES, STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import BANYAN
@@ -47,7 +47,15 @@ MAX_KILLS = 4
 """Of one search; then it may end."""
 AIMED = 0.25
 """The share of kills that wait for a checkpoint that is being written."""
-DIFFERENT = ("executor", "workers", "jobs_retried", "resumed", "elapsed_s", "simulations_per_s")
+DIFFERENT = (
+    "executor",
+    "workers",
+    "jobs_retried",
+    "resumed",
+    "workers_lost",
+    "elapsed_s",
+    "simulations_per_s",
+)
 """Fields of the answer that a break may change."""
 
 SEARCHES: dict[str, list[dict[str, Any]]] = {

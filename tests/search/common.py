@@ -12,7 +12,6 @@ import numpy as np
 
 import games
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
 from cluster.runtime.worker_state import WorkerStatus
@@ -20,6 +19,7 @@ from games import Game
 from games.compile.specialise import cached_njit
 from games.game import State
 from games.rng import Stream, new_stream
+from search.coordinator import Coordinator
 from search.job import Context
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import Base, base_of, begin, unfold

@@ -15,6 +15,7 @@ from games import Game
 from games.game import State
 from search.evaluator import Evaluator
 from search.kernel.params import SearchParams
+from search.kernel.puct import PARTS
 from search.kernel.uct import natural_log
 from search.tree.arena import DRAWN, UNPROVEN
 from tests.games.common import plain
@@ -111,8 +112,9 @@ class NaivePuct:
         if params.solver and child.proof != UNPROVEN:
             return {2.0: math.inf, -2.0: -math.inf}.get({1: won, 3: lost}.get(child.proof, 0.0), 0.0)
         in_all = node.visits + node.unobserved
-        base = int(params.cpuct_base)
-        growth = _natural_log(in_all + 1 + base) - _natural_log(base)
+        unit = 1 if params.cpuct_base == int(params.cpuct_base) else PARTS
+        base = int(params.cpuct_base * unit)
+        growth = _natural_log((in_all + 1) * unit + base) - _natural_log(base)
         explore = (params.exploration + 2.0 * growth) * math.sqrt(in_all)
         if params.virtual_loss and child.unobserved:
             mean = (sign * child.total_value - child.unobserved) / (child.visits + child.unobserved)

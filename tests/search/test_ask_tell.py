@@ -296,7 +296,8 @@ def test_a_wait_ends_with_a_deadline_and_with_the_search() -> None:
 def continued(opened: AskTellSearch, request: SearchRequest) -> AskTellSearch:
     """The search with the other's state, through arrays that share no memory with it."""
     arrays = {name: array.copy() for name, array in opened.state().items()}
-    return AskTellSearch(open_search(request, external=True), state=arrays)
+    search = open_search(request, external=True)
+    return AskTellSearch(search, state=arrays, stopped_by=opened.stopped_by)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -392,7 +393,7 @@ BAD_STATES: dict[str, Callable[[Arrays], None]] = {
     "no answers": lambda arrays: arrays.pop("ask_tell.values") and None,
     "a value out of range": lambda arrays: arrays["ask_tell.values"].fill(2.0),
     "a prior that is no number": lambda arrays: arrays["ask_tell.priors"].fill(np.nan),
-    "another number of simulations": lambda arrays: arrays["ask_tell.counts"].fill(7),
+    "another number of simulations": lambda arrays: arrays["counters"].fill(7),
     "answers to leaves to come": lambda arrays: arrays.update({"ask_tell.told": np.ones(99, np.uint64)}),
     "a leaf without priors": lambda arrays: arrays["ask_tell.sizes"].fill(0),
     "priors of other moves": lambda arrays: arrays.update(

@@ -13,9 +13,9 @@ import pytest
 import games
 from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
+from search.coordinator import Coordinator
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
 from search.kernel.evaluation import evaluate_job, priors_of
@@ -43,6 +43,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "urgency": {"first_play_urgency": -0.3},
     "reduction": {"fpu_reduction": 1.0},
     "growth": {"cpuct_base": 20.0, "exploration": 0.2},
+    "growth from a fraction on": {"cpuct_base": 1.99},
     "wide": {"exploration": 3.0},
 }
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from games import Game, Rules, njit
 from games.catalogue import load
 from games.game import Moves, State
 from games.rng import mix, new_stream
+from search.coordinator import Coordinator
 from search.episode import Planner
 from search.features import Features
 from search.job import Context, Job, JobResult

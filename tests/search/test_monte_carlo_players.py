@@ -54,9 +54,12 @@ def test_a_search_run_here_is_the_search_run_anywhere(spec: str, asked: dict[str
     request = SearchRequest(game=spec, simulations=3001 if JIT else 301, seed=4, **asked)  # type: ignore[arg-type]
     seen = seen_at(spec)
     opened = open_view(request, seen.game, seen.state, seen.mover, len(seen.legal))
-    ran = run_inline(*opened, 1000.0, time.thread_time)
-    assert ran.simulations == request.simulations
-    assert digest(opened[2].tree) == digest_of_search(game=spec, simulations=ran.simulations, seed=4, **asked)
+    coordinator, _ = run_inline(opened, time.thread_time)
+    simulations = coordinator.counters.simulations
+    assert simulations == request.simulations
+    assert digest(opened.strategy.tree) == digest_of_search(
+        game=spec, simulations=simulations, seed=4, **asked
+    )
 
 
 def test_a_budget_in_seconds_is_cpu_time() -> None:
@@ -73,8 +76,8 @@ def test_a_clock_that_stands_still_ends_no_search_early() -> None:
     ticks = iter(range(10_000))
     request = SearchRequest(game="tictactoe", seconds=5.0, strategy="root", lanes=1)
     seen = seen_at("tictactoe")
-    ran = run_inline(*open_view(request, seen.game, seen.state, 0, 9), 100.0, lambda: next(ticks) / 10)
-    assert 5.0 <= ran.seconds < 5.5
+    _, seconds = run_inline(open_view(request, seen.game, seen.state, 0, 9), lambda: next(ticks) / 10)
+    assert 5.0 <= seconds < 5.5
 
 
 @pytest.mark.parametrize(

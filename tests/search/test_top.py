@@ -30,7 +30,7 @@ def flat(node: TopNode, level: int = 0) -> list[tuple[int, TopNode]]:
 
 def searched(game: str, **request: object) -> Search:
     search = open_search(SearchRequest(game=game, **request))  # type: ignore[arg-type]
-    run_inline(search.context, search.plan, search.strategy, 1e6, lambda: 0.0)
+    run_inline(search, lambda: 0.0)
     return search
 
 

@@ -39,9 +39,9 @@ def searched(game: Game, state: State, simulations: int, seed: int) -> tuple[Flo
     request = SearchRequest(
         game.spec, strategy="root", lanes=1, simulations=simulations, playout_plies=0, widening=8, seed=seed
     )
-    context, plan, strategy = open_view(request, game, state.copy(), mover, len(game.legal_moves(state)))
-    run_inline(context, plan, strategy, game.nominal_simulations_per_s, lambda: 0.0)
-    children = root_children(strategy.tree, mover)
+    opened = open_view(request, game, state.copy(), mover, len(game.legal_moves(state)))
+    run_inline(opened, lambda: 0.0)
+    children = root_children(opened.strategy.tree, mover)
     visits = np.zeros(game.max_moves)
     visits[[child.move for child in children]] = [child.visits for child in children]
     return visits / visits.sum(), sum(child.visits * child.value for child in children) / simulations

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from cluster.lab.predict.steps import time_steps
 from cluster.lab.predict.timed_run import timed_run
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.queue import BundlesAhead
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import JobDone
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 

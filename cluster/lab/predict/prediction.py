@@ -10,10 +10,10 @@ import games
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.null_worker import NullWorker, open_null
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
+from search.coordinator import Coordinator
 from search.plan import plan_search
 from search.prepare import open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest

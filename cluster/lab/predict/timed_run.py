@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
+from search.coordinator import Coordinator
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
 from search.request import SUBTREE, SearchRequest

@@ -13,10 +13,10 @@ from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 

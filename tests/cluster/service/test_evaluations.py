@@ -17,12 +17,12 @@ import pytest
 import games
 import search
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.runtime.coordinator import Coordinator
 from cluster.runtime.session import Session
 from cluster.service import evaluator_client
 from cluster.service.errors import Problem
 from cluster.service.external_run import ExternalRun
 from cluster.system.processes import descendants, kill
+from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT

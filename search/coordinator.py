@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cluster.runtime.ledger import Ledger, LostTooOften
 from search.job import Job, JobResult
+from search.ledger import Ledger, LostTooOften
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.results import pack_results, unpack_results
 from search.prepare import Search
@@ -35,6 +35,8 @@ from search.strategies.subtree import refused
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
+GRACE_S = 0.1
+"""How long a search may exceed its budget in seconds to wait for the next of its first results."""
 DURATION_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
 
 
@@ -84,18 +86,29 @@ class Coordinator:
     """The state of one search: pending jobs, early results, the merged tree."""
 
     def __init__(
-        self, search: Search, workers: int, stopwatch: Callable[[], float] = time.perf_counter
+        self,
+        search: Search,
+        workers: int,
+        stopwatch: Callable[[], float] = time.perf_counter,
+        first_share: float = 0.5,
     ) -> None:
+        """``first_share``: the share of the game's nominal rate that is assumed before the first result."""
         self.search = search
         self.counters = Counters()
         self.stopped_by: str | None = None
         self.workers = max(1, workers)
         """Number of workers; used for job sizes under a budget in seconds, and for reports."""
+        self.executor, self.workers_lost = "inline", 0
+        """Where jobs run, and how many processes of workers were lost; for reports."""
         self._stopwatch = stopwatch
         self._ledger: Ledger[AnyJob] = Ledger()
         self._early: dict[int, JobResult] = {}
-        self._rate = search.game.nominal_simulations_per_s / 2
+        self._rate = search.game.nominal_simulations_per_s * first_share
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
+        self._measured = False
+        """Whether `_rate` is that of a result."""
+        self._heard_s = 0.0
+        """When the last result came, in elapsed seconds."""
 
     @property
     def finished(self) -> bool:
@@ -165,8 +178,8 @@ class Coordinator:
             self.counters.late_results += 1
             return []
         self.counters.job_durations.observe(done.duration_s)
-        if done.simulations and done.duration_s > 0:
-            self._rate += 0.2 * (done.simulations / done.duration_s - self._rate)
+        self._note_rate(done.simulations, done.duration_s)
+        self._heard_s = elapsed_s
         self._early[done.index] = done
         jobs: list[AnyJob] = []
         strategy = self.search.strategy
@@ -201,6 +214,18 @@ class Coordinator:
                     self._note_stretch(job, job.outcome())
             raise SearchFailed(f"job {index} failed: {error}")
 
+    def check(self, elapsed_s: float) -> None:
+        """End the search if its budget in seconds is used up.
+
+        It is waited for the results that an answer needs, as long as the next of them comes within GRACE_S.
+        """
+        seconds = self.search.request.seconds
+        if seconds is None or elapsed_s < seconds:
+            return
+        strategy = self.search.strategy
+        if strategy.absorbed >= strategy.least_jobs or elapsed_s >= max(seconds, self._heard_s) + GRACE_S:
+            self.stop("seconds")
+
     def stop(self, reason: str) -> None:
         """End the search with the results absorbed so far; no effect on a search that is over."""
         if self.finished:
@@ -212,20 +237,20 @@ class Coordinator:
             self._note_stretch(job, job.run())
         self.stopped_by = reason
 
-    def result(self, elapsed_s: float, executor: str) -> SearchResult:
-        """The final result; only after the search has finished."""
-        assert self.stopped_by is not None
+    def result(self, elapsed_s: float, executor: str | None = None) -> SearchResult:
+        """The result; ``stopped_by`` is ``cancelled`` before the search has finished."""
         return result(
             self.search,
             workers=self.workers,
-            executor=executor,
+            executor=executor or self.executor,
+            workers_lost=self.workers_lost,
             simulations=self.counters.simulations,
             playouts=self.counters.playouts,
             tree_full=self.counters.tree_full,
             jobs_retried=self.counters.jobs_retried,
             resumed=self.counters.resumed,
             elapsed_s=elapsed_s,
-            stopped_by=self.stopped_by,
+            stopped_by=self.stopped_by or "cancelled",
         )
 
     def state(self) -> Arrays:
@@ -242,9 +267,10 @@ class Coordinator:
         """
         strategy, plan = self.search.strategy, self.search.plan
         strategy.restore(arrays)
-        if plan.is_fixed:
+        if plan.seconds is None:
             sizes = all(plan.size(index) == job.simulations for index, job in strategy.jobs.items())
-            require(strategy.issued <= plan.jobs and sizes, "jobs are not those of the request")
+            many = plan.is_fixed and strategy.issued > plan.jobs
+            require(sizes and not many, "jobs are not those of the request")
         most_rows = max(1, self.search.context.tree_slots)
         early = without_prefix("early.", arrays)
         evaluated = self.search.context.features.priors
@@ -261,6 +287,8 @@ class Coordinator:
             self.counters.simulations == strategy.tree.visits[ROOT], "simulations are not as many as visits"
         )
         self.stopped_by = stopped_by
+        if not self.finished:
+            self._end_if_due()
         require(self.finished or strategy.absorbed not in self._early, "a result whose turn it is waits")
         self.counters.resumed += not self.finished
 
@@ -304,19 +332,18 @@ class Coordinator:
         counters, threads = self.counters, strategy.shared.threads
         if done.played and done.duration_s > 0:
             thread_s = done.duration_s * threads
-            self._rate += 0.2 * (done.simulations / thread_s - self._rate)
+            self._note_rate(done.simulations, thread_s)
             counters.job_durations.observe(thread_s / done.played)
         counters.jobs_done += done.jobs
         counters.simulations += done.simulations
         counters.playouts += done.playouts
         counters.tree_full |= bool(strategy.tree.counts[FULL])
 
-    @property
-    def _full_at_result(self) -> bool:
-        """Whether the memory was used up when the last result came. Only then a search ends for it: with the
-        same result wherever its jobs run."""
-        by_stretches = self._by_stretches
-        return by_stretches is None or by_stretches.shared is None or by_stretches.shared.ended
+    def _note_rate(self, simulations: int, seconds: float) -> None:
+        """Take a result into the estimate of the simulations/s of one worker."""
+        if simulations and seconds > 0:
+            self._rate += (0.2 if self._measured else 1.0) * (simulations / seconds - self._rate)
+            self._measured = True
 
     def _room(self) -> int:
         """The most simulations that can be asked for."""
@@ -327,8 +354,10 @@ class Coordinator:
         plan = self.search.plan
         if plan.is_fixed:
             return plan.size(self.search.strategy.issued)
+        if plan.seconds is None:
+            return min(self._room(), plan.size(self.search.strategy.issued))
         # Two jobs are in flight for each worker, and none should run past the budget.
-        job_s = plan.job_s(self.workers, ((plan.seconds or 0.0) - elapsed_s) / 4)
+        job_s = plan.job_s(self.workers, (plan.seconds - elapsed_s) / 4)
         return min(self._room(), self.search.strategy.most, max(1, round(self._rate * job_s)))
 
     def _absorb(self, job: Job, done: JobResult) -> None:
@@ -345,13 +374,17 @@ class Coordinator:
         self._end_if_due()
 
     def _end_if_due(self) -> None:
-        """End the search if the root is proven, the budget spent, or the memory used up."""
-        strategy, plan, counters = self.search.strategy, self.search.plan, self.counters
+        """End the search for what the results in the tree say: the rule of all strategies, wherever jobs run.
+
+        In this order: the root is proven; the budget in simulations is used up; so is the memory, where that
+        ends the search; no job is left (proven parts of the tree need fewer simulations than they got).
+        """
+        strategy, plan, request = self.search.strategy, self.search.plan, self.search.request
         if strategy.proven != UNPROVEN:
             self.stop("proven")
-        elif counters.simulations == self.search.request.most_simulations or (
-            plan.is_fixed and strategy.absorbed == plan.jobs
-        ):
+        elif self.counters.simulations == (plan.simulations or request.most_simulations):
             self.stop("simulations")
-        elif counters.tree_full and self.search.request.stop_when_full and self._full_at_result:
+        elif strategy.full and request.stop_when_full:
             self.stop("memory")
+        elif plan.is_fixed and strategy.absorbed == plan.jobs:
+            self.stop("simulations")
