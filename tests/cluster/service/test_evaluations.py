@@ -423,7 +423,7 @@ def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> 
     with pytest.raises(Problem, match="send the evaluations again"):
         run.tell({"id": "0", "value": 0.0})
     run.session = Session(
-        opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1, sharing=0))
+        opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1, sharing=0, workers=[]))
     )
     assert run.begin() == []
     assert (run.contexts, run.again()) == ({}, [])
