@@ -1,8 +1,15 @@
-"""Numba's ``njit`` with Banyan's options, typed so that a decorated function keeps its type."""
+"""Numba's ``njit`` with Banyan's options, typed so that functions keep their types; a place for its cache."""
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
@@ -46,6 +53,61 @@ def inner_njit(function: F) -> F:
     is most of what there is to compile. `games.compile.specialise.callable_from_python` makes one.
     """
     return cast(F, numba.njit(**INNER_OPTIONS)(function))
+
+
+def make_cacheable(file: str) -> None:
+    """Make sure that Numba finds a folder for the kernels of a Python file.
+
+    It tries NUMBA_CACHE_DIR, the file's folder, and the user's cache. If it can write to none of them,
+    NUMBA_CACHE_DIR becomes a private temporary folder, also for the processes that this one starts, and a
+    line on standard error says so.
+    """
+    beside = os.path.join(os.path.dirname(file), "__pycache__")
+    folders = (numba.config.CACHE_DIR, beside, user_cache("numba"))
+    if numba.config.DISABLE_JIT or any(map(_can_write, folders)):
+        return
+    folder = os.path.join(private_folder(), "kernels")
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
+    line = f"compiled kernels are kept in {folder}: no other folder for them can be written to"
+    print(f"banyan: {line} (NUMBA_CACHE_DIR=FOLDER names one)", file=sys.stderr)
+
+
+def user_cache(name: str) -> str:
+    """A folder in the user's cache, which may be one that cannot be written to."""
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), name)
+
+
+def writable_cache(name: str) -> Path:
+    """A folder in the user's cache, or in a private temporary folder if that cannot be written to."""
+    folder = user_cache(name)
+    return Path(folder if _can_write(folder) else os.path.join(private_folder(), name))
+
+
+def _can_write(folder: str) -> bool:
+    # Without a home folder "~" stays as it is.
+    if not os.path.isabs(folder):
+        return False
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def private_folder() -> str:
+    """A temporary folder of this user alone: the same in every process, unless another user has made it."""
+    folder = os.path.join(tempfile.gettempdir(), f"banyan-{os.getuid()}")
+    with suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        found = os.lstat(folder)
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return folder
+    return tempfile.mkdtemp(prefix="banyan-")
+
+
+make_cacheable(__file__)
 
 
 def source_of(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from typing import Any
 
 from games.errors import BrokenGame, InvalidInput
 from games.game import Game
+from games.jit import make_cacheable, writable_cache
 from games.spec import Spec, options_of
 
 GROUP = "banyan.games"
@@ -154,6 +155,7 @@ def module_of(path: str, text: str, field: str = "game") -> ModuleType:
     file = Path(path)
     if not _holds(file, text):
         file = _cached_copy(Path(path).name, digest, text)
+    make_cacheable(str(file.resolve()))
     found = importlib.util.spec_from_file_location(name, file.resolve())
     assert found is not None
     assert found.loader is not None
@@ -219,11 +221,11 @@ def cache_folder() -> Path:
 
 
 def cache_base() -> Path:
-    """The folder of all that Banyan caches: BANYAN_CACHE_DIR, or ``banyan`` in the user's cache."""
+    """The folder of all that Banyan caches: BANYAN_CACHE_DIR, or ``banyan`` in the user's cache, or in a
+    private temporary folder if that cannot be written to."""
     if own := os.environ.get("BANYAN_CACHE_DIR"):
         return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME") or (Path.home() / ".cache")
-    return Path(base) / "banyan"
+    return writable_cache("banyan")
 
 
 def broken_by(error: Exception) -> BrokenGame | None:

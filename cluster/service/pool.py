@@ -122,6 +122,8 @@ class Pool:
         self._last_key = 0
         self._commands: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopping = False
+        self.left = threading.Event()
+        """Set when no more jobs are run."""
         self._thread = threading.Thread(target=self._loop, name="pool", daemon=True)
 
     @property
@@ -197,6 +199,7 @@ class Pool:
                 self._fail_over(error)
         # An end that nobody has looked at is no reason to begin anew.
         self._drive.look()
+        self.left.set()
         for run in tuple(self._drive.machines):
             run.close()
             self._keep(run)

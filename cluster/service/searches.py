@@ -47,6 +47,8 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from search.worker import Worker
 
+CLOSE_S = 0.5
+"""Seconds for which the end of a server waits for compiled code."""
 NOTED_S = 0.2
 """Interval, in seconds, of checks for the end of the server while a search's start waits to be stored."""
 FORGET_EVERY = 50
@@ -236,9 +238,15 @@ class Searches:
         self.games.close()
 
     def close(self) -> None:
-        """Wait until no search runs, and end the event streams."""
-        self.pool.join()
-        self._opener.shutdown(wait=True, cancel_futures=True)
+        """Wait until searches are suspended, and end the event streams.
+
+        For compiled code, of a job or of a search that is being opened, it waits CLOSE_S.
+        """
+        if not self.pool.alive or self.pool.left.wait(CLOSE_S):
+            self.pool.join()
+        opener = threading.Thread(target=self._opener.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+        opener.start()
+        opener.join(CLOSE_S)
         self._recorder.close()
         for live in list(self._live.values()):
             live.feed.close()

@@ -41,8 +41,8 @@ SWITCH_S = 0.001
 turns."""
 BACKLOG = 2048
 """Connections that wait in the kernel, also during a restart of the server."""
-LEAVE_S = 5
-"""Seconds that connections may take to end after everything else has ended."""
+LEAVE_S = 1
+"""Seconds that requests may take after everything else has ended; then they are answered with 503."""
 
 
 @dataclass(frozen=True)

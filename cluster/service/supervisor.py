@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import NoReturn
 
 from cluster.system.processes import descendants, kill
 
@@ -44,7 +45,7 @@ class Supervisor:
     def run(self) -> int:
         """Run servers until one ends normally or fails before it serves; returns its exit status.
 
-        Forks, so the process must have only one thread. Returns in the child processes as well.
+        Forks, so the process must have only one thread. A child process raises what ``serve`` raises.
         """
         _adopt_orphans()
         # The child detects the end of this process, however it ends, by the end of this pipe.
@@ -61,7 +62,7 @@ class Supervisor:
             if not self._child:
                 os.close(held)
                 os.close(told)
-                return self._be_server(watched, telling, restarts)
+                self._be_server(watched, telling, restarts)
             os.close(telling)
             for number in _SIGNALS:
                 signal.signal(number, self._forward)
@@ -111,7 +112,7 @@ class Supervisor:
             time.sleep(0.05)
         return not self._ending
 
-    def _be_server(self, watched: int, telling: int, restarts: int) -> int:
+    def _be_server(self, watched: int, telling: int, restarts: int) -> NoReturn:
         _adopt_orphans()
         # Ctrl-C goes to the parent only, which forwards it.
         os.setsid()
@@ -125,7 +126,11 @@ class Supervisor:
             with contextlib.suppress(BrokenPipeError):
                 os.write(telling, b"1")
 
-        return self._serve(ready, restarts)
+        status = self._serve(ready, restarts)
+        sys.stderr.flush()
+        # Threads of requests may still be in compiled code.
+        _end_descendants()
+        os._exit(status)
 
 
 def _adopt_orphans() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +73,7 @@ class Loud(Evaluator):
         print("NOISE of the evaluator")
         return np.zeros(len(states)), np.zeros((len(states), self.game.max_moves))
 """
+CACHES = ("NUMBA_CACHE_DIR", "BANYAN_CACHE_DIR", "XDG_CACHE_HOME")
 SEARCH = ("search", "tictactoe", "--simulations", "300", "--executor", "inline")
 
 
@@ -152,3 +156,28 @@ def test_ray_starts_whatever_the_temporary_folder_is(name: str, folder: str, tmp
     status, out, err = banyan(*words, **{name: str(path)})
     assert (status, json.loads(out)["executor"]) == (0, "ray"), err
     assert not path.exists() or not [*path.iterdir()]
+
+
+def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_cache(tmp_path: Path) -> None:
+    installed, temporary = tmp_path / "installed", tmp_path / "temporary"
+    for name in ("games", "search", "cluster", "cluster/banyan"):
+        ignored = shutil.ignore_patterns("__pycache__", "banyan" if name == "cluster" else "")
+        shutil.copytree(ROOT / name, installed / Path(name).name, ignore=ignored)
+    temporary.mkdir()
+    subprocess.run(["chmod", "-R", "a-w", installed], check=True)
+    # Permissions do not bind root, unless it has no capabilities.
+    before = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    environment = os.environ | {"HOME": "/proc", "PYTHONPATH": str(installed), "TMPDIR": str(temporary)}
+    environment = {name: value for name, value in environment.items() if name not in CACHES}
+    words = ["search", "tictactoe", "--simulations", "300", "--no-progress", "--json"]
+    for executor in ("inline", "ray"):
+        command = [*before, sys.executable, "-P", "-m", "banyan", *words, "--executor", executor]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=170, check=False, cwd=tmp_path
+        )
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("compiling the kernels")]
+        assert (done.returncode, len(lines)) == (0, 1), done.stderr
+        assert "NUMBA_CACHE_DIR" in lines[0]
+        assert json.loads(done.stdout)["simulations"] == 300
+    subprocess.run(["chmod", "-R", "u+w", installed], check=True)
+    assert [each.name for each in temporary.iterdir()] == [f"banyan-{os.getuid()}"]

@@ -83,6 +83,11 @@ class Guard:
                 await self._app(scope, receive, counted)
         except Problem as problem:
             await problem.response()(scope, receive, counted)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            ending = Problem(503, "the server ends before it has this answer", {"Retry-After": "5"})
+            await ending.response()(scope, receive, counted)
         except Exception:
             # The error handler is outside of this middleware.
             if not begun:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from cluster.client.client import Client, ServiceEvent
 from search.request import SearchRequest
@@ -130,3 +133,17 @@ def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
     status, lines = refused("--data", str(tmp_path), "--executor", "inline", "--port", "0")
     assert status == 2 and "undamaged records" in lines[0]
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of kernels that are compiled")
+def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    with Server(tmp_path / "data", environment=environment) as server, ThreadPoolExecutor() as threads:
+        asked = threads.submit(httpx.post, f"{server.url}/api/v1/games/thud/moves", json={}, timeout=60)
+        while not [*tmp_path.glob("kernels/*/*thud*.nbi")]:
+            time.sleep(0.05)
+        began_s = time.monotonic()
+        assert server.end() == 0
+        assert time.monotonic() - began_s < 6
+        answer = asked.result()
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
