@@ -47,6 +47,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "cluster/service/test_foreign.py": (
         "test_nothing_of_others_is_taken_unless_it_is_allowed",
         "test_a_trial_has_limits",
+        "test_time_for_which_others_have_the_cores_does_not_count",
         "test_a_process_that_is_killed_is_started_again",
         "test_environments_that_are_allowed_are_shown_and_searched",
         "test_a_server_that_is_to_allow_what_is_not_there_does_not_start",

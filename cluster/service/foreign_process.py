@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from cluster.service import positions
 from cluster.service.errors import shown
+from cluster.service.foreign import MOST_TIMES
 from games import catalogue
 from games.contract.probing import probe
 from games.errors import InvalidInput
@@ -37,6 +38,8 @@ from search.request import SearchRequest
 
 ANSWER_BYTES = 32 * 2**20
 """Largest size of an answer, which may hold a drawn board of thousands of cells."""
+LOOK_EVERY_S = 0.1
+"""Interval, in seconds, of looks at the time of a request."""
 LINE = 300
 """Largest number of characters of an exception's message in an answer."""
 
@@ -103,7 +106,7 @@ def run(trial: Trial, *private: int) -> bytes:
     if not pid:
         _be_tried(trial, writing, (reading, *private))
     os.close(writing)
-    answer, in_time = _read(reading, time.monotonic() + trial.seconds)
+    answer, in_time = _read(reading, pid, trial.seconds)
     os.close(reading)
     # Including the processes that the fork has started.
     for end in (os.killpg, os.kill):
@@ -123,14 +126,23 @@ def _end(status: int) -> str:
     return f"ended its process by {signal.Signals(-status).name}"
 
 
-def _read(file: int, until_s: float) -> tuple[bytes, bool]:
-    """(bytes read from a pipe up to the end of a line or of the file, whether that was in time)."""
+def _starved_s(pid: int) -> float:
+    """For how long a process has waited for a core; 0 on systems that do not say it."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
+def _read(file: int, pid: int, seconds: float) -> tuple[bytes, bool]:
+    """(what a process writes to a pipe up to the end of a line or of the file, whether that was in time)."""
+    began_s = time.monotonic()
     parts: list[bytes] = []
     size = 0
     while size <= ANSWER_BYTES:
-        ready, _, _ = select.select([file], [], [], max(0.0, until_s - time.monotonic()))
-        if not ready:
-            return b"", False
+        while not select.select([file], [], [], LOOK_EVERY_S)[0]:
+            took_s = time.monotonic() - began_s
+            if took_s > min(seconds + _starved_s(pid), MOST_TIMES * seconds):
+                return b"", False
         part = os.read(file, 2**16)
         if not part:
             return b"".join(parts), True

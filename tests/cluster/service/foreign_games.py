@@ -15,7 +15,7 @@ from games import PythonGame
 
 POINTS = "[banyan.games]\n" + "".join(
     f"{name} = foreign_games:{name.capitalize()}\n"
-    for name in ("nim", "crash", "hang", "spin", "hungry", "exits", "raises", "trap")
+    for name in ("nim", "busy", "crash", "hang", "spin", "hungry", "exits", "raises", "trap")
 )
 
 
@@ -69,6 +69,16 @@ class Nim(PythonGame):
 
     def begun(self) -> None:
         """What goes wrong in others."""
+
+
+class Busy(Nim):
+    """A game that takes more than a second of CPU to load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        until_s = time.process_time() + 1.2
+        while time.process_time() < until_s:
+            pass
 
 
 class Crash(Nim):
