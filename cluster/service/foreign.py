@@ -9,10 +9,12 @@ import select
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from cluster.service.errors import Problem
+from cluster.service.limits import Turns
 from games.errors import InvalidInput
 
 MEMORY_MB = 1024
@@ -38,23 +40,25 @@ class Foreign:
         self._closed = False
         self._lock = threading.Lock()
         """Held during a request."""
-        self._places = threading.BoundedSemaphore(WAITING)
+        self._turns = Turns(WAITING)
 
-    def ask(self, call: str, game: str, *arguments: Any, patient: bool = False) -> Any:
+    def ask(
+        self,
+        call: str,
+        game: str,
+        *arguments: Any,
+        patient: bool = False,
+        address: str = "",
+        check: Callable[[], object] = lambda: None,
+    ) -> Any:
         """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
 
-        ``patient``: wait even if many requests are waiting. Raises InvalidInput (field ``game``, or the
-        field that the call refuses) and Problem (429: too many requests; 503: there is no process).
+        ``patient``: wait even if many requests are waiting. ``address``, ``check``: as in `Turns.turn`.
+        Raises InvalidInput (field ``game``, or the field that the call refuses) and Problem (429: too many
+        requests; 503: there is no process).
         """
-        if not patient and not self._places.acquire(blocking=False):
-            detail = "too many requests for games that are not built in"
-            raise Problem(429, detail, {"Retry-After": "1"})
-        try:
-            with self._lock:
-                answer = self._exchange((call, arguments, self._memory_mb, self._seconds))
-        finally:
-            if not patient:
-                self._places.release()
+        with nullcontext() if patient else self._turns.turn(address, check), self._lock:
+            answer = self._exchange((call, arguments, self._memory_mb, self._seconds))
         if "refused" in answer:
             raise InvalidInput(*answer["refused"])
         if "reason" in answer:

@@ -28,8 +28,8 @@ from search.prepare import check_request
 from search.request import SearchRequest
 
 MOVES = 8
-"""Largest number of moves that are computed or wait for it: of players whose kernels are compiled, of other
-players, and in games of others. More would block all threads of the server."""
+"""Largest number of moves that are computed or wait for it, of players whose kernels are compiled and of
+others. More would block all threads of the server."""
 PASSED = 1024
 """Number of requests whose passed trial is remembered, more than can be open at a time; and of compiled
 players."""
@@ -46,7 +46,7 @@ class KnownGames:
         self._listed: list[dict[str, Any]] | None = None
         self._listing = threading.Lock()
         """Held while the list of games is made."""
-        self._moves, self._compiling, self._foreign_moves = Turns(MOVES), Turns(MOVES), Turns(MOVES)
+        self._moves, self._compiling = Turns(MOVES), Turns(MOVES)
         self._compiled: set[tuple[str, str]] = set()
         """Games and presets whose players have moved."""
         self._closed = False
@@ -102,9 +102,10 @@ class KnownGames:
 
         try:
             if self.allowed.is_foreign(spec):
-                with self._foreign_moves.turn(address, clock):
-                    found: dict[str, Any] = self._foreign.ask("move", spec, spec, body, patient=True)
-                    return found
+                found: dict[str, Any] = self._foreign.ask(
+                    "move", spec, spec, body, address=address, check=clock
+                )
+                return found
             if (spec, body.preset) not in self._compiled:
                 # A move of no length, beside moves of players that are compiled.
                 with self._compiling.turn(address, clock):

@@ -87,7 +87,7 @@ class Turns:
         with self._changed:
             of_address = list(self._address_of.values()).count(address)
             if len(self._address_of) >= self._most or of_address >= of_one(self._most):
-                raise Problem(429, "too many moves are asked for", {"Retry-After": "1"})
+                raise Problem(429, "too many requests wait for a turn", {"Retry-After": "1"})
             self._address_of[request] = address
         began_s = None
         try:

@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from cluster.service.answer_models import FinalEvent, ProblemView, Progress
 from cluster.service.errors import MEDIA_TYPE
 
-ANYWHERE = (401, 403, 405, 408, 413, 415, 421, 422, 503)
+ANYWHERE = (400, 401, 403, 405, 408, 413, 415, 421, 422, 503)
 """Status codes of errors that any route may return."""
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {

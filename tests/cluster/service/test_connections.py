@@ -109,22 +109,14 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server:
 
 def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
     figures, feed = ServiceFigures(), Feed(1)
+    live = SimpleNamespace(feed=feed, final_event=None)
     searches: Any = SimpleNamespace(
-        figures=figures,
-        limits=Limits(streams=3),
-        readable=lambda _: SimpleNamespace(final_event=None),
-        live=lambda _: SimpleNamespace(feed=feed),
+        figures=figures, limits=Limits(streams=3), readable=lambda _: live, live=lambda _: live
     )
 
     async def follow() -> None:
-        async def receive() -> dict[str, Any]:
-            await asyncio.sleep(60)
-            return {}
-
-        async def send(message: Any) -> None: ...
-
         response = await events(searches, "any")
-        await response({"type": "http", "method": "GET"}, receive, send)  # type: ignore[arg-type]
+        await response({"type": "http", "method": "GET"}, asyncio.Event().wait, asyncio.Queue().put)  # type: ignore[arg-type]
 
     async def run() -> list[Any]:
         streams = [asyncio.create_task(follow()) for _ in range(9)]
@@ -133,8 +125,7 @@ def test_streams_that_open_at_the_same_time_are_limited_too() -> None:
         feed.close()
         return await asyncio.gather(*streams, return_exceptions=True)
 
-    ends = asyncio.run(run())
-    assert [each.status for each in ends if isinstance(each, Problem)] == [429] * 6
+    assert [each.status for each in asyncio.run(run()) if isinstance(each, Problem)] == [429] * 6
     assert figures.streams == 0
 
 

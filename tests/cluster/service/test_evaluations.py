@@ -193,49 +193,10 @@ def test_the_answer_to_evaluations_has_the_next_leaves_if_it_is_asked_for_them(
     assert (after["state"], after["taken"], after["leaves"]) == ("done", 0, [])
 
 
-def test_leaves_of_an_answer_go_back_after_their_deadline(server: Server) -> None:
-    remote = Remote(server)
-    told = {"evaluations": [remote.answer(leaf) for leaf in remote.ask()]}
-    answer = httpx.post(f"{remote.url}/evaluations", params={"n": 2, "deadline_s": 0.1}, json=told).json()
-    out = [leaf["id"] for leaf in answer["leaves"]]
-    assert [leaf_id[:2] for leaf_id in out] == ["1-", "2-"]
-    time.sleep(0.1)
-    assert [leaf["id"] for leaf in remote.ask(2)] == out
-    httpx.delete(remote.url)
-
-
 def test_a_leaf_is_handed_out_again_after_its_deadline(server: Server) -> None:
     remote = Remote(server)
     assert remote.ask(deadline_s=0.1) == remote.ask()
     assert httpx.get(f"{remote.url}/leaves").json() == {"id": remote.id, "state": "running", "leaves": []}
-    httpx.delete(remote.url)
-
-
-def test_what_makes_no_sense_is_refused_and_the_rest_is_taken(server: Server) -> None:
-    remote = Remote(server)
-    remote.tell(remote.ask())
-    first, second = remote.ask(2)
-    good = remote.answer(first)
-    answer = remote.post(
-        {"id": "77-0123456789abcdef", "value": 0.0},
-        {"id": second["id"], "value": 0.0, "policy": {"z9": 1.0}},
-        good,
-        good | {"value": -good["value"]},
-        {"id": second["id"], "value": 0.0, "policy": [1.0]},
-    ).json()
-    assert answer["taken"] == 1
-    found = [(each["id"], each["field"]) for each in answer["refused"]]
-    assert found == [
-        ("77-0123456789abcdef", "id"),
-        (second["id"], "policy"),
-        (first["id"], "id"),
-        (second["id"], "policy"),
-    ]
-    assert [each["index"] for each in answer["refused"]] == [0, 1, 3, 4]
-    assert remote.post().json()["field"] == "evaluations"
-    for n in ("0", "257", "x"):
-        assert httpx.get(f"{remote.url}/leaves", params={"n": n}).json()["field"] == "n"
-    assert httpx.get(f"{remote.url}/leaves", params={"deadline_s": "inf"}).json()["field"] == "deadline_s"
     httpx.delete(remote.url)
 
 
@@ -249,10 +210,12 @@ def test_each_answer_is_refused_by_itself_and_its_leaf_is_there_at_once(server: 
     entries = [f'"value": {value}' for value in values] + ['"policy": null']
     entries += [f'"value": 0, "policy": {policy}' for policy in [*policies, str([1e308] * 8)]]
     entries += ['"value": 0, "\\ud800": 0', '"value": 0, "prior": [[]]']
-    fields = ["value"] * 12 + ["policy"] * 9 + ["\\ud800", "prior"] + ["evaluation"] * 4 + ["id"] * 3
+    fields = ["value"] * 12 + ["policy"] * 9 + ["\\ud800", "prior"] + ["evaluation"] * 4 + ["id"] * 5
     bad = [f'{{"id": "{second["id"]}", {entry}}}' for entry in entries]
     bad += ["5", "null", "[]", '"\\ud800"', "{}", '{"id": 1, "value": 0}', '{"id": "\\ud800", "value": 0}']
-    good = json.dumps(remote.answer(first))
+    answered = remote.answer(first)
+    good = json.dumps(answered)
+    bad += [json.dumps(answered | other) for other in ({"value": -0.7}, {"id": "77-0123456789abcdef"})]
     for encoding in ("utf-8", "utf-16"):
         body = f'{{"evaluations": [{", ".join([good, *bad, good])}]}}'.encode(encoding)
         headers = {"Content-Type": "application/json"}
@@ -261,6 +224,9 @@ def test_each_answer_is_refused_by_itself_and_its_leaf_is_there_at_once(server: 
         assert [each["index"] for each in answer["refused"]] == list(range(1, 1 + len(fields)))
         # Minutes before its deadline, and once.
         assert [leaf["id"] for leaf in answer["leaves"]].count(second["id"]) == 1
+    assert remote.post().json()["field"] == "evaluations"
+    for name, value in (("n", "0"), ("n", "257"), ("n", "x"), ("deadline_s", "inf")):
+        assert httpx.get(f"{remote.url}/leaves", params={name: value}).json()["field"] == name
     httpx.delete(remote.url)
 
 
