@@ -14,6 +14,7 @@ observation that comes from the same call of a generator; and what random play d
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -82,8 +83,8 @@ class Player:
         states.played([move])
         gained, ends = number_of(reward, self.spec), (bool(terminated), bool(truncated))
         legal = () if any(ends) else self._legal(states)
-        drew = comparable(before) != comparable(states.drawn())
-        return Step((comparable(observation), *legal, gained, *ends), any(ends), drew)
+        seen = comparable(observation), *legal, gained, *ends
+        return Step(seen, any(ends), before != states.drawn())
 
     def random_steps(self, states: States, draw: random.Random, most: int, moves: list[int]) -> list[Step]:
         """Play random legal moves until the end, or that many; they are appended to ``moves``."""
@@ -226,7 +227,8 @@ class Hidden(Player):
         if change.call == 0:
             step = self._played(line, change.point, number)
         else:
-            turn = Turn(change.call, change.seed, {} if change.call > 0 else {number: line.number}, [])
+            seeds = {} if change.call > 0 else {number: line.number}
+            turn = Turn(change.call, change.seed, seeds, [], threading.get_ident())
             try:
                 with states.turned(turn):
                     step = self._played(line, change.point, number)
@@ -273,9 +275,8 @@ class Hidden(Player):
         self._has_same_history(line, change)
         self._play_along(line, change.point, parting)
         other = self.keep(states)
-        if states.unseen is not None:
-            # The method gives equal positions after equal draws.
-            return self._part(one, other, parting)
+        if states.unseen is not None and self._redraws(one, other, parting):
+            return False
         moves = line.moves[parting : parting + AHEAD // self._slow]
         for count in SAMPLES:
             first, second = (
@@ -286,16 +287,22 @@ class Hidden(Player):
                 return True
             if distance < by_chance / 2:
                 break
-        return False
+        # A method may shuffle, after which the same lies elsewhere; else it is expected to draw the same.
+        return states.unseen is not None and self._content(one) != self._content(other)
 
-    def _part(self, one: Place, other: Place, seed: int) -> bool:
+    def _content(self, place: Place) -> Any:
+        self.go_to(self._states, place)
+        return self._states.content()
+
+    def _redraws(self, one: Place, other: Place, seed: int) -> bool:
+        """Whether the future of both is the same after the method has redrawn with equal draws."""
         moves: list[int] = []
         self.go_to(self._states, one)
         self._states.reseed(seed)
         first = self.random_steps(self._states, random.Random(seed), AHEAD, moves)
         self.go_to(self._states, other)
         self._states.reseed(seed)
-        return self.departs(self._states, moves, first)
+        return not self.departs(self._states, moves, first)
 
     def _future(self, place: Place, seed: int, moves: list[int]) -> list[float]:
         """What follows draws of its own, as numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -30,7 +31,7 @@ class Stage:
         self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
         self.drawn = self.states.env.render_mode == ANSI
         """Whether the environment draws itself as text."""
-        self.lock = Use([*self.states.outside.values()])
+        self.lock = Use([*self.states.outside.values()]) if self.states.outside else threading.RLock()
         """Several searches may run in one process."""
         self.holder: GymPosition | None = None
         """The position that the environment is in; None if in none."""
@@ -102,7 +103,7 @@ class GymPosition:
             position._mask = stage.actions.mask_in(position.observation, info)
             position._note_legal()
             if stage.guarded:
-                position._baseline = comparable(stage.states.drawn())
+                position._baseline = stage.states.drawn()
         return position
 
     def copy(self) -> GymPosition:
@@ -255,7 +256,7 @@ class GymPosition:
         stage = self._stage
         self.terminated = bool(terminated)
         self.truncated = not terminated and (bool(truncated) or self.steps >= stage.steps)
-        if self._baseline is not None and comparable(stage.states.drawn()) != self._baseline:
+        if self._baseline is not None and stage.states.drawn() != self._baseline:
             accepted = f"chance=yes (moves draw random numbers; at first after {counted(self.steps, 'move')})"
             raise InvalidInput("game option chance", "no", accepted)
 

@@ -14,9 +14,9 @@ import pickle
 import random
 import threading
 import types
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.random import Generator, RandomState
 
 from games.errors import InvalidInput
-from games.gym.environment import Actions, close, comparable, owners_of
+from games.gym.environment import Actions, close, owners_of
 
 GENERATORS = (Generator, RandomState, random.Random)
 """Types of objects that draw random numbers."""
@@ -46,6 +46,8 @@ _ATOMIC = frozenset(
 """Types of objects that never change, and so need no copy."""
 _BY_REFERENCE = _ATOMIC | {*GENERATORS}
 """Of attributes: the state of a generator is kept apart."""
+_LASTING = 4
+"""How often a value has to be there to be taken for one that never changes."""
 _SMALL = 1024
 """Values whose pickle is smaller are copied even if they never change, where no deepcopy is needed."""
 
@@ -96,13 +98,17 @@ class States:
 
     def seed(self, seed: int) -> None:
         """Make everything that is drawn from now on depend on ``seed`` alone, an integer in [0, 2**62)."""
-        self._reseed(seed)
+        for number, generator in enumerate(self._generators()):
+            _seed_generator(generator, seed, number)
+
+    def redraw(self) -> Any:
+        """Draw anew what is unseen; returns the observation that the method ``unseen`` gives, else None."""
+        return None if self.unseen is None else self.env.get_wrapper_attr(self.unseen)()
 
     def reseed(self, seed: int) -> Any:
-        """`seed`, and then redraw what is unseen; returns the observation that the method ``unseen`` gives,
-        else None."""
-        self._reseed(seed)
-        return self._redraw()
+        """`seed`, and then `redraw`."""
+        self.seed(seed)
+        return self.redraw()
 
     def same(self, one: Any, other: Any) -> bool:
         """Whether two positions that were saved are certainly equal, but for the states of generators."""
@@ -116,9 +122,18 @@ class States:
         close(vars(self).get("env"))
         vars(self).clear()
 
-    def drawn(self) -> list[Any]:
-        """The states of all generators of random numbers."""
-        return [_state_of(generator) for generator in self._generators()]
+    def content(self) -> Counter[Any]:
+        """How often each number and text lies in the environment, wherever it lies."""
+        attributes = [{**vars(owner), "_np_random_seed": 0} for owner in owners_of(self.env)]
+        content: Counter[Any] = Counter()
+        for value in _walk(attributes, self._passed_over):
+            parts = value.ravel().tolist() if isinstance(value, np.ndarray) else _parts(value)
+            content.update(repr(each) for each in parts if type(each) in _ATOMIC)
+        return content
+
+    def drawn(self) -> list[bytes]:
+        """The states of all generators of random numbers, to be compared."""
+        return [pickle.dumps(_state_of(generator)) for generator in self._generators()]
 
     def look_for_nested(self) -> None:
         """Find out whether generators lie deeper than in attributes of the environment."""
@@ -131,12 +146,12 @@ class States:
 
         Returns whether there are none that a reset makes anew, which cannot be kept.
         """
-        before = [(each, _state_of(each)) for each in _all_generators()]
+        before = [(each, pickle.dumps(_state_of(each))) for each in _all_generators()]
         mine = {id(each) for each in (*self._walked_generators(), *self._generators())}
         play()
         self._find_named()
         mine |= {id(each) for each in (*self._walked_generators(), *self._generators())}
-        moved = [each for each, state in before if comparable(_state_of(each)) != comparable(state)]
+        moved = [each for each, state in before if pickle.dumps(_state_of(each)) != state]
         self.outside = {str(k): each for k, each in enumerate(moved) if id(each) not in mine}
         self._find_named()
         old = {id(each) for each, _ in before} | mine
@@ -170,8 +185,9 @@ class States:
             yield
         finally:
             for (holder, key, change), was in zip(changes, before, strict=True):
-                if holder[key] is change:
-                    holder[key] = was
+                with suppress(KeyError, IndexError):
+                    if holder[key] is change:
+                        holder[key] = was
             for holder, key in [*self._places(Turned)]:
                 holder[key] = holder[key].generator
             self._find_named()
@@ -184,13 +200,6 @@ class States:
             for key, each in [*(holder.items() if isinstance(holder, dict) else enumerate(holder))]:
                 if isinstance(each, kinds):
                     yield holder, key
-
-    def _reseed(self, seed: int) -> None:
-        for number, generator in enumerate(self._generators()):
-            _seed_generator(generator, seed, number)
-
-    def _redraw(self) -> Any:
-        return None if self.unseen is None else self.env.get_wrapper_attr(self.unseen)()
 
     def _generators(self) -> Iterator[Any]:
         yield from self._own_generators()
@@ -249,35 +258,33 @@ class CopyStates(States):
     def share(self, play: Callable[[Callable[[], None]], None]) -> None:
         """Find what never changes. ``play`` plays episodes, and calls its argument now and then."""
         known: dict[int, tuple[Any, bytes | None]] = {}
+        looks: Counter[int] = Counter()
 
         def look() -> None:
             for owner in self._owners:
                 for value in vars(owner).values():
                     if type(value) not in _BY_REFERENCE and id(value) not in self._passed_over:
                         found = _fingerprint(value)
+                        looks[id(value)] += 1
                         if known.setdefault(id(value), (value, found))[1] != found:
                             known[id(value)] = (value, None)
 
         play(look)
         for value, found in known.values():
-            if found is not None and (len(found) > _SMALL or not _is_plain(value)):
+            if found is None or looks[id(value)] < _LASTING:
+                continue
+            if len(found) > _SMALL or not _is_plain(value):
                 self._prints[id(value)] = found
                 self._passed_over[id(value)] = value
         self._deep = _has_aliases([vars(owner) for owner in self._owners], self._passed_over)
 
     def same(self, one: Any, other: Any) -> bool:
-        prints = (
-            _fingerprint(
-                [
-                    (name, value)
-                    for attributes in saved[0]
-                    for name, value in attributes.items()
-                    if id(value) not in self._passed_over and not isinstance(value, GENERATORS)
-                ]
-            )
+        left_out = {*self._passed_over, *map(id, self._generators())}
+        kept = [
+            [(name, each) for d in saved[0] for name, each in d.items() if id(each) not in left_out]
             for saved in (one, other)
-        )
-        first, second = prints
+        ]
+        first, second = map(_fingerprint, kept)
         return not self._nested and first is not None and first == second
 
     def save(self) -> Any:
@@ -391,8 +398,8 @@ class ReplayStates(States):
     def __init__(self, make: Callable[[], Any], actions: Actions) -> None:
         super().__init__(make, actions)
         self._episode = 0
-        self._trail: list[int | tuple[int]] = []
-        """Moves; (seed,) where the generators were seeded, and -1 - seed where then was redrawn, too."""
+        self._trail: list[int | None] = []
+        """Moves; -1 - seed where the generators were seeded; None where what is unseen was redrawn."""
 
     def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
         self._episode, self._trail = episode, []
@@ -405,22 +412,21 @@ class ReplayStates(States):
         episode, trail = saved
         self.reset(episode)
         for each in trail:
-            if isinstance(each, tuple):
-                self._reseed(each[0])
+            if each is None:
+                super().redraw()
             elif each < 0:
-                self._reseed(-1 - each)
-                self._redraw()
+                super().seed(-1 - each)
             else:
                 self.env.step(self._actions.actions[each])
         self._trail = list(trail)
 
     def seed(self, seed: int) -> None:
-        self._trail.append((seed,))
+        self._trail.append(-1 - seed)
         super().seed(seed)
 
-    def reseed(self, seed: int) -> Any:
-        self._trail.append(-1 - seed)
-        return super().reseed(seed)
+    def redraw(self) -> Any:
+        self._trail.append(None)
+        return super().redraw()
 
     def played(self, moves: Sequence[int]) -> None:
         self._trail.extend(moves)
@@ -441,11 +447,15 @@ class Turn(NamedTuple):
     """By the seed of a generator that is made: the one that it has instead."""
     calls: list[str]
     """The names of the methods that were called, to which those of these are added."""
+    thread: int
+    """The thread whose draws and generators these are."""
 
     def maker(self, make: Callable[..., Any]) -> Any:
         """The type, or the function, with the generators that it makes around."""
 
         def made(*args: Any, **keywords: Any) -> Any:
+            if threading.get_ident() != self.thread:
+                return make(*args, **keywords)
             found = make(*self.seeded(args), **keywords)
             return (self.around(found[0]), *found[1:]) if isinstance(found, tuple) else self.around(found)
 
@@ -469,12 +479,20 @@ class Turned:
     def __init__(self, generator: Any, turn: Turn) -> None:
         self.generator, self._turn = generator, turn
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.generator, memo)
+
+    def __reduce__(self) -> Any:
+        return self.generator.__reduce__()
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.generator, name)
         return partial(self._called, name, found) if callable(found) else found
 
     def _called(self, name: str, method: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         turn = self._turn
+        if threading.get_ident() != turn.thread:
+            return method(*args, **keywords)
         turn.calls.append(name)
         if name == "seed":
             args = turn.seeded(args)
@@ -494,18 +512,17 @@ class Turned:
 
 
 class Use:
-    """A lock that is held while an environment is used. Generators that others may use, too, have within
-    the states in which this environment left them, and outside those in which others did."""
+    """A lock that is held while an environment is used that draws from generators which others use, too.
+    They have within the states in which this environment left them, and outside those in which others did."""
 
     _process = threading.RLock()
 
     def __init__(self, generators: Sequence[Any]) -> None:
         self._generators, self._depth = generators, 0
-        self._lock = self._process if generators else threading.RLock()
         self._own = self._others = [_state_of(each) for each in generators]
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self._process.acquire()
         self._depth += 1
         if self._depth == 1:
             self._others = self._swapped(self._own)
@@ -514,7 +531,7 @@ class Use:
         if self._depth == 1:
             self._own = self._swapped(self._others)
         self._depth -= 1
-        self._lock.release()
+        self._process.release()
 
     def _swapped(self, states: list[Any]) -> list[Any]:
         before = [_state_of(each) for each in self._generators]

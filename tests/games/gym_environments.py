@@ -600,6 +600,12 @@ class Bag(Guess):
         self.shown = float(self.coins[self.at % 7])
         return self.shown
 
+    def redraw(self) -> Any:
+        left = self.coins[self.at % 7 :]
+        self.np_random.shuffle(left)
+        self.coins[self.at % 7 :] = left
+        return np.array([self.at, self.shown])
+
 
 class Biased(Guess):
     """A coin of which one does not know how fair it is, and a start of its own."""
@@ -664,6 +670,17 @@ class Turned(Guess):
 
     def coin(self, action: int) -> float:
         return self.toss() ^ self.turned
+
+
+class Renewed(Guess):
+    """Each step makes an object that holds the generator."""
+
+    def coin(self, action: int) -> float:
+        cup = Cup()
+        cup.generator = self.np_random
+        self.cups = [cup] * 200
+        self.shown = float(cup.generator.normal())
+        return self.toss()
 
 
 class Rewarded(Guess):

@@ -450,7 +450,9 @@ def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
     assert game.clairvoyant
 
 
-@pytest.mark.parametrize("name", ["Shown", "Shuffled", "Turned", "Rewarded", "Walk", "SharedCoin"])
+@pytest.mark.parametrize(
+    "name", ["Shown", "Shuffled", "Turned", "Rewarded", "Renewed", "Walk", "SharedCoin", "Bag:unseen=redraw"]
+)
 def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
     game: Any = games.load(own(name))
     assert (game.open_loop, game.clairvoyant) == (name != "Walk", False)
@@ -460,15 +462,15 @@ def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
 def test_generators_of_the_process_are_those_of_each_simulation(name: str) -> None:
     """And go on outside as if there were none."""
     before, lines = random.getstate(), []
-    for way in ("copy", "deepcopy", "replay"):
-        game, other = (games.load(own(name, f":state={way},loop={loop}")) for loop in ("auto", "open"))
+    for way in ("copy", "replay"):
+        game, other = (games.load(own(name, f":state={way},loop={loop}")) for loop in ("closed", "open"))
         state = game.episode_state(3)
         act(game, state, 1)
         lines.append([rolled_out(game, state, seed)[0] for seed in range(8)])
         rolled_out(other, other.episode_state(4), 1)
         act(game, state, 1)
         lines[-1].append(game.rules.returns(state))
-    assert lines[0] == lines[1] == lines[2]
+    assert lines[0] == lines[1]
     assert len(set(lines[0])) > 2
     assert random.getstate() == before
     env = gym_environments.__dict__[name]()
