@@ -28,7 +28,7 @@ from numba.core import event
 NOTES = "BANYAN_NOTES"
 """The environment variable with the folder of the notes."""
 SAID_AFTER_S, SAID_AGAIN_S, QUIET_S, TICK_S = 1.0, 5.0, 1.0, 0.25
-USUALLY = "usually 5 to 20 s, once on this machine"
+USUALLY = "usually 5 to 20 s of a core, once on this machine"
 _OF_GAME = re.compile(r".*\.(?:inner_)?(\w+)_[0-9a-f]{16}")
 _local = threading.local()
 
@@ -102,6 +102,9 @@ class Watch(event.Listener):  # type: ignore[misc]
                 self._ended = time.monotonic()
                 spent = self._ended - self._began
                 self._seconds[self._purpose] = self._seconds.get(self._purpose, 0.0) + spent
+            if spent > SAID_AFTER_S:
+                # At once: a worker may be ended at any time.
+                self.keep()
 
     def _speak(self) -> None:
         due: dict[str, float] = {}

@@ -54,7 +54,6 @@ def test_seconds_are_kept_beside_the_cache_and_damage_there_does_not_matter(
 ) -> None:
     (tmp_path / "seconds_to_compile.json").write_text("[")
     compile_something(watched, "merge.0123456789abcdef", 0.3)
-    watched.keep()
     assert watch._kept()["what all games share"] == pytest.approx(0.3, abs=0.25)
 
 
