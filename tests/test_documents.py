@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[1]
 HAND_WRITTEN = {
     "README.md": 1300,
     "SCALING.md": 1300,
-    "search/README.md": 1500,
+    "search/README.md": 1800,
     "search/LANES.md": 1200,
     "search/NETWORK.md": 700,
     "games/README.md": 1500,
     "games/GAMES.md": 1700,
     "games/OWN_GAME.md": 1200,
-    "games/PROBLEMS.md": 900,
+    "games/PROBLEMS.md": 1100,
     "cluster/README.md": 1500,
     "cluster/service/README.md": 1500,
     "cluster/lab/sources/README.md": 700,
@@ -39,7 +39,7 @@ HAND_WRITTEN = {
     "deploy/games/README.md": 50,
 }
 """The most words that each page may have."""
-MOST_WORDS = 15_800
+MOST_WORDS = 16_400
 """Of all hand-written pages together."""
 SCALING_LINES = 150
 WIDTH = 110
