@@ -17,12 +17,14 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.executors.units import worker_of_units
 from cluster.front_door.options import request_of
-from cluster.planning.episodes import PlanWorker
+from cluster.planning.episodes import PlanContext, PlanWorker
 from cluster.planning.plan import PlanRequest, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
 from games import user_games
+from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput
+from search.request import SearchRequest
 from tests.cluster.command import here, start
 from tests.games.own_problem import optimum, write
 
@@ -230,3 +232,15 @@ def test_intervals() -> None:
     assert interval_of([1.0, 1.0]) != (1.0, 1.0), "two successes prove little"
     low, high = interval_of([1.0, 3.0, 2.0, 2.0]) or (0.0, 0.0)
     assert low < 2.0 < high
+
+
+def test_a_long_episode_says_how_far_it_is() -> None:
+    lines: list[str] = []
+    worker = PlanWorker(lambda: lines.extend(notes()))
+    with keeping_notes(True):
+        worker.prepare(PlanContext(SearchRequest("2048", simulations=2), None, 10))
+        worker._started = time.perf_counter() - 8.0
+        worker._stepped(3, 4, 28.0)
+        worker._stepped(3, 5, 32.0)
+    assert [line.partition("steps/s")[0] for line in lines] == ["episode 3: step 4, return so far 28, 0.5 "]
+    assert lines[0].endswith("s left")
