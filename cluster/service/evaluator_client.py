@@ -34,15 +34,18 @@ def call(url: str, body: dict[str, Any] | None = None) -> Any:
         headers["Authorization"] = f"Bearer {token}"
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers)
-    for left in reversed(range(TRIES)):
+    left = TRIES
+    while True:
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
         except OSError as error:
-            if not left or getattr(error, "code", 503) not in (429, 503):
+            code = getattr(error, "code", None)
+            # A search may wait for its place for long.
+            left -= code is None
+            if not left or code not in (None, 429, 503):
                 raise
             time.sleep(1)
-    return None
 
 
 def work(search: str, evaluate: Callable[[dict[str, Any]], Any] = evaluate) -> None:
