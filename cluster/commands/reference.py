@@ -35,6 +35,7 @@ MEANINGS = {
     200: "Done.",
     202: "Accepted; the search goes on.",
     204: "No event is left to send.",
+    400: "The request has two lengths of its body.",
     401: "The token is missing or wrong.",
     403: "The host name or the origin of the page is not allowed.",
     404: "There is no such search, game or file.",
