@@ -190,13 +190,13 @@ def test_every_driver_gives_one_answer_and_one_reason(seed: int) -> None:
 CONNECT_FOUR = SearchRequest("connect_four", memory_mb=1, stop_when_full=True, lanes=4, seed=3)
 
 
-@pytest.mark.parametrize("simulations", [None, 400_000])
+@pytest.mark.parametrize("simulations", [None, 1_300_000])
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf", "subtree"])
 def test_a_full_memory_ends_a_search_that_says_so(strategy: str, simulations: int | None) -> None:
     result = compare(replace(CONNECT_FOUR, strategy=strategy, simulations=simulations))
     assert result.stopped_by == "memory"
     # Half of the memory is for what lanes send, or for what is put together from it; a node takes 24 bytes.
-    assert result.tree_nodes > 0.9 * 2**20 / 24 / (2 if strategy in ("root", "tree") else 1)
+    assert result.tree_nodes > 0.6 * 2**20 / 24 / (2 if strategy in ("root", "tree") else 1)
 
 
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
