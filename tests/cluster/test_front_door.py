@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from importlib import import_module
@@ -24,6 +25,7 @@ import cluster
 import search
 from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.inline import InlineExecutor
+from cluster.front_door import options
 from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions, placement_of
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.resources import Resources
@@ -435,3 +437,13 @@ def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None
     status, told, err = command(*asked, "--executor", "inline", cwd=tmp_path, environment=environment)
     assert status == 0, err
     assert out.split(maxsplit=2) == [json.loads(told)["digest"], "2", "{'ray'}\n"]
+
+
+def test_a_long_way_to_ray_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options, "make_executor", lambda *_, **__: time.sleep(1.3))
+    options.placement_of(None, "auto", "far:6379", {}).start(threading.Event())
+    assert capsys.readouterr().err == "banyan: Ray at far:6379: connecting after 1 s\n"
+    options.placement_of(None, "threads", None, {}).start(threading.Event())
+    assert capsys.readouterr().err == ""
