@@ -259,6 +259,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_a_closed_file_is_the_null_device",
         "test_a_narrow_encoding_costs_characters_and_no_command",
         "test_ray_starts_whatever_the_temporary_folder_is",
+        "test_slow_rules_in_python_can_be_interrupted",
         "test_without_a_home_and_with_an_installation_of_others_one_line_names_the_cache",
     ),
     "cluster/test_threads.py": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -172,86 +171,6 @@ def test_a_rule_that_never_ends_can_be_interrupted(
     assert err.endswith("banyan: interrupted; after 1.5 s ended without a result\n")
     # A busy machine may need a moment longer than the two seconds that are promised.
     assert time.monotonic() - signalled_s < 4
-
-
-SLOW = """
-import sys, time
-import gymnasium
-from games import PythonGame
-calls = 0
-
-def work():
-    global calls
-    calls += 1
-    if calls > 3000:
-        if calls % 20 == 2:
-            print("slow", flush=True)
-        time.sleep(0.02)
-
-class Position:
-    def __init__(self):
-        self.left, self.player = 20, 0
-    def current_player(self):
-        return self.player
-    def legal_moves(self):
-        return [0, 1, 2]
-    def play(self, move):
-        work()
-        self.left, self.player = self.left - 1 - move, 1 - self.player
-    def is_terminal(self):
-        return self.left <= 0
-    def returns(self):
-        return 1.0 if self.player else -1.0
-
-class Slow(PythonGame):
-    max_moves, max_plies = 3, 20
-    def new_position(self):
-        return Position()
-
-class Env(gymnasium.Env):
-    action_space = gymnasium.spaces.Discrete(2)
-    observation_space = gymnasium.spaces.Discrete(100)
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.at = 0
-        return 0, {}
-    def step(self, action):
-        work()
-        self.at += 1
-        return self.at, float(action), self.at == 60, False, {}
-"""
-MANY = ("--simulations", "100000")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(
-    ("arguments", "result"),
-    [
-        (("plan", "gym:GAME:Env", *MANY, "--episodes", "1", "--executor", "inline"), True),
-        (("match", "GAME", "uct:simulations=100000", "random", "--games", "2", "--executor", "inline"), True),
-        (("search", "GAME", *MANY, "--exploration-scale", "spread", "--executor", "inline"), False),
-        (("strength", "GAME", *MANY, "--executor", "inline"), False),
-        (("benchmark", "GAME", *MANY), False),
-        (("perft", "GAME", "8"), False),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else None,
-)
-def test_slow_rules_in_python_can_be_interrupted(
-    arguments: tuple[str, ...], result: bool, number: signal.Signals, tmp_path: Path
-) -> None:
-    path = tmp_path / "slow.py"
-    path.write_text(SLOW)
-    with start(*(word.replace("GAME", str(path)) for word in arguments), "--json") as process:
-        assert process.stderr is not None
-        while "slow" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(number)
-        signalled_s = time.monotonic()
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in err) == (130, False)
-    assert time.monotonic() - signalled_s < 4
-    if result:
-        json.loads(out)
 
 
 @compiled_only

@@ -5,68 +5,66 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.command import BANYAN, ROOT, banyan, on_terminal
+from tests.cluster.command import BANYAN, ROOT, banyan, on_terminal, start
 
-PRINTING = """
-import os, subprocess, sys, threading
+GAME = """
+import os, subprocess, sys, threading, time
 import gymnasium
 from games import PythonGame
-
-def loud():
+class Position:
+    def __init__(self): self.left, self.player = 20, 0
+    def current_player(self): return self.player
+    def legal_moves(self): return [0, 1, 2]
+    def play(self, move):
+        note()
+        self.left, self.player = self.left - 1 - move, 1 - self.player
+    def is_terminal(self): return self.left <= 0
+    def returns(self): return 1.0 if self.player else -1.0
+class Own(PythonGame):
+    max_moves, max_plies = 3, 20
+    def new_position(self): return Position()
+class Env(gymnasium.Env):
+    action_space, observation_space = gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(100)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 0
+        return 0, {}
+    def step(self, action):
+        note()
+        self.at += 1
+        return self.at, float(action), self.at == 20, False, {}
+"""
+PRINTING = """
+def note():
     print("NOISE by Python")
     print("NOISE by its first stream", file=sys.__stdout__)
     os.write(1, b"NOISE by a library\\n")
     threading.Thread(target=print, args=("NOISE by a thread",)).start()
-
 subprocess.run(["echo", "NOISE by a child"])
-loud()
-
-class Position:
-    def __init__(self):
-        self.left, self.player = 9, 0
-    def current_player(self):
-        return self.player
-    def legal_moves(self):
-        loud()
-        return [0, 1]
-    def play(self, move):
-        loud()
-        self.left, self.player = self.left - 1 - move, 1 - self.player
-    def is_terminal(self):
-        return self.left <= 0
-    def returns(self):
-        loud()
-        return 1.0 if self.player else -1.0
-
-class Printing(PythonGame):
-    max_moves, max_plies = 2, 9
-    def new_position(self):
-        return Position()
-
-class Env(gymnasium.Env):
-    action_space = gymnasium.spaces.Discrete(2)
-    observation_space = gymnasium.spaces.Discrete(4)
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        loud()
-        self.at = 0
-        return 0, {}
-    def step(self, action):
-        loud()
-        self.at += 1
-        return self.at, float(action), self.at == 3, False, {}
+note()
+"""
+SLOW = """
+calls = 0
+def note():
+    global calls
+    calls += 1
+    if calls > 3000:
+        if calls % 20 == 2:
+            print("slow", flush=True)
+        time.sleep(0.02)
 """
 EVALUATOR = """
 import os
 import numpy as np
 from search.evaluator import Evaluator
-
 class Loud(Evaluator):
     def evaluate(self, states):
         os.write(1, b"NOISE of the evaluator\\n")
@@ -96,7 +94,7 @@ SEARCH = ("search", "tictactoe", "--simulations", "300", "--executor", "inline")
 )
 def test_standard_output_has_the_results_alone(arguments: tuple[str, ...], tmp_path: Path) -> None:
     files = {"GAME": tmp_path / "printing.py", "EVALUATOR": tmp_path / "evaluator.py"}
-    files["GAME"].write_text(PRINTING)
+    files["GAME"].write_text(GAME + PRINTING)
     files["EVALUATOR"].write_text(EVALUATOR)
     words = [arguments[0], *(_named(word, files) for word in arguments[1:])]
     status, out, err = banyan(*words, "--json")
@@ -175,9 +173,41 @@ def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_ca
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=170, check=False, cwd=tmp_path
         )
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("compiling the kernels")]
-        assert (done.returncode, len(lines)) == (0, 1), done.stderr
-        assert "NUMBA_CACHE_DIR" in lines[0]
+        assert (done.returncode, done.stderr.count("NUMBA_CACHE_DIR")) == (0, 1), done.stderr
         assert json.loads(done.stdout)["simulations"] == 300
     subprocess.run(["chmod", "-R", "u+w", installed], check=True)
     assert [each.name for each in temporary.iterdir()] == [f"banyan-{os.getuid()}"]
+
+
+MANY = ("--simulations", "100000")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("arguments", "result"),
+    [
+        (("plan", "gym:GAME:Env", *MANY, "--episodes", "1", "--executor", "inline"), True),
+        (("match", "GAME", "uct:simulations=100000", "random", "--games", "2", "--executor", "inline"), True),
+        (("search", "GAME", *MANY, "--exploration-scale", "spread", "--executor", "inline"), False),
+        (("strength", "GAME", *MANY, "--executor", "inline"), False),
+        (("benchmark", "GAME", *MANY), False),
+        (("perft", "GAME", "8"), False),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+def test_slow_rules_in_python_can_be_interrupted(
+    arguments: tuple[str, ...], result: bool, number: signal.Signals, tmp_path: Path
+) -> None:
+    path = tmp_path / "slow.py"
+    path.write_text(GAME + SLOW)
+    with start(*(word.replace("GAME", str(path)) for word in arguments), "--json") as process:
+        assert process.stderr is not None
+        while "slow" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(number)
+        signalled_s = time.monotonic()
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, "Traceback" in err) == (130, False)
+    assert time.monotonic() - signalled_s < 6
+    if result:
+        json.loads(out)
