@@ -33,7 +33,7 @@ FIELDS = [
         "resumed",
         "workers_lost",
     ),
-    *("workers_lost", "elapsed_s", "simulations_per_s", "stopped_by", "digest"),
+    *("elapsed_s", "simulations_per_s", "stopped_by", "digest"),
 ]
 """Of `banyan search --json`, as programs rely on them."""
 INLINE = ("--executor", "inline")
