@@ -78,6 +78,8 @@ class Watch(event.Listener):  # type: ignore[misc]
         """Whether messages are printed; a process that a command started leaves notes."""
         self._seconds: dict[str, float] = {}
         """By purpose, of this process."""
+        self._earlier: dict[str, float] | None = None
+        """By purpose, of earlier processes; None before the first compilation."""
         self._purpose, self._depth, self._began, self._ended = "", 0, 0.0, 0.0
         self._changed = threading.Lock()
         self._speaks = False
@@ -90,6 +92,8 @@ class Watch(event.Listener):  # type: ignore[misc]
         found = _OF_GAME.fullmatch(event.data["dispatcher"].py_func.__qualname__)
         other = f"the rules of {found[1]}" if found else "what all games share"
         with self._changed:
+            if self._earlier is None:
+                self._earlier = _kept()
             self._purpose, self._began = getattr(_local, "purpose", other), time.monotonic()
             if not self._speaks:
                 self._speaks = True
@@ -118,7 +122,7 @@ class Watch(event.Listener):  # type: ignore[misc]
                     break
             if compiles and spent >= due.get(purpose, SAID_AFTER_S):
                 due[purpose] = max(SAID_AGAIN_S, 2 * spent)
-                last = _kept().get(purpose)
+                last = (self._earlier or {}).get(purpose)
                 hint = USUALLY if last is None else f"{last:.0f} s last time"
                 text = f"compiling {purpose}: {spent:.0f} s so far ({hint})"
                 if self.prints:

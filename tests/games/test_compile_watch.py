@@ -34,7 +34,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> watch.Watch:
 
 
 def test_long_compilations_are_said_with_what_the_last_one_took(
-    watched: watch.Watch, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    watched: watch.Watch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compile_something(watched, "play.inner_hex_0123456789abcdef", 0.05)
     assert capsys.readouterr().err == ""
@@ -43,10 +43,9 @@ def test_long_compilations_are_said_with_what_the_last_one_took(
     assert first == f"banyan: compiling the rules of hex: 0 s so far ({watch.USUALLY})"
     assert 1 <= len(more) <= 2
     watch.compile_for("hex, strategy tree")
-    monkeypatch.setattr(watch, "_kept", lambda: {"hex, strategy tree": 14.2})
+    watched._earlier = {"hex, strategy tree": 14.2}
     compile_something(watched, "grow.hex_0123456789abcdef", 0.3)
     assert capsys.readouterr().err == "banyan: compiling hex, strategy tree: 0 s so far (14 s last time)\n"
-    monkeypatch.undo()
 
 
 def test_seconds_are_kept_beside_the_cache_and_damage_there_does_not_matter(
