@@ -28,7 +28,6 @@ from cluster.commands import (
     play,
     predict,
     reference,
-    report,
     resume,
     search,
     serve,
@@ -53,7 +52,6 @@ OPTION_OF = {
     "player": "PLAYER",
     "file": "FILE",
     "table": "TABLE",
-    "part": "PART",
     **{knob.name: f"--{knob.cli}" for knob in knobs_of(SearchRequest)},
 }
 """Option names of request fields whose option is not ``--field``."""
@@ -90,7 +88,6 @@ _GROUPS = (
     benchmark,
     experiment,
     reference,
-    report,
     check,
     warm,
     serve,

@@ -228,11 +228,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_all_workers_killed_at_once_change_nothing",
         "test_a_worker_that_stays_stopped_is_killed",
     ),
-    "cluster/test_report.py": (
-        "test_another_command_is_run_again_and_one_that_fails_is_told",
-        "test_strength_by_exact_values_is_a_table",
-        "test_what_has_been_run_is_kept_and_shown",
-    ),
     "cluster/test_resume.py": (
         "test_searches_that_are_killed_at_random_moments_end_with_the_same_answer",
         "test_the_source_of_a_game_travels_in_the_checkpoint",
