@@ -1,1 +1,1 @@
-"""Example of an evaluator: a small network for gomoku, and the program that trains it."""
+"""Example of an evaluator: a small network for gomoku."""
