@@ -9,12 +9,13 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
 from cluster.service.errors import Problem
-from cluster.service.limits import Turns
+from cluster.service.limits import LOOK_S, Turns
 from games.errors import InvalidInput
 
 MEMORY_MB = 1024
@@ -47,18 +48,18 @@ class Foreign:
         call: str,
         game: str,
         *arguments: Any,
-        patient: bool = False,
-        address: str = "",
+        address: str | None = None,
         check: Callable[[], object] = lambda: None,
     ) -> Any:
         """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
 
-        ``patient``: wait even if many requests are waiting. ``address``, ``check``: as in `Turns.turn`.
-        Raises InvalidInput (field ``game``, or the field that the call refuses) and Problem (429: too many
-        requests; 503: there is no process).
+        ``address``, ``check``: as in `Turns.turn`; None waits even if many requests are waiting. When
+        ``check`` raises during the call, the process is ended. Raises InvalidInput (field ``game``, or the
+        field that the call refuses) and Problem (429: too many requests; 503: there is no process).
         """
-        with nullcontext() if patient else self._turns.turn(address, check), self._lock:
-            answer = self._exchange((call, arguments, self._memory_mb, self._seconds))
+        turn = nullcontext() if address is None else self._turns.turn(address, check)
+        with turn, self._lock:
+            answer = self._exchange((call, arguments, self._memory_mb, self._seconds), check)
         if "refused" in answer:
             raise InvalidInput(*answer["refused"])
         if "reason" in answer:
@@ -73,20 +74,25 @@ class Foreign:
         with self._lock:
             self._end()
 
-    def _exchange(self, trial: tuple[Any, ...]) -> dict[str, Any]:
+    def _exchange(self, trial: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
         # The process may have been killed for lack of memory since the last request: try once more.
         for _ in range(2):
             if self._closed:
                 break
             fresh = self._process is None
             try:
-                return self._ask(trial, MOST_TIMES * self._seconds + START_S * fresh + 10.0)
-            except (OSError, EOFError, ValueError):
+                return self._ask(trial, MOST_TIMES * self._seconds + START_S * fresh + 10.0, check)
+            except Exception as error:
                 self._end()
+                if not isinstance(error, OSError | EOFError | ValueError):
+                    raise
         raise Problem(503, "the process that tests games which are not built in has ended")
 
-    def _ask(self, trial: tuple[Any, ...], patience_s: float) -> dict[str, Any]:
-        """Send a request to the process and read the answer. Raises OSError, EOFError or ValueError."""
+    def _ask(self, trial: tuple[Any, ...], patience_s: float, check: Callable[[], object]) -> dict[str, Any]:
+        """Send a request to the process and read the answer.
+
+        Raises OSError, EOFError, ValueError, and what ``check`` raises.
+        """
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", PROGRAM],
@@ -100,8 +106,11 @@ class Foreign:
         assert answers is not None
         pickle.dump(trial, asked)
         asked.flush()
-        if not select.select([answers], [], [], patience_s)[0]:
-            raise OSError("no answer")
+        until_s = time.monotonic() + patience_s
+        while not select.select([answers], [], [], LOOK_S)[0]:
+            check()
+            if time.monotonic() > until_s:
+                raise OSError("no answer")
         if not (line := answers.readline()):
             raise EOFError
         answer: dict[str, Any] = json.loads(line)

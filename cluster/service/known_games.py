@@ -61,7 +61,7 @@ class KnownGames:
                 rows = described_built_in()
                 for name in self.allowed.single:
                     try:
-                        described = self._foreign.ask("describe", name, name, patient=True)
+                        described = self._foreign.ask("describe", name, name)
                     except InvalidInput as error:
                         LOG.warning("%s is not in the list of games: %s", name, error)
                         continue
@@ -69,27 +69,27 @@ class KnownGames:
                 self._listed = sorted(rows, key=lambda row: str(row["name"]))
             return self._listed
 
-    def game(self, spec: str) -> dict[str, Any]:
+    def game(self, spec: str, address: str = "") -> dict[str, Any]:
         """The description of a game. Raises InvalidInput (field ``game``), Problem (429, 503)."""
         if self.allowed.is_foreign(spec):
-            found: dict[str, Any] = self._foreign.ask("game", spec, spec)
+            found: dict[str, Any] = self._foreign.ask("game", spec, spec, address=address)
             return found
         return positions.game_json(spec)
 
-    def read(self, spec: str, body: PositionBody) -> dict[str, Any]:
+    def read(self, spec: str, body: PositionBody, address: str = "") -> dict[str, Any]:
         """The description of a position.
 
         Raises InvalidInput (fields ``game``, ``moves``, ``position``), Problem (429, 503).
         """
         if self.allowed.is_foreign(spec):
-            found: dict[str, Any] = self._foreign.ask("read", spec, spec, body)
+            found: dict[str, Any] = self._foreign.ask("read", spec, spec, body, address=address)
             return found
         return positions.read(spec, body)
 
     def move(
         self, spec: str, body: MoveBody, address: str = "", gone: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """The move of a preset's player. Only one is computed at a time: players share scratch memory.
+        """The move of a preset's player. One is computed at a time, and beside it one that compiles a player.
 
         ``gone``: whether the client, of this address, waits no more. Raises InvalidInput (fields ``game``,
         ``moves``, ``position``, ``preset``), Problem (429, 503).
@@ -106,27 +106,29 @@ class KnownGames:
                     "move", spec, spec, body, address=address, check=clock
                 )
                 return found
-            if (spec, body.preset) not in self._compiled:
+            key = positions.load(spec).spec, body.preset
+            if key not in self._compiled:
                 # A move of no length, beside moves of players that are compiled.
                 with self._compiling.turn(address, clock):
-                    short = positions.move(spec, body.model_copy(update={"seconds": SHORTEST_S}), clock)
-                if not short["simulations"] and not short["nodes"]:
-                    return short
-                if len(self._compiled) >= PASSED:
-                    self._compiled.clear()
-                self._compiled.add((spec, body.preset))
+                    if key not in self._compiled:
+                        short = positions.move(spec, body.model_copy(update={"seconds": SHORTEST_S}), clock)
+                        if not short["simulations"] and not short["nodes"]:
+                            return short
+                        if len(self._compiled) >= PASSED:
+                            self._compiled.clear()
+                        self._compiled.add(key)
             with self._moves.turn(address, clock):
                 return positions.move(spec, body, clock)
         except Cancelled:
             raise Problem(503, "nobody waits for this move any more, or the server is stopping") from None
 
-    def check(self, request: SearchRequest) -> str | None:
+    def check(self, request: SearchRequest, address: str = "") -> str | None:
         """Check that a search can be opened; returns its position without hidden information.
 
         Raises InvalidInput as `open_search` does, Problem (429, 503).
         """
         if self.allowed.is_foreign(request.game):
-            return self._try(request, patient=False)
+            return self._try(request, address)
         return positions.seen(
             check_request(request, files=False, external=request.evaluator == EXTERNAL), request.position
         )
@@ -137,15 +139,15 @@ class KnownGames:
         A request without a trial yet, such as one accepted by an earlier server, is tried first.
         """
         if self.allowed.is_foreign(request.game) and request not in self._passed:
-            self._try(request, patient=True)
+            self._try(request)
 
     def close(self) -> None:
         """End the separate process, running trials, and moves."""
         self._closed = True
         self._foreign.close()
 
-    def _try(self, request: SearchRequest, *, patient: bool) -> str | None:
-        found: dict[str, str | None] = self._foreign.ask("check", request.game, request, patient=patient)
+    def _try(self, request: SearchRequest, address: str | None = None) -> str | None:
+        found: dict[str, str | None] = self._foreign.ask("check", request.game, request, address=address)
         with self._passing:
             self._passed[request] = None
             if len(self._passed) > PASSED:

@@ -27,7 +27,8 @@ from search.coordinator import SearchFailed
 from search.result import SearchResult
 
 IDLE_S = 0.5
-"""Longest sleep of the pool, in seconds, when nothing runs; a command wakes it."""
+"""Longest sleep of the pool, in seconds, when nothing runs (a command wakes it); a run whose client was heard
+later than that is not put off."""
 RENEW_AFTER_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Delays before the executor is created again, in seconds, by the number of failures."""
 LOG = logging.getLogger("banyan.pool")
@@ -75,6 +76,11 @@ class Run:
     @property
     def patience_s(self) -> float:
         return self.session.patience_s
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since a client did something for the run."""
+        return 0.0
 
     def begin(self) -> list[Task]:
         """Notify the watcher and return the first tasks."""
@@ -167,7 +173,7 @@ class Pool:
         self._commands.put(lambda: self._cancel(run))
 
     def put_off(self, run: Run) -> None:
-        """Store a run for later and end it here, unless it is over or cannot be stored."""
+        """Store a run for later and end it here, unless it is over, has a client again, or cannot be kept."""
         self._commands.put(lambda: self._put_off(run))
 
     def stop(self) -> None:
@@ -197,11 +203,12 @@ class Pool:
                     self._failures = 0
             except Exception as error:
                 self._fail_over(error)
-        # An end that nobody has looked at is no reason to begin anew.
+        # An end that nobody has looked at is no reason to begin anew; after it no client may end another.
+        for run in self._drive.machines:
+            run.close()
         self._drive.look()
         self.left.set()
         for run in tuple(self._drive.machines):
-            run.close()
             self._keep(run)
             self._let_go(run)
 
@@ -243,9 +250,11 @@ class Pool:
             self._drive.look_at(run)
 
     def _put_off(self, run: Run) -> None:
-        if run not in self._drive.machines or run.finished:
+        if run not in self._drive.machines:
             return
         with run.guard:
+            if run.finished or run.idle_s < IDLE_S:
+                return
             written = run.keeper.written
             self._keep(run)
             if run.keeper.written == written:

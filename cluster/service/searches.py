@@ -132,8 +132,9 @@ class Searches:
         """Why nothing can be stored now; None if storing works."""
         return self._recorder.trouble or self.store.check(time.time())
 
-    def submit(self, body: SearchBody, key: str | None) -> tuple[Record, bool]:
-        """Accept a search; returns (record, False), or (record, True) for the existing search of this key.
+    def submit(self, body: SearchBody, key: str | None, address: str = "") -> tuple[Record, bool]:
+        """Accept a search of a client at this address; returns (record, False), or (record, True) for the
+        existing search of this key.
 
         Raises InvalidInput, Problem (422, 429, 503).
         """
@@ -143,7 +144,7 @@ class Searches:
         if key is not None and (known := self.store.with_key(key)) is not None:
             return self._same(known, body.fingerprint(), key), True
         request = body.request(self.limits)
-        seen = self.games.check(request)
+        seen = self.games.check(request, address)
         fingerprint = body.fingerprint()
         # Hidden information is not stored: the search does not use it, and other clients must not see it.
         body = body.model_copy(update={"position": seen})
@@ -275,10 +276,11 @@ class Searches:
             if self.draining:
                 return
             assert isinstance(live.run, ExternalRun)
-            live.idle_since_s, live.run = live.run.heard_s, None
+            # A cancelled one ends as soon as there is a place.
+            live.idle_since_s, live.run = 0.0 if live.cancelled else live.run.heard_s, None
             self._running.discard(live.id)
             insort(self._waiting, live, key=lambda each: each.order)
-            live.turn(QUEUED)
+            self._recorder.put(partial(self.store.put_off, live.id), partial(live.turn, QUEUED))
         if self.metrics is not None:
             self.metrics.settle(session)
         self._fill()

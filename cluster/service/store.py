@@ -219,6 +219,12 @@ class Store:
                 (RUNNING, now_s, search_id),
             )
 
+    def put_off(self, search_id: str) -> None:
+        """Set the state of a running search to queued: another has its place."""
+        with self._transaction() as db:
+            db.execute("UPDATE search SET state = ? WHERE id = ?", (QUEUED, search_id))
+            db.execute("UPDATE start SET under_way = 0 WHERE id = ?", (search_id,))
+
     def cancel(self, search_id: str) -> None:
         """Mark a search as to be cancelled."""
         with self._transaction() as db:

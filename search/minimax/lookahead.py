@@ -72,7 +72,7 @@ class Visit(NamedTuple):
 
 
 class Lookahead:
-    """Searches of one game with one evaluator; scratch memory is reused."""
+    """Searches of one game with one evaluator, each in its own memory: safe to use from any thread."""
 
     def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
         extra = {} if evaluator is None else {"evaluate": evaluator.rule}
@@ -82,7 +82,6 @@ class Lookahead:
         self._count_tree = functions["count_tree"]
         self._game = game
         self._evaluates_finished = evaluator is not None and evaluator.finished
-        self._frames: Frames | None = None
 
     def limits(self, depth: int, **changes: bool) -> Limits:
         """Limits for alpha-beta to a depth with every option of `Limits` on, except for ``changes``."""
@@ -98,17 +97,15 @@ class Lookahead:
 
     def search(self, state: State, limits: Limits) -> Foresight:
         """Search an unfinished position to the depth of the limits."""
-        frames = self._frames_for(limits.depth)
-        frames.expected[0] = NO_MOVE
+        frames = new_frames(self._game, limits.depth)
         self._begin(state, limits, frames)
         while not self._advance(limits, 2**40, frames):
             pass
         return self._found(limits, frames)
 
     def watch(self, state: State, limits: Limits) -> Iterator[Visit]:
-        """Search as `search` does and yield each visited position. No other search may run meanwhile."""
-        frames = self._frames_for(limits.depth)
-        frames.expected[0] = NO_MOVE
+        """Search as `search` does and yield each visited position."""
+        frames = new_frames(self._game, limits.depth)
         self._begin(state, limits, frames)
         tried = [0] * (limits.depth + 1)
         yield self._visit(0, NO_MOVE, frames)
@@ -143,8 +140,7 @@ class Lookahead:
         Returns the result of the last completed depth; depth 1 is always completed. The time limit is
         exceeded by at most `CHUNK_S` and the time of a few positions. Compilation is not counted.
         """
-        frames = self._frames_for(limits.depth)
-        frames.expected[0] = NO_MOVE
+        frames = new_frames(self._game, limits.depth)
         first = limits._replace(depth=1)
         self._begin(state, first, frames)
         self._advance(first, 0, frames)
@@ -176,7 +172,7 @@ class Lookahead:
         happens from depth 4 on in practice.
         """
         affordable = max(found.positions, AFFORDABLE)
-        total = self._count_tree(state, found.depth, affordable, self._frames_for(found.depth))
+        total = self._count_tree(state, found.depth, affordable, new_frames(self._game, found.depth))
         return None if total < 0 else 1.0 - found.positions / total
 
     def _found(self, limits: Limits, frames: Frames, positions: int | None = None) -> Foresight:
@@ -198,11 +194,6 @@ class Lookahead:
         """The `Visit` of the open position of ``ply``."""
         moves = frames.moves[ply, : frames.num_moves[ply]].tolist()
         return Visit(ply, move, float(frames.alphas[ply]), float(frames.betas[ply]), tuple(moves))
-
-    def _frames_for(self, depth: int) -> Frames:
-        if self._frames is None or len(self._frames.states) <= depth:
-            self._frames = new_frames(self._game, depth)
-        return self._frames
 
 
 @lru_cache(maxsize=32)

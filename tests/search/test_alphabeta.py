@@ -135,4 +135,9 @@ def test_deepening_ends_when_there_is_nothing_deeper() -> None:
     game.play_text(state, ["a1", "b2", "c3", "a3"])
     found = lookahead.deepen(state, lookahead.limits(64), 60.0)
     assert found.complete and found.depth <= 5
+    # Another search of the game in between changes nothing.
+    other = game.initial_state()
+    assert found == lookahead.deepen(
+        state, lookahead.limits(64), 60.0, lambda: lookahead.search(other, lookahead.limits(3)).value
+    )
     assert found.positions > lookahead.search(state, lookahead.limits(found.depth)).leaves

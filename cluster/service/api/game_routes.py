@@ -32,10 +32,10 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
     @router.get(
         "/{name:path}", response_model=GameView, summary="One game", responses=problems(404, 429, 503)
     )
-    def game(name: GameName) -> dict[str, Any]:
+    def game(request: Request, name: GameName) -> dict[str, Any]:
         """One game with the given options."""
         check_text(name, "game", limits)
-        return known.game(name)
+        return known.game(name, address_of(request.client))
 
     @router.post(
         "/{name:path}/positions",
@@ -43,12 +43,12 @@ def game_routes(known: KnownGames, limits: Limits) -> APIRouter:
         summary="A position",
         responses=problems(404, 429, 503),
     )
-    def position(name: GameName, body: Annotated[PositionBody, Body()]) -> dict[str, Any]:
+    def position(request: Request, name: GameName, body: Annotated[PositionBody, Body()]) -> dict[str, Any]:
         """Legal moves, the drawn board, the player to move, and the outcome of a finished game. Nothing is
         stored."""
         check_text(name, "game", limits)
         body.check(limits)
-        return known.read(name, body)
+        return known.read(name, body, address_of(request.client))
 
     @router.post(
         "/{name:path}/moves", response_model=MoveView, summary="A move", responses=problems(404, 429, 503)

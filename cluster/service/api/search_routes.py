@@ -14,6 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
 from cluster.service.answer_models import SearchPage, SearchView, State
+from cluster.service.api.connections import address_of
 from cluster.service.api.openapi import EVENTS, problems
 from cluster.service.errors import Problem
 from cluster.service.event_stream import FINAL, FeedEvent, final_data
@@ -68,9 +69,11 @@ Service = Annotated[Searches, Depends(_of_app)]
     summary="Submit a search",
     responses=problems(429, 503),
 )
-def create(searches: Service, body: SearchBody, response: Response, key: Key = None) -> dict[str, Any]:
+def create(
+    request: Request, searches: Service, body: SearchBody, response: Response, key: Key = None
+) -> dict[str, Any]:
     """Store and start a search. It survives the connection and restarts of the server."""
-    record, repeated = searches.submit(body, key)
+    record, repeated = searches.submit(body, key, address_of(request.client))
     response.headers["Location"] = f"/api/v1/searches/{record.id}"
     if repeated:
         response.headers["Idempotent-Replayed"] = "true"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -249,12 +251,18 @@ def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Pat
             remote.run(turns=4)
         client = server.client()
         plain = {"game": "tictactoe", "lanes": 1, "priority": 10}
-        longest = client.submit(plain | {"seconds": 600})["id"]
-        assert client.wait(client.submit(plain | {"simulations": 100})["id"])["state"] == "done"
+        others = [client.submit(plain | {"seconds": 600})["id"] for _ in idle]
+        while {client.get(each)["state"] for each in others} != {"running"}:
+            time.sleep(0.05)
+        with closing(sqlite3.connect(tmp_path / "searches.sqlite")) as stored:
+            count = "SELECT count(*) FROM search JOIN start USING (id) WHERE state = 'running' AND under_way"
+            assert stored.execute(count).fetchone() == (2,)
         # Their clients are back, and get the places that are free.
         for remote in idle:
             assert remote.post({"id": "0", "value": 0}).status_code == 503
-        client.cancel(longest)
+            assert remote.view()["state"] == "queued"
+        for each in others:
+            client.cancel(each)
         for remote in idle:
             remote.run()
             assert remote.result()["digest"] == digest

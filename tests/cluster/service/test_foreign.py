@@ -281,6 +281,9 @@ def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.Mon
             assert error.value.field == "game"
             assert str(error.value.value).partition(":")[0] == game
             assert reason in error.value.accepted
+        # A call whose client has gone is not waited for.
+        with pytest.raises(ZeroDivisionError):
+            foreign.ask("game", "hang", "hang", address="", check=lambda: 1 / 0)
         assert foreign.ask("game", "nim", "nim")["name"] == "nim"
         assert time.monotonic() - began_s < 60
     finally:

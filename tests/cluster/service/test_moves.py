@@ -129,6 +129,8 @@ def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(
 def test_more_than_can_wait_are_told_to_come_again() -> None:
     known, ends, small = KnownGames(), threading.Event(), MoveBody(seconds=0.01)
     assert known.move("tictactoe", small)["player"] == "uct:preset=best,seconds=0.01"
+    assert known.move("hex:size=4", small) and known.move("hex:size=04", small)
+    assert len(known._compiled) == 2
     long = MoveBody(seconds=3600.0)
     # Moves of players that are compiled do not wait for others.
     with ThreadPoolExecutor(2 * MOVES) as threads, known._compiling.turn("c", lambda: None):
