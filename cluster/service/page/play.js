@@ -43,11 +43,13 @@ export class Play {
 
   /** Begin the game that the plan says. */
   async begin(plan) {
-    this.#leave();
+    const turn = this.#leave();
     try {
-      this.game = await api.game(plan.game);
+      const game = await api.game(plan.game);
+      if (turn !== this.turn) return;
+      this.game = game;
     } catch (error) {
-      this.#say(error.message, true);
+      if (turn === this.turn) this.#say(error.message, true);
       return;
     }
     this.plan = { ...plan, sides: sidesOf(plan.sides, this.game) };
@@ -58,7 +60,6 @@ export class Play {
     this.deal = this.#hides ? deal : null;
     // Where there is chance, games may begin in different ways.
     if (this.game.chance && !this.#hides) {
-      const turn = this.turn;
       try {
         const { position } = await api.position(plan.game, { deal });
         if (turn !== this.turn) return;
@@ -73,9 +74,11 @@ export class Play {
 
   /** Show a search that somebody asked for, and the position that it is about. */
   async open(search) {
-    this.#leave(search.id);
+    const turn = this.#leave(search.id);
     const { request } = search;
-    this.game = await api.game(request.game);
+    const game = await api.game(request.game);
+    if (turn !== this.turn) return;
+    this.game = game;
     const effort = { strategy: request.strategy, lanes: request.lanes, ...(request.simulations ? { simulations: request.simulations } : { seconds: request.seconds ?? 5 }) };
     this.plan = { game: request.game, sides: this.game.players.map(() => ({ who: "person", effort })) };
     this.moves = [...request.moves];
@@ -95,10 +98,12 @@ export class Play {
     this.asked = null;
   }
 
+  /** Leave what is shown; returns the turn that begins: whoever waits is outdated when another has begun. */
   #leave(next = null) {
     this.#drop(next);
     this.asking = null;
     byId("table").hidden = false;
+    return this.turn;
   }
 
   /** Whether some part of a position is hidden, and not what chance will bring alone. */
