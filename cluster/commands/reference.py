@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -56,11 +56,11 @@ def register(app: typer.Typer) -> None:
     app.command("reference", hidden=True)(reference)
 
 
-def reference(context: typer.Context, games: bool = False) -> None:
-    """Print the reference of options, players, metrics and answers of the API as Markdown.
-
-    With ``--games``: the descriptions of the built-in games that `banyan games` lists, as JSON.
-    """
+def reference(
+    context: typer.Context,
+    games: Annotated[bool, typer.Option("--games", help="The built-in games as JSON instead.")] = False,
+) -> None:
+    """Print the reference of options, players, metrics and answers of the API as Markdown."""
     if games:
         write(descriptions_text(), end="")
         return

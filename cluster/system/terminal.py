@@ -138,11 +138,15 @@ def _console(colour: bool | None, *, stderr: bool) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else results()
+    width: int | None = WIDE
+    if stream.isatty():
+        # Rich looks at files 0 to 2, of which none need be the terminal that results go to.
+        width = None if "COLUMNS" in os.environ else os.get_terminal_size(stream.fileno()).columns or None
     return Console(
         file=None if stderr else stream,
         stderr=stderr,
         highlight=False,
         soft_wrap=False,
         no_color=True if colour is False else None,
-        width=None if stream.isatty() else WIDE,
+        width=width,
     )

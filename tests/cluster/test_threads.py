@@ -47,7 +47,9 @@ def threads(number: int, make_worker: Callable[[], Any] = Worker) -> Iterator[Th
         yield executor
     finally:
         executor.close()
-        assert set(threading.enumerate()) <= before
+        left = set(threading.enumerate()) - before
+        # That one says what was compiled, for a second longer.
+        assert all(thread.name == "banyan compiling" for thread in left)
 
 
 def searched(executor: Executor, request: SearchRequest) -> SearchResult:
@@ -203,7 +205,7 @@ def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
 
 @compiled_only
 def test_a_speedup_is_measured_with_threads() -> None:
-    request = SearchRequest("tictactoe", simulations=400_000, seed=3, memory_mb=256)
+    request = SearchRequest("tictactoe", simulations=3_000_000, seed=3, memory_mb=256)
     rows = measure_speedup(request, ("tree",), (1, 2), 1, report=lambda _: None, executor_name="threads")
     assert [(row.executor, row.workers) for row in rows] == [("threads", 1), ("threads", 2)]
     for row in rows:
