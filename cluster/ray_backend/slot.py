@@ -32,6 +32,8 @@ class Process:
     """When the process counts as hung if `preparing` has not returned, by `clock`."""
     waited_s: Callable[[Process], float] = lambda process: 0.0
     """Returns the seconds in which a process was ready to run and had no core."""
+    extensions: int = 0
+    """How often ``ready_by_s`` was put off, because the machine is crowded."""
     pid: int = 0
     node_id: str = ""
     contexts: set[int] = field(default_factory=set)

@@ -17,6 +17,8 @@ from games.errors import counted
 
 READY_S = 120.0
 """Time limit in seconds for the start of a worker: process, imports, and compilation of kernels."""
+MOST_EXTENSIONS = 5
+"""How often a worker gets this time again on a crowded machine; then another is started."""
 LATECOMER_S = 10.0
 """Seconds that a search with enough workers waits for others that are starting."""
 ALONE_S = 300.0
@@ -234,9 +236,10 @@ class Slots:
             if not slot.status.state.ready:
                 if now <= process.ready_by_s or process.clock <= process.ready_by_s:
                     continue
-                if self._crowded():
+                if process.extensions < MOST_EXTENSIONS and self._crowded():
                     # Ray has not started it yet, or it waits for a core.
                     process.ready_by_s = process.clock + READY_S
+                    process.extensions += 1
                 else:
                     self._kill(process)
                     self._replace(slot, f"a worker was not ready after {READY_S:.0f} s")
@@ -280,7 +283,8 @@ class Slots:
             raise ConnectionError(f"no machine has had room for a worker for {ALONE_S:.0f} s")
 
     def _replace(self, slot: Slot, reason: str) -> None:
-        slot.failures += 1 if slot.status.state.ready else FAILED_START
+        if slot.process is None or not slot.process.extensions or slot.status.state.ready:
+            slot.failures += 1 if slot.status.state.ready else FAILED_START
         slot.empty(WorkerState.LOST, reason)
         self.fill(slot)
 

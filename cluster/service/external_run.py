@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,10 +17,11 @@ from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
 from cluster.service.request_models import Evaluation
 from games.errors import InvalidInput, did_you_mean
-from search.ask_tell.desk import Desk
 from search.ask_tell.leaf import Leaf
-from search.job import Job, JobResult, LeafJob
+from search.ask_tell.machine import Machine
+from search.job import JobResult
 from search.result import SearchResult
+from search.strategies.in_place import AnyJob
 
 SETTLE_S = 0.05
 """Longest time, in seconds, that a client's answers or the pool's thread take to make further jobs."""
@@ -39,17 +39,13 @@ class ExternalRun(Run):
 
     def __post_init__(self) -> None:
         self.guard, self.external = threading.RLock(), True
-        self._desk = Desk(self.opened.coordinator.search)
-        self._next_id = 0
+        self._machine = Machine(self.opened.coordinator, self._take)
+        self._desk = self._machine.desk
         self._begun = self._closed = False
-        self._complete: deque[JobResult] = deque()
-        """Results for the coordinator."""
         self.heard_s = self.heard_s or self.clock()
-        strategy = self.opened.coordinator.search.strategy
         if self.opened.further:
-            ids = self.opened.coordinator.counters.simulations + strategy.unobserved
-            self._desk.restore(self.opened.further, ids)
-        self.keeper.further = lambda: self._desk.state(strategy.absorbed)
+            self._machine.restore_desk(self.opened.further)
+        self.keeper.further = self._machine.desk_state
 
     @property
     def idle_s(self) -> float:
@@ -63,12 +59,9 @@ class ExternalRun(Run):
     def begin(self) -> list[Task]:
         with self.guard:
             self.watcher.begun(self.session)
-            pending = {task.index for task in self.session.begin()}
-            coordinator = self.session.coordinator
-            self._next_id = coordinator.counters.simulations
-            jobs = coordinator.search.strategy.jobs.values()
-            complete = [self._hand_in(job) for job in jobs]
-            self._settle(each for each in complete if each is not None and each.index in pending)
+            self.session.begin()
+            self._machine.begin()
+            self._settle(())
             self._begun = True
         return []
 
@@ -84,7 +77,9 @@ class ExternalRun(Run):
 
     def end(self) -> SearchResult:
         asked_again = self._desk.asked_again
-        return replace(super().end(), workers=0, executor="external", jobs_retried=asked_again)
+        return replace(
+            super().end(), workers=0, workers_lost=0, executor="external", jobs_retried=asked_again
+        )
 
     def close(self) -> None:
         with self.guard:
@@ -112,7 +107,7 @@ class ExternalRun(Run):
                 return
             if not isinstance(evaluation, dict):
                 raise InvalidInput("evaluation", evaluation, "an object with id, value, and policy")
-            for name in evaluation.keys() - Evaluation.model_fields:
+            for name in sorted(evaluation.keys() - Evaluation.model_fields):
                 self._desk.give_back(evaluation.get("id"))
                 accepted = f"no field of this name{did_you_mean(name, Evaluation.model_fields)}"
                 raise InvalidInput(name, evaluation[name], accepted)
@@ -120,23 +115,12 @@ class ExternalRun(Run):
             self._settle(self._desk.tell(*told))  # type: ignore[arg-type]
 
     def _settle(self, results: Iterable[JobResult]) -> None:
-        """Give results to the coordinator, and the jobs that follow from them to the desk.
-
-        For SETTLE_S at most: where all leaves are finished games, jobs without end are complete at once. The
-        next call goes on.
-        """
-        self._complete += results
+        """Take results, and those that follow, for SETTLE_S at most; the next call goes on."""
         until_s = time.monotonic() + SETTLE_S
-        while self._complete and not self.finished and time.monotonic() < until_s:
-            event = JobDone(self._complete.popleft(), self.session.context)
-            added = [self._hand_in(task.job) for task in self.session.take(event)]
-            self._complete += [each for each in added if each is not None]
+        self._machine.settle(results, lambda: time.monotonic() < until_s)
 
-    def _hand_in(self, job: Job) -> JobResult | None:
-        assert isinstance(job, LeafJob)
-        complete = self._desk.add(job, self._next_id)
-        self._next_id += job.simulations
-        return complete
+    def _take(self, result: JobResult) -> list[AnyJob]:
+        return [task.job for task in self.session.take(JobDone(result, self.session.context))]
 
 
 def not_running() -> Problem:

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 from cluster.service import positions
 from cluster.service.errors import shown
 from cluster.service.foreign import MOST_TIMES
+from cluster.system.processes import waited_s
 from games import catalogue
 from games.contract.probing import probe
 from games.errors import InvalidInput
@@ -126,23 +127,17 @@ def _end(status: int) -> str:
     return f"ended its process by {signal.Signals(-status).name}"
 
 
-def _starved_s(pid: int) -> float:
-    """For how long a process has waited for a core; 0 on systems that do not say it."""
-    with suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    return 0.0
-
-
 def _read(file: int, pid: int, seconds: float) -> tuple[bytes, bool]:
     """(what a process writes to a pipe up to the end of a line or of the file, whether that was in time)."""
     began_s = time.monotonic()
     parts: list[bytes] = []
     size = 0
     while size <= ANSWER_BYTES:
-        while not select.select([file], [], [], LOOK_EVERY_S)[0]:
-            took_s = time.monotonic() - began_s
-            if took_s > min(seconds + _starved_s(pid), MOST_TIMES * seconds):
-                return b"", False
+        ready = select.select([file], [], [], LOOK_EVERY_S)[0]
+        if time.monotonic() - began_s > min(seconds + waited_s(pid), MOST_TIMES * seconds):
+            return b"", False
+        if not ready:
+            continue
         part = os.read(file, 2**16)
         if not part:
             return b"".join(parts), True

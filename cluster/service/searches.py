@@ -138,9 +138,6 @@ class Searches:
 
         Raises InvalidInput, Problem (422, 429, 503).
         """
-        if (trouble := self.trouble()) is not None:
-            # The remaining disk space is for results of accepted searches.
-            raise of_storage(trouble)
         if key is not None and (known := self.store.with_key(key)) is not None:
             return self._same(known, body.fingerprint(), key), True
         request = body.request(self.limits)
@@ -308,6 +305,9 @@ class Searches:
         return record
 
     def _refuse_if_full(self) -> None:
+        if (trouble := self.trouble()) is not None:
+            # The remaining disk space is for results of accepted searches.
+            raise of_storage(trouble)
         if self.draining:
             self.figures.refused("draining")
             raise Problem(503, "the server is stopping", {"Retry-After": "5"})

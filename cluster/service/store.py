@@ -81,6 +81,7 @@ class Store:
         self._trouble: str | None = None
         self._checked_s = -math.inf
         self._in_log = False
+        self._last: object = None
         self._held = -1
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -372,14 +373,17 @@ class Store:
             return f"{self._path} cannot be written"
         if now.st_mtime_ns != self._main.st_mtime_ns:
             with closing(_connection(self._path)) as db:
-                if _last(db) != self._last:
+                if self._last is not None and _last(db) != self._last:
                     return f"{self._path} was overwritten"
         if places != self._places:
             LOG.warning("the write-ahead log was removed; the records are opened again")
             with self._reading:
                 self._reader.close()
                 self._db.close()
+                before = self._last
                 self._open()
+            if before not in (None, self._last):
+                return f"the last changes of {self._path} were lost with its write-ahead log"
         return None
 
     def _into_main_file(self) -> None:
@@ -395,8 +399,11 @@ class Store:
         if why is not None and not self._in_log:
             LOG.warning("the last changes are only in the write-ahead log for now: %s", why)
         self._in_log = why is not None
-        with suppress(OSError):
+        try:
             self._main, self._last = self._path.stat(), _last(self._db)
+        except (OSError, sqlite3.Error):
+            # Nothing to compare the file with; what was stored is stored.
+            self._last = None
 
 
 def _connection(path: Path) -> sqlite3.Connection:

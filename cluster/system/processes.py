@@ -51,11 +51,16 @@ def marked(setting: str) -> set[int]:
     return found
 
 
-def waited_s(pid: int) -> float:
-    """Seconds in which a process was ready to run and had no core, in its first thread; 0 if not known."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int((_PROC / f"{pid}/schedstat").read_text().split()[1]) / 1e9
-    return 0.0
+def waited_s(pid: int, every_thread: bool = False) -> float:
+    """Seconds in which a process was ready to run and had no core; 0 if not known.
+
+    In its first thread, or the most in one of its threads.
+    """
+    most_s = 0.0
+    for entry in (_PROC / str(pid)).glob("task/*/schedstat" if every_thread else "schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            most_s = max(most_s, int(entry.read_text().split()[1]) / 1e9)
+    return most_s
 
 
 def kill(pids: set[int]) -> None:

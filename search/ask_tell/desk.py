@@ -171,7 +171,7 @@ class Desk:
     def state(self, absorbed: int) -> Arrays:
         """What was told as arrays: fingerprints, and the answers to leaves of jobs from ``absorbed`` on."""
         # An answer that leaves share is kept under the number of each: the first may have been absorbed.
-        answers = {
+        answers = self._known | {
             number: position.answer
             for index, each in self._open.items()
             for number, position in zip(each.numbers, each.positions, strict=True)

@@ -6,63 +6,77 @@ and which leaves there are, do not depend on the order of the answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Set
 
 from search.ask_tell.desk import Desk
-from search.ask_tell.leaf import Policy
 from search.coordinator import Coordinator
 from search.job import JobResult, LeafJob
 from search.packing.arrays import Arrays, prefixed, without_prefix
-from search.prepare import Search
 from search.strategies.in_place import AnyJob
 
 
 class Machine:
-    """The state of one search: its coordinator, and its desk with the answers that were told."""
+    """The state of one search: its coordinator, its desk, and what is on the way between them."""
 
-    def __init__(self, search: Search) -> None:
-        """``search`` is opened with ``external``, and has no budget in seconds."""
-        self.coordinator, self.desk = Coordinator(search, 1), Desk(search)
-        self._next_id = 0
+    def __init__(
+        self, coordinator: Coordinator, take: Callable[[JobResult], Iterable[AnyJob]] | None = None
+    ) -> None:
+        """``coordinator``: of a search that is opened with ``external`` and has no budget in seconds;
+        ``take`` is called instead of its `job_done`."""
+        self.coordinator, self.desk = coordinator, Desk(coordinator.search)
+        self._take = take or coordinator.job_done
+        self._next_number = 0
+        self._jobs: deque[AnyJob] = deque()
+        """Jobs for the desk."""
+        self._results: deque[JobResult] = deque()
+        """Results for the coordinator."""
+        self._done: Set[int] = frozenset()
+        """Indices of restored jobs whose results the coordinator has."""
 
     def begin(self) -> None:
         """Make the first jobs; in a restored search, leaves without an answer are handed out again."""
-        coordinator, strategy = self.coordinator, self.coordinator.search.strategy
-        self._next_id = coordinator.counters.simulations
-        pending = {job.index for job in coordinator.start()}
-        complete = [self._hand_in(job) for job in strategy.jobs.values()]
-        self._settle(each for each in complete if each is not None and each.index in pending)
+        self._next_number = self.coordinator.counters.simulations
+        jobs = self.coordinator.search.strategy.jobs
+        self._done = jobs.keys() - {job.index for job in self.coordinator.start()}
+        self._jobs += jobs.values()
 
-    def tell(self, leaf_id: str, value: float, policy: Policy | None) -> None:
-        """Take an answer. Raises InvalidInput as `Desk.tell` does."""
-        self._settle(self.desk.tell(leaf_id, value, policy))
+    def settle(self, results: Iterable[JobResult], goes_on: Callable[[], bool]) -> bool:
+        """Give results to the coordinator, and the jobs that follow from them to the desk, while ``goes_on``.
+
+        Where all leaves are finished games, jobs without end are complete at once. Returns whether nothing is
+        left for the next call.
+        """
+        self._results += results
+        while (self._jobs or (self._results and not self.coordinator.finished)) and goes_on():
+            if not self._jobs:
+                self._jobs += self._take(self._results.popleft())
+                continue
+            job = self._jobs.popleft()
+            assert isinstance(job, LeafJob)
+            complete = self.desk.add(job, self._next_number)
+            self._next_number += job.simulations
+            if complete is not None and job.index not in self._done:
+                self._results.append(complete)
+        return not self._jobs and not self._results
 
     def state(self) -> Arrays:
         """The state as arrays: that of the coordinator, and the answers that wait for their turn."""
-        coordinator = self.coordinator
-        return coordinator.state() | prefixed(
-            "ask_tell.", self.desk.state(coordinator.search.strategy.absorbed)
-        )
+        return self.coordinator.state() | prefixed("ask_tell.", self.desk_state())
+
+    def desk_state(self) -> Arrays:
+        """The part of the desk in `state`."""
+        return self.desk.state(self.coordinator.search.strategy.absorbed)
 
     def restore(self, arrays: Arrays, stopped_by: str | None) -> None:
         """Continue from the `state` of an equal search; before `begin`.
 
         Raises CorruptState; then the machine must not be used.
         """
-        coordinator = self.coordinator
-        coordinator.restore(arrays, stopped_by)
-        ids = coordinator.counters.simulations + coordinator.search.strategy.unobserved
-        self.desk.restore(without_prefix("ask_tell.", arrays), ids)
+        self.coordinator.restore(arrays, stopped_by)
+        self.restore_desk(without_prefix("ask_tell.", arrays))
 
-    def _settle(self, results: Iterable[JobResult]) -> None:
-        """Give results to the coordinator, and the jobs that follow from them to the desk."""
-        waiting = list(results)
-        while waiting:
-            added = [self._hand_in(job) for job in self.coordinator.job_done(waiting.pop(0))]
-            waiting += [each for each in added if each is not None]
-
-    def _hand_in(self, job: AnyJob) -> JobResult | None:
-        assert isinstance(job, LeafJob)
-        complete = self.desk.add(job, self._next_id)
-        self._next_id += job.simulations
-        return complete
+    def restore_desk(self, arrays: Arrays) -> None:
+        """Continue from a `desk_state`; after the coordinator, before `begin`. Raises CorruptState."""
+        leaves = self.coordinator.counters.simulations + self.coordinator.search.strategy.unobserved
+        self.desk.restore(arrays, leaves)

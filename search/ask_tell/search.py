@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from games.errors import InvalidInput, counted
 from search.ask_tell.leaf import Leaf, Policy
 from search.ask_tell.machine import Machine
+from search.coordinator import Coordinator
+from search.job import JobResult
 from search.packing.arrays import Arrays
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -17,6 +19,8 @@ from search.result import SearchResult
 
 DEADLINE_S = 600.0
 """Default of the seconds after which a leaf without an answer is handed out again."""
+SETTLED = 10_000
+"""Simulations of finished games that one call makes at most; a second or less."""
 
 
 class AskTellSearch:
@@ -60,11 +64,12 @@ class AskTellSearch:
         self._began_s = clock() - elapsed_s
         self._changed = threading.Condition()
         self._deadline_s = float(deadline_s)
-        self._machine = Machine(search)
+        self._machine = Machine(Coordinator(search, 1))
         if state is not None:
             self._machine.restore(state, stopped_by)
         self._machine.begin()
         self._ended_s = self._began_s + elapsed_s if self.done else None
+        self._settle(())
 
     def __repr__(self) -> str:
         state = f"stopped by {self.stopped_by}" if self.done else "open"
@@ -102,13 +107,14 @@ class AskTellSearch:
         until_s = self._clock() + wait_s
         with self._changed:
             while True:
+                settled = self._settle(())
                 now_s = self._clock()
                 leaves = [] if self.done else self._machine.desk.ask(n, now_s, self._deadline_s)
                 if leaves or self.done or now_s >= until_s:
                     return leaves
                 due_s = self._machine.desk.next_due_s()
                 wake_s = until_s if due_s is None else min(until_s, due_s)
-                self._changed.wait(min(wake_s - now_s, threading.TIMEOUT_MAX))
+                self._changed.wait(min(wake_s - now_s, threading.TIMEOUT_MAX) if settled else 0.0)
 
     def tell(self, id: str, value: float, policy: Policy | None = None) -> None:  # noqa: A002
         """Take the answer to the leaf with this id.
@@ -123,10 +129,20 @@ class AskTellSearch:
         Then nothing has changed, and the leaf can be handed out again at once.
         """
         with self._changed:
-            self._machine.tell(id, value, policy)
-            if self.done and self._ended_s is None:
-                self._ended_s = self._clock()
+            self._settle(self._machine.desk.tell(id, value, policy))
             self._changed.notify_all()
+
+    def _settle(self, results: Iterable[JobResult]) -> bool:
+        """Take results, and those that follow without an answer, with SETTLED simulations at most.
+
+        Returns whether none is left for the next call.
+        """
+        counters = self._machine.coordinator.counters
+        most = counters.simulations + SETTLED
+        settled = self._machine.settle(results, lambda: counters.simulations < most)
+        if self.done and self._ended_s is None:
+            self._ended_s = self._clock()
+        return settled
 
     def result(self) -> SearchResult:
         """The result of the answers that are in the tree; ``stopped_by`` is ``cancelled`` before the end.

@@ -15,7 +15,7 @@ import pytest
 import games
 import search
 from games.errors import InvalidInput
-from search.ask_tell.search import AskTellSearch
+from search.ask_tell.search import SETTLED, AskTellSearch
 from search.evaluator import EXTERNAL, Evaluator, load_evaluator, source_of_evaluator
 from search.packing.arrays import Arrays, CorruptState
 from search.players import player_of
@@ -513,11 +513,14 @@ def test_finished_games_are_not_handed_out() -> None:
 def test_a_search_whose_leaves_are_all_finished_ends_by_itself() -> None:
     # One move is left, and it ends the game.
     moves = ("a1", "b1", "c1", "a2", "b2", "a3", "c2", "c3")
-    opened = search.open(request_of(moves=moves, simulations=50))
-    [root] = opened.ask(100)
-    opened.tell(root.id, 0.0)
-    assert opened.done
-    assert (opened.result().move, opened.result().simulations) == ("b3", 50)
+    for simulations, further in (50, 0), (2 * SETTLED + 50, 2), (None, 3):
+        opened = search.open(request_of(moves=moves, simulations=simulations))
+        [root] = opened.ask(100)
+        opened.tell(root.id, 0.0)
+        # No call takes long, however many finished games there are.
+        assert [opened.ask(wait_s=0.0 if opened.done else 1e-9) for _ in range(further)] == [[]] * further
+        assert opened.done == (simulations is not None)
+        assert (opened.result().move, opened.result().simulations > 49) == ("b3", True)
 
 
 def test_a_proven_search_is_over_and_takes_late_answers() -> None:
