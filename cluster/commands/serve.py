@@ -177,7 +177,10 @@ class PoolOptions:
             if self.nice is not None:
                 raise InvalidInput("nice", self.nice, "nothing where no local Ray starts the workers")
             return None
-        return int(os.environ.get(NICENESS, "19")) if self.nice is None else self.nice
+        text = os.environ.get(NICENESS, "19") if self.nice is None else str(self.nice)
+        if not (text.isascii() and text.isdigit() and int(text) <= 19):
+            raise InvalidInput(NICENESS, text, "a whole number from 0 to 19")
+        return int(text)
 
     def starter(self) -> Callable[[PoolQueue], Executor]:
         """A function that starts the pool's executor. Raises InvalidInput (workers)."""

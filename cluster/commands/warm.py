@@ -29,7 +29,8 @@ def warm(
     progress: ProgressOption = True,
     no_color: NoColorOption = False,
 ) -> None:
-    """Compile the kernels of games ahead, with their default options, on all cores of this machine."""
+    """Compile the kernels of games ahead, for searches with their default options and for the player that
+    `banyan play` and the server's page have, on all cores of this machine."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -67,9 +68,16 @@ def warm(
 
 
 def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
-    """Search a moment with each strategy that the game allows; returns the seconds that each took."""
+    """Search a moment with each strategy that the game allows, and let the strongest player make a move.
+
+    Returns the seconds that each took.
+    """
+    import games
     import search
+    from cluster.play.play import Play
     from games.errors import InvalidInput
+    from search.players import player_of
+    from search.players.presets import STRONGEST, opponent_of
     from search.request import SearchRequest
 
     seconds = {}
@@ -82,4 +90,6 @@ def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
                 raise
             continue
         seconds[strategy] = time.perf_counter() - began
-    return seconds
+    began, game = time.perf_counter(), games.load(spec)
+    Play(game, player_of(opponent_of(STRONGEST, game, SEARCH_S), game), (), seed=0).warm_up()
+    return seconds | {"play": time.perf_counter() - began}

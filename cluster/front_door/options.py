@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar, get_type_hints
+from typing import Any, TypedDict, TypeVar
 
 from cluster.executors.choose import NAMES, make_executor
 from cluster.front_door.game_argument import spec_of
@@ -182,7 +182,7 @@ def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[st
     """Split the options of a call into those of a search and those of its workers. Raises UnknownOption."""
     parameters = inspect.signature(call, eval_str=True).parameters
     (accepted,) = parameters["options"].annotation.__args__
-    names = sorted({*parameters, *get_type_hints(accepted)} - {"options"})
+    names = sorted({*parameters, *accepted.__annotations__} - {"options"})
     for name, value in options.items():
         if name not in names:
             raise UnknownOption(name, value, names)

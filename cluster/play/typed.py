@@ -8,7 +8,7 @@ import sys
 from types import BuiltinFunctionType
 
 from cluster.play.loop import Read
-from cluster.system.terminal import typing, write
+from cluster.system.terminal import typed_at_terminal, write
 
 
 def reader() -> Read:
@@ -24,7 +24,7 @@ def reader() -> Read:
 
 def _read_terminal(prompt: str) -> str | None:
     try:
-        with typing():
+        with typed_at_terminal():
             return input(prompt)
     except EOFError:
         write("")

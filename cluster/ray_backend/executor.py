@@ -22,7 +22,6 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -275,19 +274,15 @@ class RayExecutor:
         return self._resources.room_in(self._ray.machines())
 
     def _crowded(self) -> bool:
-        """Whether the resources of one more worker are in use by others, or other programs the cores (of this
-        machine: not looked at if workers may be on others)."""
-        with suppress(OSError):
-            if self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores():
-                return True
-        return self._resources.room_in([self._ray.available()]) == 0
+        """Whether the resources of one more worker are in use by others, or other programs the cores."""
+        busy = self._ray.address is None and os.getloadavg()[0] > BUSY * num_cores()
+        return busy or self._resources.room_in([self._ray.available()]) == 0
 
     def _waited_s(self, process: Process) -> float:
         """See `Process.waited_s`; 0 for a process on another machine, which is not seen from here."""
-        if not process.pid or process.node_id != self._ray.node:
-            return 0.0
+        here = process.pid and process.node_id == self._ray.node
         # Jobs that await something run in a thread of their own.
-        return waited_s(process.pid, every_thread=process.at_once > 1)
+        return waited_s(process.pid, every_thread=process.at_once > 1) if here else 0.0
 
     def _ask_autoscaler(self, workers: int) -> None:
         """Request room for this number of workers (0: withdraw). No effect without an autoscaler."""

@@ -15,7 +15,7 @@ TRIES = 3
 """An embedded Ray that ends this often without a finished job in between is given up."""
 GONE_S = 20.0
 """Seconds that a cluster may take to come back at its address (its head is restarted), since it has answered
-last: Ray notices the end of a head after a minute."""
+last. Ray notices the end of a head after a minute; then it is joined again once, at once."""
 PAUSE_S = 1.0
 """Seconds between two tries."""
 

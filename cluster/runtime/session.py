@@ -43,6 +43,7 @@ class Session:
     context: int = OPENED
     """The key of the context of its jobs."""
     _restarts: int = 0
+    """`_restarted` at the beginning of this run."""
     work_unit_s: float | None = None
     """The unit of its tasks' work in seconds of a worker; None: simulations."""
 

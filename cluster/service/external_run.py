@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cluster.runtime.tasks import JobDone, Task
+from cluster.runtime.tasks import Task
 from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
 from cluster.service.request_models import Evaluation
@@ -21,7 +21,6 @@ from search.ask_tell.leaf import Leaf
 from search.ask_tell.machine import Machine
 from search.job import JobResult
 from search.result import SearchResult
-from search.strategies.in_place import AnyJob
 
 SETTLE_S = 0.05
 """Longest time, in seconds, that a client's answers or the pool's thread take to make further jobs."""
@@ -32,20 +31,20 @@ class ExternalRun(Run):
     """One run of a search with an external evaluator. `ask` and `tell` are safe in any thread."""
 
     heard_s: float = 0.0
-    """When a client has last asked or told; 0: now."""
+    """When a client has last got a leaf or given an answer; 0: now."""
     longest_idle_s: float = 3600.0
-    """The run is cancelled after this many seconds in which no client asked or told."""
+    """The run is cancelled after this many seconds in which no client did."""
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.guard, self.external = threading.RLock(), True
-        self._machine = Machine(self.opened.coordinator, self._take)
+        self._machine = Machine(self.opened.coordinator)
         self._desk = self._machine.desk
         self._begun = self._closed = False
         self.heard_s = self.heard_s or self.clock()
         if self.opened.further:
             self._machine.restore_desk(self.opened.further)
-        self.keeper.further = self._machine.desk_state
+        self.keeper.further = self._desk.state
 
     @property
     def idle_s(self) -> float:
@@ -76,10 +75,8 @@ class ExternalRun(Run):
             self._settle(())
 
     def end(self) -> SearchResult:
-        asked_again = self._desk.asked_again
-        return replace(
-            super().end(), workers=0, workers_lost=0, executor="external", jobs_retried=asked_again
-        )
+        again = self._desk.asked_again
+        return replace(super().end(), workers=0, workers_lost=0, executor="external", jobs_retried=again)
 
     def close(self) -> None:
         with self.guard:
@@ -88,10 +85,12 @@ class ExternalRun(Run):
     def ask(self, most: int, deadline_s: float) -> list[Leaf]:
         """Up to that many leaves, which are handed out again unless they are answered in ``deadline_s``."""
         with self.guard:
-            self.heard_s = self.clock()
             if not self._begun or self._closed or self.finished:
                 return []
-            return self._desk.ask(most, self.heard_s, deadline_s)
+            leaves = self._desk.ask(most, self.clock(), deadline_s)
+            if leaves:
+                self.heard_s = self.clock()
+            return leaves
 
     def tell(self, evaluation: Any) -> None:
         """Take the answer to a leaf, an `Evaluation` as JSON; after the end of the search it changes nothing.
@@ -100,7 +99,6 @@ class ExternalRun(Run):
         search is not running.
         """
         with self.guard:
-            self.heard_s = self.clock()
             if not self._begun or self._closed:
                 raise not_running()
             if self.finished:
@@ -109,18 +107,17 @@ class ExternalRun(Run):
                 raise InvalidInput("evaluation", evaluation, "an object with id, value, and policy")
             for name in sorted(evaluation.keys() - Evaluation.model_fields):
                 self._desk.give_back(evaluation.get("id"))
-                accepted = f"no field of this name{did_you_mean(name, Evaluation.model_fields)}"
+                accepted = f"a field of this object{did_you_mean(name, Evaluation.model_fields)}"
                 raise InvalidInput(name, evaluation[name], accepted)
             told = (evaluation.get("id"), evaluation.get("value"), evaluation.get("policy"))
-            self._settle(self._desk.tell(*told))  # type: ignore[arg-type]
+            results = self._desk.tell(*told)  # type: ignore[arg-type]
+            self.heard_s = self.clock()
+            self._settle(results)
 
     def _settle(self, results: Iterable[JobResult]) -> None:
         """Take results, and those that follow, for SETTLE_S at most; the next call goes on."""
         until_s = time.monotonic() + SETTLE_S
         self._machine.settle(results, lambda: time.monotonic() < until_s)
-
-    def _take(self, result: JobResult) -> list[AnyJob]:
-        return [task.job for task in self.session.take(JobDone(result, self.session.context))]
 
 
 def not_running() -> Problem:

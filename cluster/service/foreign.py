@@ -79,20 +79,17 @@ class Foreign:
         for _ in range(2):
             if self._closed:
                 break
-            fresh = self._process is None
             try:
-                return self._ask(trial, MOST_TIMES * self._seconds + START_S * fresh + 10.0, check)
+                return self._ask(trial, check)
             except Exception as error:
                 self._end()
                 if not isinstance(error, OSError | EOFError | ValueError):
                     raise
         raise Problem(503, "the process that tests games which are not built in has ended")
 
-    def _ask(self, trial: tuple[Any, ...], patience_s: float, check: Callable[[], object]) -> dict[str, Any]:
-        """Send a request to the process and read the answer.
-
-        Raises OSError, EOFError, ValueError, and what ``check`` raises.
-        """
+    def _ask(self, trial: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
+        """Send a request and read the answer. Raises OSError, EOFError, ValueError, what ``check`` raises."""
+        until_s = time.monotonic() + MOST_TIMES * self._seconds + START_S * (self._process is None) + 10.0
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", PROGRAM],
@@ -106,7 +103,6 @@ class Foreign:
         assert answers is not None
         pickle.dump(trial, asked)
         asked.flush()
-        until_s = time.monotonic() + patience_s
         while not select.select([answers], [], [], LOOK_S)[0]:
             check()
             if time.monotonic() > until_s:

@@ -128,7 +128,7 @@ class Pool:
         self._last_key = 0
         self._commands: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopping = False
-        self.left = threading.Event()
+        self.jobs_ended = threading.Event()
         """Set when no more jobs are run."""
         self._thread = threading.Thread(target=self._loop, name="pool", daemon=True)
 
@@ -207,7 +207,7 @@ class Pool:
         for run in self._drive.machines:
             run.close()
         self._drive.look()
-        self.left.set()
+        self.jobs_ended.set()
         for run in tuple(self._drive.machines):
             self._keep(run)
             self._let_go(run)

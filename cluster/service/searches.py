@@ -240,7 +240,7 @@ class Searches:
 
         For compiled code, of a job or of a search that is being opened, it waits CLOSE_S.
         """
-        if not self.pool.alive or self.pool.left.wait(CLOSE_S):
+        if not self.pool.alive or self.pool.jobs_ended.wait(CLOSE_S):
             self.pool.join()
         opener = threading.Thread(target=self._opener.shutdown, kwargs={"cancel_futures": True}, daemon=True)
         opener.start()

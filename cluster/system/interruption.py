@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 from cluster.system.processes import descendants, kill
 from cluster.system.terminal import results
+from games.compile.watch import NOTES
 
 INTERRUPTED = 130
 """Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM."""
@@ -134,10 +136,12 @@ class Interruption:
 
     @staticmethod
     def leave() -> NoReturn:
-        """End this process and its descendants at once, without any cleanup."""
+        """End this process and its descendants at once; only the folder of their notes is removed."""
         # Most of Ray's processes end with this one, but not its agents: each waits for the end of a pipe that
         # the others keep open.
         kill(descendants())
+        if folder := os.environ.get(NOTES):
+            shutil.rmtree(folder, ignore_errors=True)
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)
         os._exit(INTERRUPTED)

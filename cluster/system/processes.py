@@ -52,10 +52,8 @@ def marked(setting: str) -> set[int]:
 
 
 def waited_s(pid: int, every_thread: bool = False) -> float:
-    """Seconds in which a process was ready to run and had no core; 0 if not known.
-
-    In its first thread, or the most in one of its threads.
-    """
+    """Seconds in which the first thread of a process, or the one with the most, was ready to run and had no
+    core; 0 if not known."""
     most_s = 0.0
     for entry in (_PROC / str(pid)).glob("task/*/schedstat" if every_thread else "schedstat"):
         with contextlib.suppress(OSError, ValueError, IndexError):

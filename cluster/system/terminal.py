@@ -45,7 +45,7 @@ def claim_stdout() -> None:
     """Make ``sys.stdout`` a file of its own, and file 1 standard error; for the main program of a process.
 
     A standard file that is closed becomes the null device. What the encoding of standard output lacks is
-    printed as a question mark.
+    printed as a question mark, unless PYTHONIOENCODING says otherwise.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -59,14 +59,15 @@ def claim_stdout() -> None:
     unbuffered = ours.write_through
     ours.flush()
     raw = os.fdopen(os.dup(1), "wb", 0 if unbuffered else -1)
+    errors = "replace" if ours.errors in ("strict", "surrogateescape") else ours.errors
     sys.stdout = io.TextIOWrapper(
-        raw, ours.encoding, "replace", line_buffering=ours.line_buffering, write_through=unbuffered
+        raw, ours.encoding, errors, line_buffering=ours.line_buffering, write_through=unbuffered
     )
     os.dup2(2, 1)
 
 
 @contextmanager
-def typing() -> Iterator[None]:
+def typed_at_terminal() -> Iterator[None]:
     """Within it file 1 is standard output again, as ``input`` needs it in order to edit lines."""
     if _results is None or not _results.isatty():
         yield

@@ -69,7 +69,7 @@ class Desk:
         """``search`` is opened with ``external``."""
         context = search.context
         self._engine, self._root_state = engine_of(search.game, context.features), context.root_state
-        self._lanes, self._temperature = search.strategy.lanes, context.request.policy_temperature
+        self._strategy, self._temperature = search.strategy, context.request.policy_temperature
         self._open: dict[int, _Open] = {}
         """By index: the last jobs."""
         self._by_state: dict[bytes, _Position] = {}
@@ -91,7 +91,7 @@ class Desk:
         Returns the job's result if no answer is missing. Raises CorruptState if a restored answer is of other
         moves.
         """
-        for index in [index for index in self._open if index <= job.index - self._lanes]:
+        for index in [index for index in self._open if index <= job.index - self._strategy.lanes]:
             self._forget(self._open.pop(index))
         reached = reach(self._engine, self._root_state, job)
         numbers = [first + int(leaf) for leaf in reached.first]
@@ -168,14 +168,14 @@ class Desk:
         position = self._unanswered.get(number)
         return position is not None and position.due_s == due_s
 
-    def state(self, absorbed: int) -> Arrays:
-        """What was told as arrays: fingerprints, and the answers to leaves of jobs from ``absorbed`` on."""
+    def state(self) -> Arrays:
+        """What was told as arrays: fingerprints, and the answers to leaves of jobs that are not absorbed."""
         # An answer that leaves share is kept under the number of each: the first may have been absorbed.
         answers = self._known | {
             number: position.answer
             for index, each in self._open.items()
             for number, position in zip(each.numbers, each.positions, strict=True)
-            if index >= absorbed and position.answer is not None
+            if index >= self._strategy.absorbed and position.answer is not None
         }
         own = {"told": np.array(self._told, dtype=np.uint64)}
         return own | {"asked_again": np.array([self.asked_again])} | pack_answers(answers)

@@ -23,16 +23,16 @@ def pack_answers(answers: Mapping[int, Answer]) -> Arrays:
 
 
 def unpack_answers(arrays: Arrays) -> dict[int, Answer]:
-    """The answers that were packed, by id; raises CorruptState for numbers that no answer has."""
-    ids = take(arrays, "ids", np.int64, None)
-    values = take(arrays, "values", np.float64, len(ids))
-    sizes = take(arrays, "sizes", np.int32, len(ids))
+    """The answers that were packed, by number; raises CorruptState for numbers that no answer has."""
+    numbers = take(arrays, "ids", np.int64, None)
+    values = take(arrays, "values", np.float64, len(numbers))
+    sizes = take(arrays, "sizes", np.int32, len(numbers))
     within(sizes, 1, MAX_CHILDREN, "sizes")
     priors = take(arrays, "priors", np.float32, int(sizes.sum()))
     require((np.abs(values) <= 1.0).all(), "values are not from -1 to 1")
     require(((priors >= 0.0) & (priors <= 1.0)).all(), "priors are not from 0 to 1")
     parts = np.split(priors, np.cumsum(sizes)[:-1])
     return {
-        leaf_id: Answer(value, part.copy())
-        for leaf_id, value, part in zip(ids.tolist(), values.tolist(), parts, strict=False)
+        number: Answer(value, part.copy())
+        for number, value, part in zip(numbers.tolist(), values.tolist(), parts, strict=False)
     }

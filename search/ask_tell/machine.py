@@ -19,13 +19,9 @@ from search.strategies.in_place import AnyJob
 class Machine:
     """The state of one search: its coordinator, its desk, and what is on the way between them."""
 
-    def __init__(
-        self, coordinator: Coordinator, take: Callable[[JobResult], Iterable[AnyJob]] | None = None
-    ) -> None:
-        """``coordinator``: of a search that is opened with ``external`` and has no budget in seconds;
-        ``take`` is called instead of its `job_done`."""
+    def __init__(self, coordinator: Coordinator) -> None:
+        """The search is opened with ``external``, and has no budget in seconds."""
         self.coordinator, self.desk = coordinator, Desk(coordinator.search)
-        self._take = take or coordinator.job_done
         self._next_number = 0
         self._jobs: deque[AnyJob] = deque()
         """Jobs for the desk."""
@@ -50,7 +46,7 @@ class Machine:
         self._results += results
         while (self._jobs or (self._results and not self.coordinator.finished)) and goes_on():
             if not self._jobs:
-                self._jobs += self._take(self._results.popleft())
+                self._jobs += self.coordinator.job_done(self._results.popleft())
                 continue
             job = self._jobs.popleft()
             assert isinstance(job, LeafJob)
@@ -62,11 +58,7 @@ class Machine:
 
     def state(self) -> Arrays:
         """The state as arrays: that of the coordinator, and the answers that wait for their turn."""
-        return self.coordinator.state() | prefixed("ask_tell.", self.desk_state())
-
-    def desk_state(self) -> Arrays:
-        """The part of the desk in `state`."""
-        return self.desk.state(self.coordinator.search.strategy.absorbed)
+        return self.coordinator.state() | prefixed("ask_tell.", self.desk.state())
 
     def restore(self, arrays: Arrays, stopped_by: str | None) -> None:
         """Continue from the `state` of an equal search; before `begin`.
@@ -77,6 +69,6 @@ class Machine:
         self.restore_desk(without_prefix("ask_tell.", arrays))
 
     def restore_desk(self, arrays: Arrays) -> None:
-        """Continue from a `desk_state`; after the coordinator, before `begin`. Raises CorruptState."""
+        """Continue from a state of the desk; after the coordinator, before `begin`. Raises CorruptState."""
         leaves = self.coordinator.counters.simulations + self.coordinator.search.strategy.unobserved
         self.desk.restore(arrays, leaves)

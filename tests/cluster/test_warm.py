@@ -19,7 +19,7 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     status, _, err = here(capsys, "warm", "tictactoe", "--strategies", "root,tree,leaf")
     assert status == 0
-    assert re.search(r"^banyan: tictactoe: root .*, tree .*, leaf ", err, re.MULTILINE)
+    assert re.search(r"^banyan: tictactoe: root .*, tree .*, leaf .*, play ", err, re.MULTILINE)
     compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.inner_tictactoe_*.nbc"))
     assert {name: count for name, count in compiled.items() if count > 1} == {}
     assert any("descend" in name for name in compiled)
@@ -27,7 +27,7 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
 
 
 def test_strategies_that_a_game_refuses_are_left_out() -> None:
-    assert list(compile_for_search("battleship:size=4,fleet=2", ["root", "subtree"])) == ["root"]
+    assert list(compile_for_search("battleship:size=4,fleet=2", ["root", "subtree"])) == ["root", "play"]
 
 
 @pytest.mark.parametrize("arguments", [(), ("hex", "--all"), ("hexx",), ("hex", "--strategies", "branch")])

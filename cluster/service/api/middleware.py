@@ -118,16 +118,16 @@ class Guard:
         """Raise Problem for a request that must be refused."""
         headers = Headers(scope=scope)
         path = scope["path"]
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # Which of them ends the body? A proxy may think otherwise, and take the rest for another request.
+            detail = "Content-Length is not accepted together with Transfer-Encoding"
+            raise Problem(400, detail, {"Connection": "close"}, field="Content-Length")
         # DNS rebinding: a page whose host name was made to resolve to this machine sends its own name.
         if not self._tokens and _host_of(headers.get("host", "")) not in LOOPBACK:
             self._figures.refused("host")
             raise Problem(
                 421, "this server answers to localhost only", field="Host", value=headers.get("host")
             )
-        if "transfer-encoding" in headers and "content-length" in headers:
-            # Which of them ends the body? A proxy may think otherwise, and take the rest for another request.
-            detail = "Content-Length is not accepted together with Transfer-Encoding"
-            raise Problem(400, detail, {"Connection": "close"}, field="Content-Length")
         self._check_page(headers, path)
         preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
         if is_open(path) or preflight:
