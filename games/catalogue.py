@@ -90,8 +90,9 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
     Loading a game file runs its code; a file of data is read, and becomes a part of the game's spec. With
     ``files=False`` a spec that names a file, or parameters with which OpenSpiel or an environment could read
     one, is refused before any file is opened. With ``tried`` the rules of a file or a package are tested in
-    random games first (games/contract/trial.py). Raises InvalidInput (field ``game``), and its subclass
-    BrokenGame if the rules violate the contract.
+    random games first (games/contract/trial.py), and an environment is searched for what it hides
+    (games/gym/hidden.py); a process that gets the whole spec of a loaded game leaves that out.
+    Raises InvalidInput (field ``game``), and its subclass BrokenGame if the rules violate the contract.
     """
     spec = parse_game_spec(text)
     if not files:
@@ -124,21 +125,21 @@ def _names_data(spec: Spec) -> bool:
 
 @lru_cache(maxsize=64)
 def _load(text: str, source: str | None, tried: bool) -> Game:
-    known = _by_whole_spec.get((text, source, tried))
+    known = _by_whole_spec.get((text, source, True)) or _by_whole_spec.get((text, source, tried))
     if known is not None:
         # Experiments with an environment may take seconds.
         return known
-    game = _made(text, source)
+    game = _made(text, source, tried)
     if tried and not game.trusted:
         try_out(game)
     _by_whole_spec[game.spec, source, tried] = game
     return game
 
 
-def _made(text: str, source: str | None) -> Game:
+def _made(text: str, source: str | None, tried: bool) -> Game:
     spec = parse_game_spec(text)
     if spec.name == GYM:
-        return gym.game_from_spec(spec, source)
+        return gym.game_from_spec(spec, source, tried)
     if source is not None:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:

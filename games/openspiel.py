@@ -29,7 +29,8 @@ the player has not seen, and gives a position that its own moves lead to."""
 BLOCK = 128
 """Outcomes in a block, where chance has more than MAX_MOVES outcomes."""
 
-_PARAMETER = r"\w+=(?:-?[0-9.]+|True|False)"
+_PLAIN = "-?[0-9.]+|True|False"
+_PARAMETER = rf"\w+=(?:{_PLAIN})"
 _PLAIN_NAME = re.compile(rf"\w*(?:\({_PARAMETER}(?:,{_PARAMETER})*\))?", re.ASCII)
 
 
@@ -89,7 +90,7 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     if name.partition("(")[0] not in pyspiel.registered_names():
         raise InvalidInput("game", _text(spec), "openspiel:NAME, such as openspiel:connect_four")
     for value in re.findall("=([^,()=]+)", name):
-        if os.path.exists(value):
+        if not re.fullmatch(_PLAIN, value) and os.path.exists(value):
             read_text(value, "game", "a file")
     loaded = _asked(spec, lambda: pyspiel.load_game(name))
     if not _is_accepted(loaded):

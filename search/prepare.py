@@ -106,13 +106,15 @@ def open_search(
     source: str | None = None,
     evaluator: str | None = None,
     external: bool = False,
+    whole_spec: str | None = None,
 ) -> Search:
     """Load the game, set up the position, make the plan and an empty shared tree.
 
     ``source`` and ``evaluator`` are the texts of the request's game file and evaluator file; None: the files
     are read. Loading such a file runs it: if ``files`` is False, as in a service, a request that names a file
     is refused before any file is read. ``external``: whether the caller evaluates the leaves, and so the
-    request may, and must, name the evaluator EXTERNAL.
+    request may, and must, name the evaluator EXTERNAL. ``whole_spec``: that of the
+    game, which was loaded before.
 
     Raises InvalidInput for an unknown game, an illegal move, a position in which the game is over, or too
     little memory. May take seconds, because kernels are compiled.
@@ -120,7 +122,7 @@ def open_search(
     _refuse_evaluators(request, files, external)
     if source is None:
         source = games.source_of_spec(request.game, files=files)
-    game = games.load(request.game, source, files=files)
+    game = games.load(whole_spec or request.game, source, files=files, tried=whole_spec is None)
     root_state = unfinished_position(request, game)
     mover = int(game.calls.current_player(root_state))
     view = game.observation(root_state, mover)

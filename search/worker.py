@@ -69,7 +69,7 @@ def why_one_at_a_time(context: Context) -> str | None:
     """Why jobs of a search do not run side by side in threads of one process; None if they do."""
     if context.request.evaluator is not None:
         return "the evaluator is plain Python"
-    game = games.load(context.game, context.game_source)
+    game = games.load(context.game, context.game_source, tried=False)
     return None if is_compiled(game.rules) else f"the rules of {game.name} are not compiled"
 
 
@@ -94,7 +94,7 @@ class Worker:
 
     def prepare(self, context: Context) -> None:
         """Compile or load the kernels of the search's jobs, so that no job waits for them."""
-        game = games.load(context.game, context.game_source)
+        game = games.load(context.game, context.game_source, tried=False)
         compile_for(f"{game.name}, strategy {context.request.strategy}")
         engine = engine_of(game, context.features)
         if context.request.evaluator is None:
@@ -177,7 +177,7 @@ class Worker:
     def _turn_to(self, context: Context) -> None:
         """Drop the caches of another search."""
         if context.search_id != self._search_id:
-            engine = engine_of(games.load(context.game, context.game_source), context.features)
+            engine = engine_of(games.load(context.game, context.game_source, tried=False), context.features)
             if not self.goes_on or engine is not getattr(self, "_engine", None):
                 self._work = engine.new_workspace()
             self._engine = engine

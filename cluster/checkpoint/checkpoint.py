@@ -60,6 +60,8 @@ class Checkpoint:
 
     path: Path
     request: SearchRequest
+    game: str | None
+    """The whole spec of the game; None in a checkpoint of an earlier version."""
     game_source: str | None
     evaluator_source: str | None
     elapsed_s: float
@@ -83,6 +85,7 @@ class Checkpoint:
             source=self.game_source,
             evaluator=self.evaluator_source,
             external=external,
+            whole_spec=self.game,
         )
         coordinator = Coordinator(opened, 1)
         if self.stopped_by is not None:
@@ -121,6 +124,7 @@ def read_checkpoint(path: Path, field: str = "file") -> Checkpoint:
         return Checkpoint(
             path=path,
             request=_request_of(_take(description, "request", dict)),
+            game=_take({"game": None} | description, "game", str, types.NoneType),
             game_source=_take(description, "game_source", str, types.NoneType),
             evaluator_source=_take(
                 {"evaluator_source": None} | description, "evaluator_source", str, types.NoneType
@@ -240,6 +244,7 @@ def described(search: Search, stopped_by: str | None, elapsed_s: float) -> dict[
         "banyan": banyan,
         "code": code_of_searches(),
         "request": asdict(search.request),
+        "game": search.context.game,
         "game_source": search.context.game_source,
         "evaluator_source": search.context.evaluator_source,
         "elapsed_s": elapsed_s,

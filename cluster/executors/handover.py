@@ -205,7 +205,7 @@ def _pays_threads(context: Context) -> bool:
     request = context.request
     if request.lanes == 1 or why_one_at_a_time(context) is not None:
         return False
-    game = games.load(context.game, context.game_source)
+    game = games.load(context.game, context.game_source, tried=False)
     least = math.inf if request.seconds is None else request.seconds
     if request.simulations is not None:
         least = min(least, request.simulations / game.nominal_simulations_per_s)

@@ -112,7 +112,9 @@ def reopen(
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
-    search = open_search(checkpoint.request, source=checkpoint.game_source, external=True)
+    search = open_search(
+        checkpoint.request, source=checkpoint.game_source, external=True, whole_spec=checkpoint.game
+    )
     return checkpoint.read(
         lambda state: OpenSearch(
             search,

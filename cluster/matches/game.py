@@ -63,7 +63,7 @@ class MatchContext:
     """The number of players of the game, and so of the games of a pair."""
 
     def load_game(self) -> Game:
-        return games.load(self.game, self.game_source)
+        return games.load(self.game, self.game_source, tried=False)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class PlanWorker:
     def prepare(self, context: PlanContext) -> None:
         """Load the game."""
         if context != self._context:
-            game = games.load(context.request.game, context.source)
+            game = games.load(context.request.game, context.source, tried=False)
             self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
             self._context, self._most = context, min(game.max_plies, context.steps or game.max_plies)
 

@@ -17,7 +17,7 @@ from games.gym.drawing import board_of_lines
 from games.gym.environment import MOST_STEPS, Actions, close, maker
 from games.gym.naming import Named, parse
 from games.gym.position import GymPosition, Stage
-from games.gym.states import WAYS
+from games.gym.states import SHARED, WAYS, Use
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
 from games.python_game import PythonGame
@@ -31,8 +31,17 @@ _MOST_NUMBERS = 24
 """Numbers of an observation that are drawn."""
 
 
-def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame:
-    """The game of a spec; ``source`` is the text of the file that it names. Raises InvalidInput."""
+def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) -> GymGame | TableGame:
+    """The game of a spec; ``source`` is the text of the file that it names. Raises InvalidInput.
+
+    Without ``tried`` a spec that decides everything is not searched for what is hidden.
+    """
+    # Nothing that is done with the environment changes the generators that others share.
+    with Use(SHARED):
+        return _game_from_spec(spec, source, tried)
+
+
+def _game_from_spec(spec: Spec, source: str | None, tried: bool) -> GymGame | TableGame:
     named = parse(spec)
     options = Options(named.options, "game")
     kinds = tuple(way.kind for way in WAYS)
@@ -72,7 +81,7 @@ def game_from_spec(spec: Spec, source: str | None = None) -> GymGame | TableGame
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)
     trial = Trial(make, actions, named.environment, None if unseen == "none" else unseen)
-    found = trial.examine(state, chance, clairvoyant == "yes")
+    found = trial.examine(state, chance, clairvoyant == "yes", tried or "auto" in (state, chance))
     game = GymGame(
         found,
         actions,

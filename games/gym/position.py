@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -31,7 +30,7 @@ class Stage:
         self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
         self.drawn = self.states.env.render_mode == ANSI
         """Whether the environment draws itself as text."""
-        self.lock = Use([*self.states.outside.values()]) if self.states.outside else threading.RLock()
+        self.lock = Use([*self.states.outside.values()])
         """Several searches may run in one process."""
         self.holder: GymPosition | None = None
         """The position that the environment is in; None if in none."""

@@ -155,6 +155,8 @@ class States:
         self.outside = {str(k): each for k, each in enumerate(moved) if id(each) not in mine}
         self._find_named()
         old = {id(each) for each, _ in before} | mine
+        # What a reset threw away may still be there.
+        gc.collect()
         return all(id(each) in old for each in _all_generators())
 
     @contextmanager

@@ -15,7 +15,6 @@ from __future__ import annotations
 import copy
 import pickle
 import random
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from games.errors import InvalidInput
 from games.game import Board, Game, State
 from games.gym.drawing import board_of_lines, draws_states, text_of_state
 from games.gym.environment import Actions, close
+from games.gym.states import Use
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
 from games.rng import Stream, below, uniform
@@ -182,7 +182,7 @@ class TableGame(Game):
         is masked; ``steps``: the most of an episode."""
         self._make, self._env, self._actions = make, make(), actions
         self._draws = draws_states(self._env)
-        self._lock = threading.Lock()
+        self._lock = Use([])
         """Held while the environment is used: several searches may run in one process."""
         self.name, self.source = "gym", spec
         self.discount, self.steps = discount, steps

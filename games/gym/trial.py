@@ -16,7 +16,7 @@ from games.errors import InvalidInput
 from games.gym.ale import emulator_of
 from games.gym.environment import Actions, comparable
 from games.gym.hidden import Hidden, Player, Step
-from games.gym.states import SHARED, WAYS, CopyStates, States, Use
+from games.gym.states import WAYS, CopyStates, States
 from games.user_games import reason_of
 
 OUTSIDE = (
@@ -67,14 +67,14 @@ class Trial(Player):
         self._reference = States(make, actions)
         self._reference.unseen = unseen
 
-    def examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
+    def examine(self, state: str, chance: str, clairvoyant: bool, searched: bool = True) -> Found:
         """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
 
+        ``searched``: whether to look for what is hidden.
         Raises InvalidInput (field ``game``) for an environment that cannot be planned on.
         """
         try:
-            with Use(SHARED):
-                return self._examine(state, chance, clairvoyant)
+            return self._examine(state, chance, clairvoyant, searched)
         except InvalidInput:
             raise
         except Exception as error:
@@ -84,13 +84,13 @@ class Trial(Player):
         finally:
             self._reference.close()
 
-    def _examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
+    def _examine(self, state: str, chance: str, clairvoyant: bool, searched: bool) -> Found:
         episodes = self._recorded()
         if self._unseen is not None:
             self._look_at_method(episodes, self._unseen)
         states = self._first_right(state, episodes)
         try:
-            found = self._with_chance(states, episodes, chance, clairvoyant)
+            found = self._with_chance(states, episodes, chance, clairvoyant, searched)
             self.reset(states, 0)
         except BaseException:
             states.close()
@@ -99,9 +99,8 @@ class Trial(Player):
 
     def _recorded(self) -> list[_Episode]:
         states, count, steps = self._reference, EPISODES, STEPS
-        began = time.perf_counter()
-        played = len(self._random_episode(states, 0, SLOW_STEPS).steps)
-        if (time.perf_counter() - began) / played * EPISODES * STEPS > SLOW_S:
+        # The least of three times, which other processes hardly change.
+        if min(self._seconds_of_step() for _ in range(3)) * EPISODES * STEPS > SLOW_S:
             count, steps = SLOW_EPISODES, SLOW_STEPS
         states.look_for_nested()
         episodes: list[_Episode] = []
@@ -121,6 +120,11 @@ class Trial(Player):
                     )
                     raise InvalidInput("game", self.spec, accepted)
         return episodes
+
+    def _seconds_of_step(self) -> float:
+        began = time.perf_counter()
+        played = len(self._random_episode(self._reference, 0, SLOW_STEPS).steps)
+        return (time.perf_counter() - began) / played
 
     def _first_right(self, wanted: str, episodes: list[_Episode]) -> States:
         reasons = []
@@ -240,24 +244,18 @@ class Trial(Player):
                         other = states.save()
         return None
 
-    def _with_chance(self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool) -> Found:
-        is_slow = len(episodes) == SLOW_EPISODES or emulator_of(self._reference.env) is not None
-        # Replayed moves do not repeat all that the search does.
-        searched = self._first_right("auto", episodes) if states.kind == "replay" else states
-        hidden = Hidden(searched, self.actions, self.spec, is_slow)
-        try:
-            hides = hidden.found()
-        finally:
-            if searched is not states:
-                searched.close()
-        draws = hidden.drew or any(step.drew for episode in episodes for step in episode.steps)
+    def _with_chance(
+        self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool, searched: bool
+    ) -> Found:
+        hides, drew = self._searched(states, episodes) if searched else (clairvoyant, False)
+        draws = any(step.drew for episode in episodes for step in episode.steps)
         table = _table_has_chance(self._reference.env)
         happens = chance == "yes" or self._unseen is not None
         if chance == "auto" and not happens:
-            happens = bool(table) or (draws and (table is None or self._differs(states)))
-        # Also where the option says that there is none: it may have been found by an experiment like this.
+            happens = bool(table) or ((draws or drew) and (table is None or self._differs(states)))
+        # What every process finds, for whom the whole spec says that there is none.
         guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
-        knows = hides or (chance == "no" and draws and self._differs(states))
+        knows = hides or (chance == "no" and searched and (draws or drew) and self._differs(states))
         if knows and not clairvoyant:
             left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
             more = "" if self._unseen is not None else "unseen=METHOD redraws it, "
@@ -269,22 +267,35 @@ class Trial(Player):
             raise InvalidInput("game", self.spec, accepted)
         return Found(states, happens, knows, guarded)
 
+    def _searched(self, states: States, episodes: list[_Episode]) -> tuple[bool, bool]:
+        """Whether something is hidden, and whether steps drew."""
+        is_slow = len(episodes) == SLOW_EPISODES or emulator_of(self._reference.env) is not None
+        # Replayed moves do not repeat all that the search does.
+        first = self._first_right("auto", episodes) if states.kind == "replay" else states
+        hidden = Hidden(first, self.actions, self.spec, is_slow)
+        try:
+            return hidden.found(), hidden.drew
+        except InvalidInput:
+            if first is states:
+                raise
+        finally:
+            if first is not states:
+                first.close()
+        # A copy turned out to be wrong.
+        hidden = Hidden(states, self.actions, self.spec, is_slow)
+        return hidden.found(), hidden.drew
+
     def _differs(self, states: States) -> bool:
         """Whether the same moves had different outcomes after other seeds."""
         for number in range(CHANCES):
             self.reset(states, number)
-            start = states.save()
-            moves: list[int] = []
-            first: list[Step] = []
-            for seed in range(3):
-                states.restore(start)
+            start, moves = self.keep(states), list[int]()
+            states.reseed(0)
+            first = self.random_steps(states, random.Random(number), CHANCE_STEPS, moves)
+            for seed in (1, 2):
+                self.go_to(states, start)
                 states.reseed(seed)
-                if seed == 0:
-                    # The mask of the start.
-                    self.reset(states, number)
-                    states.reseed(seed)
-                    first = self.random_steps(states, random.Random(number), CHANCE_STEPS, moves)
-                elif self.departs(states, moves, first):
+                if self.departs(states, moves, first):
                     return True
         return False
 

@@ -27,7 +27,7 @@ FORM = (
     f"the machines 0, 1, ..., at most {MAX_SIDE} jobs and machines, durations from 1 to {MAX_DURATION:,}"
 )
 
-_COMPACT = re.compile(r"[0-9]+-[0-9]+(?:[._][0-9]+-[0-9]+)*")
+_COMPACT = re.compile(r"[0-9]{1,9}-[0-9]{1,9}(?:[._][0-9]{1,9}-[0-9]{1,9})*")
 
 _TEXTS = {
     "ft06": """6 6
@@ -122,7 +122,11 @@ def parse(text: str, path: str) -> Instance:
     given = [word for _, words in lines[1:] for word in words]
     if taillard:
         pairs = zip(given[len(given) // 2 :], given[: len(given) // 2], strict=False)
-        given = [word for at, time in pairs for word in (str(int(at) - 1) if at.isdecimal() else at, time)]
+        given = [
+            word
+            for at, time in pairs
+            for word in (str(int(at) - 1) if re.fullmatch("[0-9]{1,9}", at) else at, time)
+        ]
     if len(given) == 2 * jobs * machines and any(len(words) != 2 * machines for _, words in lines[1:]):
         begins = range(0, len(given), 2 * machines)
         lines[1:] = [(number + 1, given[begin : begin + 2 * machines]) for begin in begins]

@@ -74,7 +74,9 @@ def leaf_of(
     codes = codes.copy()
     state.flags.writeable = codes.flags.writeable = False
     player = int(game.calls.current_player(state.copy()))
-    place = hashlib.blake2b(game.spec.encode() + b"\0" + state.tobytes(), digest_size=8).hexdigest()
+    place = hashlib.blake2b(
+        game.spec.encode(errors="surrogateescape") + b"\0" + state.tobytes(), digest_size=8
+    ).hexdigest()
     return Leaf(f"{number}-{place}", number, state, tuple(moves), legal, codes, player, game)
 
 

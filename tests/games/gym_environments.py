@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from random import choice
+from random import random as random_number
 from typing import Any
 
 import numpy as np
@@ -726,3 +728,91 @@ class ClosedCoin(SharedCoin):
 
     def toss(self) -> int:
         return int(self.draw())
+
+
+class Straight(Guess):
+    """A start and a hidden goal of one call; the goal is drawn first."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.goal, self.shown = self.np_random.uniform(size=2)
+
+    def toss(self) -> int:
+        return int(self.goal > 0.5)
+
+
+class ManyCalls(Guess):
+    """The hidden number is drawn last, after many that are shown."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.shown = sum(self.np_random.random() for _ in range(30))
+        self.goal = super().toss()
+
+    def toss(self) -> int:
+        return self.goal
+
+
+class Hand(Guess):
+    """Five cards of a deck are shown at the start, each of the others when it is guessed."""
+
+    observation_space: Any = spaces.Box(-99.0, 1e9, (2,))
+
+    def prepare(self, seed: int | None) -> None:
+        self.coins = self.deal()
+        self.shown = float(sum(card * 52**place for place, card in enumerate(self.coins[:5])))
+
+    def deal(self) -> list[int]:
+        return [*self.np_random.permutation(52)]
+
+    def toss(self) -> int:
+        return int(self.coins[5 + self.at] % 2)
+
+
+class SampledHand(Hand):
+    """A hand of cards without repetition, and a few more."""
+
+    def deal(self) -> list[int]:
+        return random.Random(int(self.np_random.integers(2**60))).sample(range(52), 26)
+
+
+class NamedMethod(SharedCoin):
+    """Methods of the generator of `random` by names of this module."""
+
+    def prepare(self, seed: int | None) -> None:
+        random.seed(seed)
+        self.shown, self.bias = random_number(), choice([0.2, 0.8])
+
+    def toss(self) -> int:
+        return int(random_number() < self.bias)
+
+
+class ClassCoin(Guess):
+    """A generator of the class."""
+
+    generator = random.Random(0)
+
+    def prepare(self, seed: int | None) -> None:
+        self.generator.seed(seed)
+        self.shown, self.bias = self.generator.random(), self.generator.choice([0.2, 0.8])
+
+    def toss(self) -> int:
+        return int(self.generator.random() < self.bias)
+
+
+class RawBits(Guess):
+    """Bits of a bit generator, and how fair the coin is."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.bits = np.random.PCG64(seed=seed)
+        self.shown, self.bias = float(self.bits.random_raw()), 1 + 2 * (self.bits.random_raw() % 2)
+
+    def toss(self) -> int:
+        return int(self.bits.random_raw() % 4 < self.bias)
+
+
+class Cycles(Guess):
+    """Each reset throws a generator away that only the collection of garbage finds."""
+
+    def prepare(self, seed: int | None) -> None:
+        self.world = Cup()
+        self.world.generator, self.world.itself = self.np_random, self.world  # type: ignore[attr-defined]
+        self.np_random = np.random.default_rng(seed)

@@ -458,6 +458,15 @@ def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
     assert (game.open_loop, game.clairvoyant) == (name != "Walk", False)
 
 
+def test_a_process_that_gets_the_whole_spec_does_not_search_again() -> None:
+    found = games.load(own("Next", ":clairvoyant=yes"))
+    spec = found.spec.replace("clairvoyant=yes", "clairvoyant=no")
+    assert games.load(spec, found.source_text, tried=False).spec == spec
+    with pytest.raises(InvalidInput, match="this one hides a part"):
+        games.load(spec)
+    assert games.load(found.spec, found.source_text, tried=False) is found
+
+
 @pytest.mark.parametrize("name", ["SharedCoin", "ModuleCoin"])
 def test_generators_of_the_process_are_those_of_each_simulation(name: str) -> None:
     """And go on outside as if there were none."""

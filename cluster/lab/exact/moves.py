@@ -68,7 +68,7 @@ class MoveWorker:
     def prepare(self, context: MoveContext) -> None:
         """Load the game and make the player."""
         if context != self._context:
-            self._game = games.load(context.game, context.game_source)
+            self._game = games.load(context.game, context.game_source, tried=False)
             self._player = player_of(context.player, self._game)
             self._context, self._warm = context, False
 
