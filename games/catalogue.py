@@ -139,7 +139,9 @@ def _load(text: str, source: str | None, tried: bool) -> Game:
 def _made(text: str, source: str | None, tried: bool) -> Game:
     spec = parse_game_spec(text)
     if spec.name == GYM:
-        return gym.game_from_spec(spec, source, tried)
+        # Nothing that is done with an environment changes the generators that others share.
+        with gym.Use(gym.SHARED):
+            return gym.game_from_spec(spec, source, tried)
     if source is not None:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:

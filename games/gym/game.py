@@ -17,7 +17,7 @@ from games.gym.drawing import board_of_lines
 from games.gym.environment import MOST_STEPS, Actions, close, maker
 from games.gym.naming import Named, parse
 from games.gym.position import GymPosition, Stage
-from games.gym.states import SHARED, WAYS, Use
+from games.gym.states import WAYS
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
 from games.python_game import PythonGame
@@ -34,14 +34,8 @@ _MOST_NUMBERS = 24
 def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) -> GymGame | TableGame:
     """The game of a spec; ``source`` is the text of the file that it names. Raises InvalidInput.
 
-    Without ``tried`` a spec that decides everything is not searched for what is hidden.
+    Without ``tried`` an environment whose spec is whole is not searched for what is hidden.
     """
-    # Nothing that is done with the environment changes the generators that others share.
-    with Use(SHARED):
-        return _game_from_spec(spec, source, tried)
-
-
-def _game_from_spec(spec: Spec, source: str | None, tried: bool) -> GymGame | TableGame:
     named = parse(spec)
     options = Options(named.options, "game")
     kinds = tuple(way.kind for way in WAYS)
@@ -80,8 +74,9 @@ def _game_from_spec(spec: Spec, source: str | None, tried: bool) -> GymGame | Ta
     if model == "table":
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)
-    trial = Trial(make, actions, named.environment, None if unseen == "none" else unseen)
-    found = trial.examine(state, chance, clairvoyant == "yes", tried or "auto" in (state, chance))
+    searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
+    trial = Trial(make, actions, named.environment, method, searches)
+    found = trial.examine(state, chance, clairvoyant == "yes")
     game = GymGame(
         found,
         actions,

@@ -148,9 +148,8 @@ class Hidden(Player):
         self._states, self._calls = states, 0
         self._slow = SLOW if is_slow else 1
         self.left //= self._slow
-        self._clock = time.perf_counter if is_slow else time.thread_time
-        self._left_s = SECONDS if is_slow else CPU_S
-        self._until = self._clock() + self._left_s
+        self._clock, limit = (time.perf_counter, SECONDS) if is_slow else (time.thread_time, CPU_S)
+        self._half, self._until = self._clock() + limit / 2, self._clock() + limit
         self.drew = False
         """Whether any step drew."""
 
@@ -159,7 +158,7 @@ class Hidden(Player):
         starts: dict[Any, list[int]] = {}
         for number in range(STARTS // self._slow):
             starts.setdefault(self.reset(self._states, number).seen, []).append(number)
-            if number and self._clock() > self._until - self._left_s / 2:
+            if number and self._clock() > self._half:
                 # A reset may take long: an emulator loads its game.
                 break
         # Those that begin like many others first.
@@ -192,11 +191,10 @@ class Hidden(Player):
                         break
                     if parting is not None and self._is_told_apart(line, change, parting):
                         return True
-                except InvalidInput:
-                    raise
-                except Exception:
-                    # The environment fails where random play rarely comes.
-                    continue
+                except Exception as error:
+                    # It fails at what random play rarely does, or minds that its generators are others.
+                    if isinstance(error, InvalidInput):
+                        raise
         return False
 
     def _line(self, number: int, span: int) -> _Line:
@@ -208,10 +206,10 @@ class Hidden(Player):
             states.seed(_seed(number, len(line.steps)))
             try:
                 line.steps.extend(self.random_steps(states, draw, 1, moves))
-            except InvalidInput:
-                raise
-            except Exception:
-                # The environment fails where random play rarely comes; the line ends before.
+            except Exception as error:
+                # It fails where random play rarely comes, which ends the line.
+                if isinstance(error, InvalidInput):
+                    raise
                 del moves[len(line.steps) - 1 :]
                 break
             if len(moves) % span == 0:
@@ -245,12 +243,8 @@ class Hidden(Player):
         else:
             seeds = {} if change.call > 0 else {number: line.number}
             turn = Turn(change.call, change.seed, seeds, [], threading.get_ident())
-            try:
-                with states.turned(turn):
-                    step = self._played(line, change.point, number)
-            except Exception:
-                # It minds that its generators are others, or what they draw.
-                return False
+            with states.turned(turn):
+                step = self._played(line, change.point, number)
             self._calls = len(turn.calls)
         return bool(step.seen == line.steps[change.point].seen)
 

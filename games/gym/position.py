@@ -30,7 +30,7 @@ class Stage:
         self.actions, self.steps, self.spec, self.guarded = actions, steps, spec, found.guarded
         self.drawn = self.states.env.render_mode == ANSI
         """Whether the environment draws itself as text."""
-        self.lock = Use([*self.states.outside.values()])
+        self.lock = Use(self.states.outside)
         """Several searches may run in one process."""
         self.holder: GymPosition | None = None
         """The position that the environment is in; None if in none."""

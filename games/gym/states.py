@@ -17,22 +17,27 @@ import types
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from random import Random
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator, RandomState
+from numpy.random import BitGenerator, Generator, RandomState
 
 from games.errors import InvalidInput
 from games.gym.environment import Actions, close, owners_of
 
-GENERATORS = (Generator, RandomState, random.Random)
+GENERATORS = (Generator, RandomState, random.Random, BitGenerator)
 """Types of objects that draw random numbers."""
 SHARED = random._inst, np.random.mtrand._rand
 """The generators that `random` and NumPy share with the whole process."""
-INDEPENDENT = frozenset({"integers", "random", "normal", "standard_normal", "uniform", "randint", "randn"})
-"""Methods of generators whose numbers, if they draw several, do not depend on each other."""
+TOGETHER = frozenset(
+    {"multinomial", "dirichlet", "multivariate_normal", "multivariate_hypergeometric", "permuted", "choice"}
+)
+"""Methods of generators whose numbers, if they draw several, may depend on each other in their own ways."""
+_METHODS = types.MethodType | types.BuiltinMethodType
 FIRST_LOOK = 512
 """After this many restorations, and then each time twice as many, shared values are looked at again."""
 _ATOMIC = frozenset(
@@ -74,8 +79,8 @@ class States:
         """By id: objects in which no generator is looked for."""
         self._named: list[tuple[dict[str, Any], str]] = []
         self._nested = False
-        self.outside: dict[str, Any] = {}
-        """By number: generators that the environment draws from and that do not lie in it, such as those that
+        self.outside: list[Any] = []
+        """Generators that the environment draws from and that do not lie in it, such as those that
         `random` and NumPy share with the whole process, or one of a module, a class or a closure."""
 
     def reset(self, episode: int) -> tuple[Any, dict[str, Any]]:
@@ -142,18 +147,15 @@ class States:
         self._nested = any(id(each) not in known for each in self._walked_generators())
 
     def look_outside(self, play: Callable[[], Any]) -> bool:
-        """Find the generators ``outside`` by which of the process's ``play``, a reset and steps, moves.
-
-        Returns whether there are none that a reset makes anew, which cannot be kept.
-        """
+        """Note as ``outside`` the generators of this process that ``play``, a reset and steps, moves and that
+        do not lie in the environment; returns whether none is made anew, which could not be kept."""
         before = [(each, pickle.dumps(_state_of(each))) for each in _all_generators()]
         mine = {id(each) for each in (*self._walked_generators(), *self._generators())}
         play()
         self._find_named()
         mine |= {id(each) for each in (*self._walked_generators(), *self._generators())}
         moved = [each for each, state in before if pickle.dumps(_state_of(each)) != state]
-        self.outside = {str(k): each for k, each in enumerate(moved) if id(each) not in mine}
-        self._find_named()
+        self.outside = [each for each in moved if id(each) not in mine]
         old = {id(each) for each, _ in before} | mine
         # What a reset threw away may still be there.
         gc.collect()
@@ -165,34 +167,44 @@ class States:
         NumPy share, and that are made within."""
         from gymnasium.utils import seeding
 
-        changes: list[tuple[Any, Any, Any]] = [
-            (holder, key, Turned(holder[key], turn)) for holder, key in self._places(GENERATORS)
+        makers = (seeding.np_random, np.random.default_rng, *GENERATORS[:-1], *BitGenerator.__subclasses__())
+        other = {id(each): turn.maker(each) for each in makers}
+        other |= {id(each): Turned(each, turn) for each in self.outside}
+        changes: list[tuple[Any, Any, Any, Any, Any]] = [
+            (holder, holder.__setitem__, key, holder[key], Turned(holder[key], turn))
+            for holder, key in self._places(GENERATORS)
         ]
-        for module, names in (
-            (seeding, ("np_random",)),
-            (np.random, ("default_rng", "Generator", "RandomState")),
-            (random, ("Random",)),
-        ):
-            changes += [(vars(module), name, turn.maker(vars(module)[name])) for name in names]
-        for module, generator in zip((random, np.random), SHARED, strict=True):
-            if any(generator is each for each in self.outside.values()):
-                turned = Turned(generator, turn)
-                for name, value in vars(module).items():
-                    if getattr(value, "__self__", None) is generator:
-                        changes.append((vars(module), name, getattr(turned, name)))
-        before = [holder[key] for holder, key, _ in changes]
-        for holder, key, change in changes:
-            holder[key] = change
+        for space, put in self._spaces(vars(seeding)):
+            for name, value in [*space.items()]:
+                change = other.get(id(value))
+                if isinstance(value, _METHODS) and id(value.__self__) in other:
+                    change = getattr(other[id(value.__self__)], value.__name__)
+                if change:
+                    changes.append((space, put, name, value, change))
+        for _, put, key, _, change in changes:
+            put(key, change)
         try:
             yield
         finally:
-            for (holder, key, change), was in zip(changes, before, strict=True):
+            turn.thread = 0
+            for space, put, key, was, change in changes:
                 with suppress(KeyError, IndexError):
-                    if holder[key] is change:
-                        holder[key] = was
+                    if space[key] is change:
+                        put(key, was)
             for holder, key in [*self._places(Turned)]:
                 holder[key] = holder[key].generator
             self._find_named()
+
+    def _spaces(self, seeding: Any) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:
+        """What may bind names to generators, their methods and what makes them, each with a function that
+        binds one: the classes of the environment and its wrappers, their modules, and those of generators."""
+        kinds = [kind for owner in owners_of(self.env) for kind in type(owner).__mro__ if kind is not object]
+        methods = [each for kind in kinds for each in vars(kind).values() if type(each) is types.FunctionType]
+        modules = seeding, *(each.__globals__ for each in methods)
+        for module in {id(each): each for each in (vars(random), vars(np.random), *modules)}.values():
+            yield module, module.__setitem__
+        for kind in kinds:
+            yield vars(kind), partial(setattr, kind)
 
     def _places(self, kinds: Any) -> Iterator[tuple[Any, Any]]:
         """Containers in the environment, and where in them objects of these types lie."""
@@ -205,25 +217,17 @@ class States:
 
     def _generators(self) -> Iterator[Any]:
         yield from self._own_generators()
-        yield from self.outside.values()
+        yield from self.outside
 
     def _own_generators(self) -> Iterator[Any]:
-        if self._nested:
-            yield from self._walked_generators()
-        else:
-            for attributes, name in self._named:
-                if attributes is not self.outside:
-                    found = attributes[name]
-                    yield found.generator if isinstance(found, Turned) else found
-
-    def _attributes(self) -> list[dict[str, Any]]:
-        """What may hold generators, each by its name."""
-        return [*(vars(owner) for owner in owners_of(self.env)), self.outside]
+        named = (attributes[name] for attributes, name in self._named)
+        for found in self._walked_generators() if self._nested else named:
+            yield found.generator if type(found) is Turned else found
 
     def _find_named(self) -> None:
         self._named = [
             (attributes, name)
-            for attributes in self._attributes()
+            for attributes in [vars(owner) for owner in owners_of(self.env)]
             for name, value in attributes.items()
             if isinstance(value, GENERATORS)
         ]
@@ -233,8 +237,9 @@ class States:
             if isinstance(value, GENERATORS):
                 yield value
 
-    def _kept_generators(self) -> list[tuple[dict[str, Any], str, Any, Any]]:
-        return [(d, name, d[name], _state_of(d[name])) for d, name in self._named]
+    def _kept_generators(self) -> list[tuple[Any, Any, Any, Any]]:
+        places: list[tuple[Any, Any]] = [*self._named, *((self.outside, k) for k in range(len(self.outside)))]
+        return [(holder, key, holder[key], _state_of(holder[key])) for holder, key in places]
 
 
 class CopyStates(States):
@@ -387,7 +392,7 @@ class DeepcopyStates(States):
 
     def restore(self, saved: Any) -> None:
         env, outside = saved
-        self.env = copy.deepcopy(env, {id(each): each for each in self.outside.values()})
+        self.env = copy.deepcopy(env, {id(each): each for each in self.outside})
         _put_back(outside)
         self._find_named()
 
@@ -438,7 +443,8 @@ WAYS: tuple[type[States], ...] = (CloneStates, CopyStates, DeepcopyStates, Repla
 """In the order in which they are tried."""
 
 
-class Turn(NamedTuple):
+@dataclass
+class Turn:
     """Other draws within a reset or a step."""
 
     call: int
@@ -450,7 +456,7 @@ class Turn(NamedTuple):
     calls: list[str]
     """The names of the methods that were called, to which those of these are added."""
     thread: int
-    """The thread whose draws and generators these are."""
+    """The thread whose draws and generators these are; 0 after the step."""
 
     def maker(self, make: Callable[..., Any]) -> Any:
         """The type, or the function, with the generators that it makes around."""
@@ -458,21 +464,52 @@ class Turn(NamedTuple):
         def made(*args: Any, **keywords: Any) -> Any:
             if threading.get_ident() != self.thread:
                 return make(*args, **keywords)
-            found = make(*self.seeded(args), **keywords)
+            args, keywords = self.seeded(args, keywords)
+            found = make(*args, **keywords)
             return (self.around(found[0]), *found[1:]) if isinstance(found, tuple) else self.around(found)
 
         if not isinstance(make, type):
             return made
-        # A type, because values are compared with it.
-        return type(make.__name__, (make,), {"__new__": lambda _, *args, **keywords: made(*args, **keywords)})
+        # A type, because values are compared with it, of which other generators are instances, too.
+        kind = type("Kind", (type,), {"__instancecheck__": lambda _, each: isinstance(each, make)})
+        return kind(make.__name__, (make,), {"__new__": lambda _, *args, **keywords: made(*args, **keywords)})
 
     def around(self, generator: Any) -> Any:
         """The generator, with draws as this turn says."""
         return generator if isinstance(generator, Turned) else Turned(generator, self)
 
-    def seeded(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with another seed if they begin with one."""
-        return (self.seeds.get(args[0], args[0]), *args[1:]) if args and isinstance(args[0], int) else args
+    def seeded(self, args: Any, keywords: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The arguments, with other seeds."""
+
+        def other(value: Any) -> Any:
+            if isinstance(value, Turned):
+                return value.generator
+            return self.seeds.get(int(value), value) if isinstance(value, int | np.integer) else value
+
+        return tuple(map(other, args)), {name: other(value) for name, value in keywords.items()}
+
+    def mix(self, name: str, new: Any, old: Any) -> None:
+        """Leave a random part of what a method drew as it was, where all of it is a possible draw then."""
+        shuffled = name in ("shuffle", "permutation")
+        if isinstance(new, np.ndarray):
+            if new.ndim > 1 and (shuffled or name in ("sample", "choices")):
+                return
+            new, old = new.reshape(-1), old.reshape(-1)
+        elif not isinstance(new, list):
+            return
+        count = max(1, len(new))
+        first, last = self.seed % count, self.seed // count % count
+        places = [(first + k) % count for k in range((last - first) % count + 1)]
+        again = [(old if shuffled else new)[place] for place in places]
+        if shuffled:
+            Random(self.seed).shuffle(again)
+        elif name == "sample":
+            kept = [old[place] for place in {*range(count)}.difference(places)]
+            again = [each for each in new if each not in kept][: len(places)]
+        if len(again) == len(places):
+            for place, each in zip(places, again, strict=True):
+                old[place] = each
+            new[:] = old
 
 
 class Turned:
@@ -480,6 +517,8 @@ class Turned:
 
     def __init__(self, generator: Any, turn: Turn) -> None:
         self.generator, self._turn = generator, turn
+
+    __class__ = property(lambda self: type(self.generator))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return copy.deepcopy(self.generator, memo)
@@ -497,25 +536,30 @@ class Turned:
             return method(*args, **keywords)
         turn.calls.append(name)
         if name == "seed":
-            args = turn.seeded(args)
+            args, keywords = turn.seeded(args, keywords)
         if len(turn.calls) != turn.call:
             return method(*args, **keywords)
         before = _state_of(self.generator)
-        plain = method(*copy.deepcopy(args), **copy.deepcopy(keywords))
+        same = copy.deepcopy(args)
+        plain = method(*same, **copy.deepcopy(keywords))
         after = _state_of(self.generator)
         _set_state(self.generator, before)
         _seed_generator(self.generator, turn.seed, 0)
         drawn = method(*args, **keywords)
         _set_state(self.generator, after)
-        if isinstance(drawn, np.ndarray) and name in INDEPENDENT and drawn.ndim > 0:
-            kept = turn.seed % len(drawn)
-            drawn[:kept] = plain[:kept]
+        if name == "shuffle":
+            turn.mix(name, args[0], same[0])
+        elif name == "choice" and ("size" in keywords or len(args) > 1):
+            replaces = keywords.get("replace", len(args) < 3 or args[2])
+            turn.mix("choices" if replaces else "sample", drawn, plain)
+        elif name in ("choices", "sample") or (isinstance(drawn, np.ndarray) and name not in TOGETHER):
+            turn.mix(name, drawn, plain)
         return drawn
 
 
 class Use:
-    """A lock that is held while an environment is used that draws from generators which others use, too.
-    They have within the states in which this environment left them, and outside those in which others did."""
+    """A lock, for the use of one environment in a process. Inside it the shared generators have this
+    environment's states, outside everybody else's."""
 
     _process = threading.RLock()
 
@@ -545,17 +589,19 @@ class Use:
 def _all_generators() -> list[Any]:
     """All of this process that are collected as garbage, which those of `random` and NumPy are, and whose
     state can be set."""
-    return [
+    found = [
         each
         for each in gc.get_objects()
         if issubclass(type(each), GENERATORS) and type(each) is not random.SystemRandom
     ]
+    parts = {id(getattr(each, name, 0)) for each in found for name in ("bit_generator", "_bit_generator")}
+    return [each for each in found if id(each) not in parts]
 
 
-def _put_back(kept: list[tuple[dict[str, Any], str, Any, Any]]) -> None:
+def _put_back(kept: list[tuple[Any, Any, Any, Any]]) -> None:
     """Put generators back into their places, and their states into them."""
-    for attributes, name, generator, state in kept:
-        attributes[name] = generator
+    for holder, key, generator, state in kept:
+        holder[key] = generator
         _set_state(generator, state)
 
 
@@ -636,14 +682,16 @@ def _has_aliases(values: list[Any], passed_over: dict[int, Any]) -> bool:
 
 
 def _state_of(generator: Any) -> Any:
-    if isinstance(generator, Generator):
-        return generator.bit_generator.state
+    bits = getattr(generator, "bit_generator", generator)
+    if isinstance(bits, BitGenerator):
+        return bits.state
     return generator.get_state() if isinstance(generator, RandomState) else generator.getstate()
 
 
 def _set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, Generator):
-        generator.bit_generator.state = state
+    bits = getattr(generator, "bit_generator", generator)
+    if isinstance(bits, BitGenerator):
+        bits.state = state
     elif isinstance(generator, RandomState):
         generator.set_state(state)
     else:
@@ -654,15 +702,16 @@ def _seed_generator(generator: Any, seed: int, number: int) -> None:
     """Seed it in place, because others may hold it too; ``number`` tells apart the generators."""
     drawn = blake2b(b"%d %d" % (seed, number), digest_size=32).digest()
     high, low = int.from_bytes(drawn[:16], "little"), int.from_bytes(drawn[16:], "little")
-    if not isinstance(generator, Generator):
+    bits = getattr(generator, "bit_generator", generator)
+    if not isinstance(bits, BitGenerator):
         generator.seed(low % 2**32)
-    elif type(generator.bit_generator) is np.random.PCG64:
+    elif isinstance(bits, np.random.PCG64):
         # As good as a new generator, in a fraction of the time.
-        generator.bit_generator.state = {
+        bits.state = {
             "bit_generator": "PCG64",
             "state": {"state": high, "inc": low | 1},
             "has_uint32": 0,
             "uinteger": 0,
         }
     else:
-        generator.bit_generator.state = type(generator.bit_generator)(high).state
+        bits.state = type(bits)(high).state

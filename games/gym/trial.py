@@ -59,22 +59,22 @@ class Trial(Player):
     """Experiments with one environment."""
 
     def __init__(
-        self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None = None
+        self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None, searches: bool
     ) -> None:
-        """``unseen``: the name of the method that redraws what the agent has not seen."""
+        """``unseen``: the name of the method that redraws what the agent has not seen; ``searches``: whether
+        to look for what is hidden."""
         super().__init__(actions, spec)
-        self._make, self._unseen = make, unseen
+        self._make, self._unseen, self._searches = make, unseen, searches
         self._reference = States(make, actions)
         self._reference.unseen = unseen
 
-    def examine(self, state: str, chance: str, clairvoyant: bool, searched: bool = True) -> Found:
+    def examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
         """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
 
-        ``searched``: whether to look for what is hidden.
         Raises InvalidInput (field ``game``) for an environment that cannot be planned on.
         """
         try:
-            return self._examine(state, chance, clairvoyant, searched)
+            return self._examine(state, chance, clairvoyant)
         except InvalidInput:
             raise
         except Exception as error:
@@ -84,13 +84,13 @@ class Trial(Player):
         finally:
             self._reference.close()
 
-    def _examine(self, state: str, chance: str, clairvoyant: bool, searched: bool) -> Found:
+    def _examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
         episodes = self._recorded()
         if self._unseen is not None:
             self._look_at_method(episodes, self._unseen)
         states = self._first_right(state, episodes)
         try:
-            found = self._with_chance(states, episodes, chance, clairvoyant, searched)
+            found = self._with_chance(states, episodes, chance, clairvoyant)
             self.reset(states, 0)
         except BaseException:
             states.close()
@@ -244,10 +244,8 @@ class Trial(Player):
                         other = states.save()
         return None
 
-    def _with_chance(
-        self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool, searched: bool
-    ) -> Found:
-        hides, drew = self._searched(states, episodes) if searched else (clairvoyant, False)
+    def _with_chance(self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool) -> Found:
+        hides, drew = self._search(states, episodes) if self._searches else (clairvoyant, False)
         draws = any(step.drew for episode in episodes for step in episode.steps)
         table = _table_has_chance(self._reference.env)
         happens = chance == "yes" or self._unseen is not None
@@ -255,7 +253,7 @@ class Trial(Player):
             happens = bool(table) or ((draws or drew) and (table is None or self._differs(states)))
         # What every process finds, for whom the whole spec says that there is none.
         guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
-        knows = hides or (chance == "no" and searched and (draws or drew) and self._differs(states))
+        knows = hides or (chance == "no" and self._searches and (draws or drew) and self._differs(states))
         if knows and not clairvoyant:
             left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
             more = "" if self._unseen is not None else "unseen=METHOD redraws it, "
@@ -267,7 +265,7 @@ class Trial(Player):
             raise InvalidInput("game", self.spec, accepted)
         return Found(states, happens, knows, guarded)
 
-    def _searched(self, states: States, episodes: list[_Episode]) -> tuple[bool, bool]:
+    def _search(self, states: States, episodes: list[_Episode]) -> tuple[bool, bool]:
         """Whether something is hidden, and whether steps drew."""
         is_slow = len(episodes) == SLOW_EPISODES or emulator_of(self._reference.env) is not None
         # Replayed moves do not repeat all that the search does.

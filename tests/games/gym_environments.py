@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from random import choice
-from random import random as random_number
+from collections.abc import Callable, Iterator
+from random import randrange
+from random import seed as set_seed
 from typing import Any
 
 import numpy as np
@@ -730,89 +730,41 @@ class ClosedCoin(SharedCoin):
         return int(self.draw())
 
 
-class Straight(Guess):
-    """A start and a hidden goal of one call; the goal is drawn first."""
-
-    def prepare(self, seed: int | None) -> None:
-        self.goal, self.shown = self.np_random.uniform(size=2)
-
-    def toss(self) -> int:
-        return int(self.goal > 0.5)
-
-
-class ManyCalls(Guess):
-    """The hidden number is drawn last, after many that are shown."""
-
-    def prepare(self, seed: int | None) -> None:
-        self.shown = sum(self.np_random.random() for _ in range(30))
-        self.goal = super().toss()
-
-    def toss(self) -> int:
-        return self.goal
-
-
-class Hand(Guess):
-    """Five cards of a deck are shown at the start, each of the others when it is guessed."""
-
-    observation_space: Any = spaces.Box(-99.0, 1e9, (2,))
-
-    def prepare(self, seed: int | None) -> None:
-        self.coins = self.deal()
-        self.shown = float(sum(card * 52**place for place, card in enumerate(self.coins[:5])))
-
-    def deal(self) -> list[int]:
-        return [*self.np_random.permutation(52)]
-
-    def toss(self) -> int:
-        return int(self.coins[5 + self.at] % 2)
-
-
-class SampledHand(Hand):
-    """A hand of cards without repetition, and a few more."""
-
-    def deal(self) -> list[int]:
-        return random.Random(int(self.np_random.integers(2**60))).sample(range(52), 26)
-
-
-class NamedMethod(SharedCoin):
-    """Methods of the generator of `random` by names of this module."""
-
-    def prepare(self, seed: int | None) -> None:
-        random.seed(seed)
-        self.shown, self.bias = random_number(), choice([0.2, 0.8])
-
-    def toss(self) -> int:
-        return int(random_number() < self.bias)
-
-
-class ClassCoin(Guess):
-    """A generator of the class."""
+class Goal(Guess):
+    """A start that is shown, and a goal that is not, of the same reset."""
 
     generator = random.Random(0)
 
-    def prepare(self, seed: int | None) -> None:
-        self.generator.seed(seed)
-        self.shown, self.bias = self.generator.random(), self.generator.choice([0.2, 0.8])
-
-    def toss(self) -> int:
-        return int(self.generator.random() < self.bias)
-
-
-class RawBits(Guess):
-    """Bits of a bit generator, and how fair the coin is."""
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
 
     def prepare(self, seed: int | None) -> None:
-        self.bits = np.random.PCG64(seed=seed)
-        self.shown, self.bias = float(self.bits.random_raw()), 1 + 2 * (self.bits.random_raw() % 2)
+        draws: dict[str, Callable[[], Any]] = {
+            "first": lambda: 1000 * self.np_random.uniform(size=2),
+            "last": lambda: [int(self.np_random.integers(1000)) for _ in range(30)][::-1],
+            "hand": lambda: self.np_random.permutation(52)[:6],
+            "sample": lambda: random.Random(x=seed).sample(range(52), 6),
+            "names": lambda: (set_seed(seed), *(randrange(10) for _ in range(9)))[1:],
+            "class": lambda: (self.generator.seed(seed), *(self.generator.randrange(10) for _ in range(9)))[
+                1:
+            ],
+            "bits": lambda: np.random.PCG64(seed=seed).random_raw(2),
+        }
+        goal, *shown = draws[self.how]()
+        self.shown = sum(float(each) / 64**place for place, each in enumerate(shown))
+        self.goal = int(goal) % 2
 
-    def toss(self) -> int:
-        return int(self.bits.random_raw() % 4 < self.bias)
+    def coin(self, action: int) -> float:
+        return self.goal
 
 
 class Cycles(Guess):
-    """Each reset throws a generator away that only the collection of garbage finds."""
+    """Each reset throws away a generator that only the collection of garbage finds."""
 
     def prepare(self, seed: int | None) -> None:
-        self.world = Cup()
-        self.world.generator, self.world.itself = self.np_random, self.world  # type: ignore[attr-defined]
-        self.np_random = np.random.default_rng(seed)
+        self.cup: Any = Cup()
+        self.cup.generator, self.cup.itself = np.random.default_rng(seed), self.cup
+
+    def toss(self) -> int:
+        return int(self.cup.generator.integers(2))

@@ -441,6 +441,7 @@ def test_what_is_refused(spec: str, told: str) -> None:
     [
         *("Next", "Next:chance=yes", "Next:loop=open", "Next:state=deepcopy", "NoisyNext:state=replay"),
         *("NoisyNext", "SharedNext", "Batches", "Bag", "Biased", "Hashed", "Door"),
+        *(f"Goal(how={how})" for how in ("first", "last", "hand", "sample", "names", "class", "bits")),
     ],
 )
 def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
@@ -451,7 +452,20 @@ def test_what_is_hidden_is_found_whenever_it_was_drawn(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Shown", "Shuffled", "Turned", "Rewarded", "Renewed", "Walk", "SharedCoin", "Bag:unseen=redraw"]
+    "name",
+    [
+        *(
+            "Shown",
+            "Shuffled",
+            "Turned",
+            "Rewarded",
+            "Renewed",
+            "Walk",
+            "SharedCoin",
+            "Bag:unseen=redraw",
+            "Cycles",
+        )
+    ],
 )
 def test_what_is_hidden_and_matters_to_nothing_is_accepted(name: str) -> None:
     game: Any = games.load(own(name))
