@@ -39,7 +39,7 @@ def run(request: SearchRequest, clock: Callable[[], float] = time.perf_counter) 
     """
     refuse_endless(request)
     coordinator, elapsed_s = run_inline(open_search(request), clock)
-    return coordinator.result(elapsed_s, "inline")
+    return coordinator.result(elapsed_s)
 
 
 def refuse_endless(request: SearchRequest) -> None:

@@ -1,11 +1,11 @@
 """The search for what decides an environment's future and what its history does not show.
 
 A copy of an environment knows what lies in it: a coin that was drawn a step ahead, the rest of a deck, a mass
-that was drawn at the start. Who plays knows the observations and rewards so far. So positions are made whose
-histories are equal and whose draws were not: a line is played, and again with other draws at one point, be it
-the reset, a step, or one call of a generator in either. Where both go on differently after equal draws,
-something may be hidden. It is if, after draws of their own, the futures of the two are distributed
-differently: then the future depends on more than on the history.
+that was drawn at the start. A player knows the observations and rewards so far. The search makes pairs of
+positions with equal histories and different draws: it plays a line, and plays it again with other draws in
+its reset, in one step, or in one call of a generator within either. Where the two positions go on differently
+after equal draws, something may be hidden. It is hidden if, with draws of their own, the futures of the two
+are distributed differently: then the future depends on more than the history.
 
 What cannot be found this way: what is hidden from all histories that differ, such as noise upon each
 observation that comes from the same call of a generator; and what random play does not reach.
