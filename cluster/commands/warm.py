@@ -68,10 +68,7 @@ def warm(
 
 
 def compile_for_search(spec: str, strategies: list[str]) -> dict[str, float]:
-    """Search a moment with each strategy that the game allows, and let the strongest player make a move.
-
-    Returns the seconds that each took.
-    """
+    """Search a moment with each strategy of the game, and with its strongest player; returns the seconds."""
     import games
     import search
     from cluster.play.play import Play

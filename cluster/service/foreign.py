@@ -50,7 +50,7 @@ class Foreign:
         *arguments: Any,
         address: str | None = None,
         check: Callable[[], object] = lambda: None,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Run a call of `foreign_process.CALLS` for a game; the arguments are pickled. Returns its result.
 
         ``address``, ``check``: as in `Turns.turn`; None waits even if many requests are waiting. When
@@ -64,7 +64,8 @@ class Foreign:
             raise InvalidInput(*answer["refused"])
         if "reason" in answer:
             raise InvalidInput("game", game, f"a game that can be played here (this one {answer['reason']})")
-        return answer["value"]
+        value: dict[str, Any] = answer["value"]
+        return value
 
     def close(self) -> None:
         """End the process at once. Later requests are refused."""
@@ -114,11 +115,8 @@ class Foreign:
 
     def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        if process is not None:
+            process.kill()
+            # Closes the pipes, and waits.
+            with suppress(OSError), process:
+                pass

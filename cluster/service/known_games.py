@@ -72,8 +72,7 @@ class KnownGames:
     def game(self, spec: str, address: str = "") -> dict[str, Any]:
         """The description of a game. Raises InvalidInput (field ``game``), Problem (429, 503)."""
         if self.allowed.is_foreign(spec):
-            found: dict[str, Any] = self._foreign.ask("game", spec, spec, address=address)
-            return found
+            return self._foreign.ask("game", spec, spec, address=address)
         return positions.game_json(spec)
 
     def read(self, spec: str, body: PositionBody, address: str = "") -> dict[str, Any]:
@@ -82,8 +81,7 @@ class KnownGames:
         Raises InvalidInput (fields ``game``, ``moves``, ``position``), Problem (429, 503).
         """
         if self.allowed.is_foreign(spec):
-            found: dict[str, Any] = self._foreign.ask("read", spec, spec, body, address=address)
-            return found
+            return self._foreign.ask("read", spec, spec, body, address=address)
         return positions.read(spec, body)
 
     def move(
@@ -102,10 +100,7 @@ class KnownGames:
 
         try:
             if self.allowed.is_foreign(spec):
-                found: dict[str, Any] = self._foreign.ask(
-                    "move", spec, spec, body, address=address, check=clock
-                )
-                return found
+                return self._foreign.ask("move", spec, spec, body, address=address, check=clock)
             key = positions.load(spec).spec, body.preset
             if key not in self._compiled:
                 # A move of no length, beside moves of players that are compiled.

@@ -144,7 +144,7 @@ def _complaint(error: ValidationError) -> str:
 
 def _unreadable(values: dict[str, Any], reason: str) -> Record:
     writer = values["written_by"]
-    by = f" (written by Banyan {writer:.40})" if isinstance(writer, str) else ""
+    reason += f" (written by Banyan {writer:.40})" if isinstance(writer, str) else ""
     created_s = values["created_s"]
     return Record(
         number=values["number"],
@@ -157,8 +157,8 @@ def _unreadable(values: dict[str, Any], reason: str) -> Record:
         started_s=None,
         finished_s=None,
         result=None,
-        error=None,
+        error={"title": "Unreadable record", "detail": reason},
         final_event=None,
         to_cancel=False,
-        unreadable=f"{reason}{by}",
+        unreadable=reason,
     )

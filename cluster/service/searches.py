@@ -14,14 +14,13 @@ import threading
 import time
 import uuid
 from bisect import insort
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.observe.metrics import Metrics
@@ -34,7 +33,7 @@ from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.open_search import Live
 from cluster.service.pool import Pool, Run
-from cluster.service.recorder import Recorder
+from cluster.service.recorder import Action, Recorder
 from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Record
 from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
@@ -59,13 +58,6 @@ search of a higher priority, and to any other."""
 DEATHS = 3
 """A search that was running when this number of servers died fails, if it ran alone the last time."""
 LOG = logging.getLogger("banyan.searches")
-
-
-class _End(NamedTuple):
-    """The actions at the end of a search: store its result, then announce it."""
-
-    store: Callable[[], None]
-    tell: Callable[[], None]
 
 
 class Searches:
@@ -193,10 +185,10 @@ class Searches:
             if live is not None and not live.cancelled:
                 # A waiting search with a checkpoint ends with the checkpoint's result when its turn comes.
                 if live in self._waiting and not self._path(search_id).exists():
-                    end = self._end(live, CANCELLED, None, None)
-                    end.store()
+                    store, tell = self._end(live, CANCELLED, None, None)
+                    store()
                     self._waiting.remove(live)
-                    end.tell()
+                    tell()
                 else:
                     # Stored, in case the server is killed before the search ends.
                     self.store.cancel(search_id)
@@ -423,12 +415,12 @@ class Searches:
         self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
     ) -> None:
         """Store the end of a search and then announce it; until then the search counts as open."""
-        end = self._end(live, state, result, error)
-        self._recorder.put(end.store, end.tell)
+        self._recorder.put(*self._end(live, state, result, error))
 
     def _end(
         self, live: Live, state: str, result: dict[str, Any] | None, error: dict[str, Any] | None
-    ) -> _End:
+    ) -> tuple[Action, Action]:
+        """The actions at the end of a search: store its result, then announce it."""
         now_s = time.time()
         event_id = 0
 
@@ -456,7 +448,7 @@ class Searches:
             if forget:
                 self._forget()
 
-        return _End(store, tell)
+        return store, tell
 
     def _forget(self) -> None:
         """Delete the oldest searches that are over; a failure is logged, and it is tried again later."""

@@ -34,6 +34,7 @@ from cluster.service.searches import Searches
 from cluster.service.service_metrics import families
 from cluster.service.store import Store
 from cluster.service.supervisor import Supervisor
+from games.compile.watch import WATCH
 from games.errors import InvalidInput
 
 SWITCH_S = 0.001
@@ -82,6 +83,7 @@ def _serve(
 ) -> int:
     """Serve until a signal arrives, in the supervisor's child. Raises InvalidInput (such as ``data``)."""
     sys.setswitchinterval(SWITCH_S)
+    WATCH.say = logging.getLogger("banyan.games").info
     give_memory_back()
     # Files written by the server are readable by its user only.
     os.umask(0o077)

@@ -16,7 +16,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -76,6 +76,8 @@ class Watch(event.Listener):  # type: ignore[misc]
     def __init__(self) -> None:
         self.prints = NOTES not in os.environ
         """Whether messages are printed; a process that a command started leaves notes."""
+        self.say: Callable[[str], object] = lambda text: print(f"banyan: {text}", file=sys.stderr, flush=True)
+        """Prints a message; a server logs it instead."""
         self._seconds: dict[str, float] = {}
         """By purpose, of this process."""
         self._earlier: dict[str, float] | None = None
@@ -127,7 +129,7 @@ class Watch(event.Listener):  # type: ignore[misc]
                 text = f"compiling {purpose}: {spent:.0f} s so far ({hint})"
                 if self.prints:
                     with suppress(OSError, ValueError):
-                        print(f"banyan: {text}", file=sys.stderr, flush=True)
+                        self.say(text)
                 elif self._is_of_command:
                     note(text)
         if self._is_of_command:

@@ -133,10 +133,7 @@ class AskTellSearch:
             self._changed.notify_all()
 
     def _settle(self, results: Iterable[JobResult]) -> bool:
-        """Take results, and those that follow without an answer, with SETTLED simulations at most.
-
-        Returns whether none is left for the next call.
-        """
+        """Take results, and up to SETTLED simulations that follow; returns whether no more can follow."""
         counters = self._machine.coordinator.counters
         most = counters.simulations + SETTLED
         settled = self._machine.settle(results, lambda: counters.simulations < most)

@@ -18,7 +18,6 @@ from search.minimax import alphabeta
 from search.minimax.alphabeta import (
     CUTS,
     LEAVES,
-    MAX_DEPTH,
     NO_MOVE,
     PLY,
     POSITIONS,
@@ -234,6 +233,3 @@ def new_frames(game: Game, depth: int) -> Frames:
         as_expected=room(plies, dtype=np.bool_),
         counts=room(5),
     )
-
-
-__all__ = ["MAX_DEPTH", "Foresight", "Lookahead", "Visit", "lookahead_of", "new_frames"]

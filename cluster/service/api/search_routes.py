@@ -18,7 +18,7 @@ from cluster.service.api.connections import address_of
 from cluster.service.api.openapi import EVENTS, problems
 from cluster.service.errors import Problem
 from cluster.service.event_stream import FINAL, FeedEvent, final_data
-from cluster.service.records import QUEUED, RUNNING, UNREADABLE, Record
+from cluster.service.records import QUEUED, RUNNING, Record
 from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 
@@ -171,15 +171,13 @@ class _Events(EventSourceResponse):
 
 def view(searches: Searches, record: Record) -> dict[str, Any]:
     """A search as JSON for clients, see `SearchView`."""
-    if record.unreadable is not None:
-        return _unreadable_view(record)
     live = None if record.over else searches.live(record.id)
     return {
         "id": record.id,
         # The pool's state is newer than the record's.
         "state": record.state if live is None else live.state,
         "priority": record.priority,
-        "request": record.request,
+        "request": record.request or None,
         "created_at": _time(record.created_s),
         "started_at": _time(record.started_s),
         "finished_at": _time(record.finished_s),
@@ -187,23 +185,6 @@ def view(searches: Searches, record: Record) -> dict[str, Any]:
         "progress": live.progress if live is not None and live.state == RUNNING else None,
         "result": record.result,
         "error": record.error,
-    }
-
-
-def _unreadable_view(record: Record) -> dict[str, Any]:
-    """A search whose record cannot be read, as JSON with the few known fields."""
-    return {
-        "id": record.id,
-        "state": UNREADABLE,
-        "priority": 0,
-        "request": None,
-        "created_at": _time(record.created_s),
-        "started_at": None,
-        "finished_at": None,
-        "searches_before": None,
-        "progress": None,
-        "result": None,
-        "error": {"title": "Unreadable record", "detail": record.unreadable},
     }
 
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from games import PythonGame
 
 POINTS = "[banyan.games]\n" + "".join(
     f"{name} = foreign_games:{name.capitalize()}\n"
-    for name in ("nim", "busy", "crash", "hang", "spin", "hungry", "exits", "raises", "trap")
+    for name in ("nim", "busy", "crash", "hang", "spin", "hungry", "exits", "raises", "drips", "trap")
 )
 
 
@@ -132,6 +133,16 @@ class Raises(Nim):
 
     def begun(self) -> None:
         raise RuntimeError("the board is\nmissing")
+
+
+class Drips(Nim):
+    """Writes a byte again and again to every open file, and ends neither a line nor itself."""
+
+    def begun(self) -> None:
+        while not time.sleep(0.05):
+            for file in range(3, 30):
+                with suppress(OSError):
+                    os.write(file, b" ")
 
 
 class Trap(Nim):

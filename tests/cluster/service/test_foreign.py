@@ -276,6 +276,7 @@ def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.Mon
             ("hungry", "needs more than 300 MB"),
             ("exits", "ended its process with status 3"),
             ("raises", "raised RuntimeError: the board is missing"),
+            ("drips", "took longer than 3 s"),
         ):
             with pytest.raises(InvalidInput) as error:
                 foreign.ask("game", game, game)
