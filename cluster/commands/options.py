@@ -20,7 +20,6 @@ MOST_LANES = 16
 SUBTREE_THREADS = 2
 """In more threads than these `tree` makes more simulations: cluster/lab/records/throughput.md."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
-
 GameArgument = Annotated[
     str,
     typer.Argument(

@@ -179,7 +179,7 @@ class PoolOptions:
             return None
         text = os.environ.get(NICENESS, "19") if self.nice is None else str(self.nice)
         if not (text.isascii() and text.isdigit() and int(text) <= 19):
-            raise InvalidInput(NICENESS, text, "a whole number from 0 to 19")
+            raise InvalidInput("nice", text, f"a whole number from 0 to 19, also as {NICENESS}")
         return int(text)
 
     def starter(self) -> Callable[[PoolQueue], Executor]:

@@ -29,8 +29,7 @@ def warm(
     progress: ProgressOption = True,
     no_color: NoColorOption = False,
 ) -> None:
-    """Compile the kernels of games ahead, for searches with their default options and for the player that
-    `banyan play` and the server's page have, on all cores of this machine."""
+    """Compile the kernels of games ahead, for searches by default and for `banyan play`, on all cores."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
 

@@ -21,8 +21,6 @@ SHORT_ROUND, FEW_BUNDLES = 4, 16
 """A round is short, and uses SHORT_ROUND_SHARE, if it has at most SHORT_ROUND tasks per bundle and at most
 FEW_BUNDLES bundles. Gain with the simulated executor at 16 lanes: 1.7 % on two workers, 1.2 % on four; no
 loss with more lanes or workers."""
-
-
 MANY_CALLS_PER_S = 700.0
 """More calls in a second keep the driver from its other work, and two cores from that of the workers."""
 _WEIGHT = 0.05

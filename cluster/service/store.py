@@ -64,8 +64,6 @@ FRAME_BYTES, HEAD_BYTES = 24, 32
 """SQLite's write-ahead log: bytes of the header of each page, and of the file's header."""
 LOG = logging.getLogger("banyan.store")
 _FILES = ("", "-wal", "-shm")
-
-
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM search"
 
 

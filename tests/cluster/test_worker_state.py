@@ -11,7 +11,7 @@ import pytest
 from cluster.executors.inline import InlineExecutor
 from cluster.lab.predict.costs import FaultModel
 from cluster.ray_backend.slot import Bundle, Process
-from cluster.ray_backend.slots import FAILED_START, MAX_RESTARTS_IN_A_ROW, Slots
+from cluster.ray_backend.slots import FAILED_START, MAX_RESTARTS_IN_A_ROW, MOST_EXTENSIONS, READY_S, Slots
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import JobLost, Task
 from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus
@@ -104,6 +104,16 @@ def test_a_worker_that_waits_for_a_core_is_slow_and_one_that_does_not_hangs(begu
     assert slots.check_deadlines() == []
     waited[0] = 0.0
     assert slots.check_deadlines() == [JobLost(7, "its deadline passed")]
+
+
+def test_a_start_that_hangs_on_a_crowded_machine_is_given_up_later_and_is_no_failure() -> None:
+    killed, waited = list[Process](), count(10_000, -2 * int(READY_S))
+    hung = Process("actor", "call", 0.0, lambda process: next(waited))
+    slots = Slots(exactly(1), 1, 30.0, lambda slot: hung, killed.append, lambda: True)
+    slots.refill()
+    for _ in range(99):
+        assert slots.check_deadlines() == []
+    assert killed and (hung.extensions, slots.all[0].failures) == (MOST_EXTENSIONS, 0)
 
 
 def test_a_process_that_waits_for_no_core_has_waited_for_none() -> None:

@@ -225,6 +225,5 @@ COUNTS: dict[str, Callable[[Arguments], Found]] = {
     "sampling accuracy": sampling_accuracy,
 }
 """Counts by the name of a row's measure; each is one unit."""
-
 SAMPLES: dict[str, Callable[[Arguments, int], Samples]] = {"thinking": thinking}
 """Samples by the name of a row's measure; each of a row's ``games`` is one unit."""

@@ -37,7 +37,6 @@ STEPS = 64
 """Steps per doubling of the grid on which a budget is searched."""
 MAX_ITERATIONS = 60
 TOLERANCE = 1e-9
-
 Floats = npt.NDArray[np.float64]
 Player = float | str
 """A sequential search as the binary logarithm of its simulations, or a parallel one by its name."""

@@ -28,7 +28,6 @@ from search.tree.arena import clear
 
 CHUNK_S = 0.01
 """Time between two readings of the clock, in seconds at the game's nominal speed."""
-
 Clock = Callable[[], float]
 Report = Callable[[str], None]
 

@@ -33,7 +33,6 @@ POSITIONS = 512
 """How many positions smaller batches are taken from in turn; fewer if the game has fewer."""
 FRUITLESS_GAMES = 100
 """After so many random games without a new position, the game is taken to have no others."""
-
 Line = tuple[int, ...]
 """The moves from the start to a position."""
 Job = tuple[LeafJob, npt.NDArray[Any]]

@@ -30,8 +30,6 @@ _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Content-Length: 27\r\n\r\nThe request took too long.\n"
 )
-
-
 C = TypeVar("C")
 
 

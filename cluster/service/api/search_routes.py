@@ -26,7 +26,6 @@ PAGE = 200
 """Largest number of searches on a page."""
 PING_S = 15
 """Interval of pings, in seconds, on a silent event stream, so that proxies do not close it."""
-
 TEXTS = 20
 """Largest number of texts by which a list of searches is filtered."""
 
@@ -48,7 +47,6 @@ GameTexts = Annotated[
 LastEventId = Annotated[
     str | None, Header(alias="Last-Event-ID", description="Only events after this one.", max_length=64)
 ]
-
 
 router = APIRouter(prefix="/searches", tags=["searches"])
 

@@ -30,6 +30,7 @@ from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.interrupted import never
 from tests.cluster.service.test_deaths import QUICK
+from tests.cluster.service.test_pool import Seen
 from tests.cluster.service_process import Server
 from tests.search.test_ask_tell import HASHED, Caller
 
@@ -377,21 +378,11 @@ def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
         pytest.fail("it holds its place for ever")
 
 
-class Quiet:
-    """A watcher whom nothing concerns."""
-
-    def begun(self, session: Session) -> None: ...
-
-    looked = put_off = begun
-
-    def ended(self, session: Session, result: Any, error: str | None) -> None: ...
-
-
 def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> None:
     opened = Opened(Coordinator(open_search(SearchRequest(**EXTERNAL), external=True), 1))
     now = [0.0]
     run = ExternalRun(
-        opened, Quiet(), Keeper(tmp_path / "kept", warn=never), longest_idle_s=9.0, clock=lambda: now[0]
+        opened, Seen(), Keeper(tmp_path / "kept", warn=never), longest_idle_s=9.0, clock=lambda: now[0]
     )
     assert run.ask(1, 10.0) == []
     with pytest.raises(Problem, match="send the evaluations again"):

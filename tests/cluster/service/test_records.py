@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,11 @@ def test_a_log_that_was_cut_is_noticed(tmp_path: Path, caplog: pytest.LogCapture
     store = Store(tmp_path)
     assert [record.id for record in store.open_searches()] == ["s0"]
     assert "was truncated" in caplog.text
+    with closing(sqlite3.connect(tmp_path / "searches.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN").execute("SELECT count(*) FROM search").fetchone()
+        store.add("s9", REQUEST, None, "f", 1.0)
+        wal.unlink()
+        assert "lost with its write-ahead log" in str(store.check(2.0))
     store.close()
 
 
