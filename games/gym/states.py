@@ -540,8 +540,9 @@ class Turned:
         if len(turn.calls) != turn.call:
             return method(*args, **keywords)
         before = _state_of(self.generator)
-        same = copy.deepcopy(args)
-        plain = method(*same, **copy.deepcopy(keywords))
+        # Copies of containers, in which the same objects lie.
+        same = [*map(copy.copy, args)]
+        plain = method(*same, **{name: copy.copy(each) for name, each in keywords.items()})
         after = _state_of(self.generator)
         _set_state(self.generator, before)
         _seed_generator(self.generator, turn.seed, 0)

@@ -656,12 +656,14 @@ class Shuffled(Guess):
     """A deck that is shuffled before each draw: its order is hidden, and matters to nothing."""
 
     def prepare(self, seed: int | None) -> None:
-        self.coins = [*range(7)]
+        self.cards: list[Any] = [[k] for k in range(7)]
+        self.trump = self.cards[3]
 
     def coin(self, action: int) -> float:
-        self.np_random.shuffle(self.coins)
-        self.shown = float(self.coins[0])
-        return self.shown
+        found = any(card is self.trump for card in self.cards)
+        self.np_random.shuffle(self.cards)
+        self.shown = float(self.cards[0][0])
+        return float(found)
 
 
 class Turned(Guess):
