@@ -65,7 +65,10 @@ class RootStrategy(Strategy):
             moves, visits = result.added.move[1:last].tolist(), result.added.visits[1:last].tolist()
             for move, count in zip(moves, visits, strict=True):
                 self._ballots[job.lane, move] += count
-        (self._grows.discard if result.tree_nodes == self._nodes.get(job.lane) else self._grows.add)(job.lane)
+        if result.tree_nodes == self._nodes.get(job.lane):
+            self._grows.discard(job.lane)
+        else:
+            self._grows.add(job.lane)
         self._nodes[job.lane] = result.tree_nodes
         if result.tree is not None:
             self._trees[job.lane] = result.tree
@@ -73,7 +76,8 @@ class RootStrategy(Strategy):
             self._full.add(job.lane)
 
     def _is_full(self, result: JobResult) -> bool:
-        # Lanes that have settled on some lines would never fill their part of the memory.
+        # Full when each lane has a full tree, or one that did not grow with its last job: a lane that has
+        # settled on some lines would never fill its part of the memory.
         return bool(self._full) and self._grows <= self._full and len(self._nodes) == self.lanes
 
     def root_children(self) -> list[Child]:
@@ -92,14 +96,14 @@ class RootStrategy(Strategy):
         self._asked = set(range(self.lanes))
 
     def _state(self) -> Arrays:
-        nodes = [self._nodes.get(lane, 0) for lane in range(self.lanes)]
+        lanes = range(self.lanes)
+        nodes = [self._nodes.get(lane, 0) for lane in lanes]
         merged = [self._sizes[job % self.lanes][job // self.lanes] for job in range(self.absorbed)]
         none = LaneTree(0, b"")
-        trees = [self._trees.get(lane, none) for lane in range(self.lanes)]
+        trees = [self._trees.get(lane, none) for lane in lanes]
         state: Arrays = {
             "nodes": np.array(nodes, dtype=np.int64),
-            "full_lanes": np.array(sorted(self._full), dtype=np.int64),
-            "growing_lanes": np.array(sorted(self._grows), dtype=np.int64),
+            "fullness": np.array([(lane in self._full) + 2 * (lane in self._grows) for lane in lanes]),
             "merged_sizes": np.array(merged, dtype=np.int64),
             "lane_pieces": np.array([tree.pieces for tree in trees], dtype=np.int64),
             "lane_lengths": np.array([len(tree.data) for tree in trees], dtype=np.int64),
@@ -111,10 +115,11 @@ class RootStrategy(Strategy):
         nodes = take(arrays, "nodes", np.int64, self.lanes)
         within(nodes, 0, 2**62, "nodes")
         self._nodes = {lane: count for lane, count in enumerate(nodes.tolist()) if count}
-        for name, lanes in (("full_lanes", self._full), ("growing_lanes", self._grows)):
-            if name in arrays:
-                within(took := take(arrays, name, np.int64, None), 0, self.lanes - 1, name)
-                lanes.update(took.tolist())
+        if "fullness" in arrays:
+            # Earlier checkpoints have none: there, each lane counts anew with its next job.
+            within(fullness := take(arrays, "fullness", np.int64, self.lanes), 0, 3, "fullness")
+            self._full.update(np.flatnonzero(fullness & 1).tolist())
+            self._grows.update(np.flatnonzero(fullness & 2).tolist())
         merged = take(arrays, "merged_sizes", np.int64, self.absorbed)
         within(merged, 1, MAX_SIMULATIONS, "merged_sizes")
         pieces = [*merged.tolist(), *sizes]
