@@ -22,9 +22,9 @@ from cluster.commands.options import (
 if TYPE_CHECKING:
     from cluster.drawing import Figure
     from cluster.play.position import Position
-    from games.analysis.judge import Outcome
     from games.analysis.position_graph import PositionGraph
     from games.analysis.solving import Solution
+    from games.judge import Outcome
 
 MAX_POSITIONS = 10_000_000
 """About 1 GB if positions have a dozen moves."""

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.launch import Output, Placement, launch
-from cluster.planning import report
 from cluster.planning.defaults import DEFAULT_EPISODE_TIMEOUT_S
 from cluster.planning.episodes import Episodes, PlanWorker
 from cluster.planning.plan import PlanRequest, executor_for, make_plan
-from cluster.planning.result import PlanResult
+from cluster.planning.result import PlanResult, mean_text
+from cluster.report.files import write_files
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.status_line import StatusLine
+from games.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +51,7 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
         result = plan.result(jobset, executor)
         _print(result, output)
         if out is not None and result.episodes:
-            for path in report.write(result, out):
+            for path in write(result, out):
                 started.say(f"wrote {path}")
     return started.status
 
@@ -65,7 +66,7 @@ class PlanProgress(StatusLine):
         """Update the line, if it is due."""
         episodes = jobset.units
         if not episodes.finished:
-            self.show(len(episodes.played), lambda: jobset.elapsed_s, lambda now: report.line(episodes, now))
+            self.show(len(episodes.played), lambda: jobset.elapsed_s, lambda now: line(episodes, now))
 
 
 def _print(result: PlanResult, output: Output) -> None:
@@ -80,3 +81,38 @@ def _print(result: PlanResult, output: Output) -> None:
     if result.episodes:
         console.print()
         console.print(result.table())
+
+
+def line(episodes: Episodes, elapsed_s: float) -> str:
+    """The progress as one line of text."""
+    done = episodes.done
+    if not done:
+        return f"no episode has ended yet, {terminal.duration(elapsed_s)}"
+    parts = [f"{terminal.count(len(done))} of {counted(len(episodes.seeds), 'episode')}"]
+    parts.append(f"mean return {mean_text([episode.value for episode in done])}")
+    if episodes.retried:
+        parts.append(f"{episodes.retried} played again")
+    return ", ".join([*parts, terminal.duration(elapsed_s)])
+
+
+def write(result: PlanResult, folder: Path) -> list[Path]:
+    """Write result.json, result.csv and result.png into the folder; returns their paths."""
+    records = [
+        {
+            "seed": each.seed,
+            "return": each.value,
+            "steps": each.steps,
+            "terminated": each.terminated,
+            "truncated": each.truncated,
+            "simulations": each.simulations,
+            "cpu_s": each.seconds,
+        }
+        for each in result.episodes
+    ]
+
+    def draw(path: Path) -> None:
+        from cluster.planning.plot import plot
+
+        plot(result, path)
+
+    return write_files(folder, "result", result.to_json(), records, draw)

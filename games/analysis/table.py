@@ -23,7 +23,7 @@ from games.analysis.solving import Solution, list_successors, number_of, solve
 from games.compile.specialise import fingerprint, specialise
 from games.errors import InvalidInput
 from games.game import Game, State
-from games.judge import Outcome
+from games.judge import Judge, Outcome
 from games.user_games import cache_base
 
 Keys = npt.NDArray[np.uint64]
@@ -136,3 +136,21 @@ def _table(game: Game, solution: Solution) -> ValueTable:
     keys, values = solution.packed()
     order = np.argsort(keys)
     return ValueTable(game, keys[order], values[order])
+
+
+def judge_of(game: Game, report: Callable[[int, int], None] | None = None) -> Judge:
+    """The exact judge of a game: its own solver, or a table of all its positions.
+
+    ``report`` is called as `games.analysis.solving.solve` does, if a table must be made. Raises InvalidInput
+    (field ``judge``) for a game that has neither.
+    """
+    judge = game.exact_solver()
+    if judge is not None:
+        return judge
+    if game.rules.pack is None or game.rules.unpack is None:
+        accepted = (
+            f"games (no exact judge of {game.spec} is known): connect_four, tictactoe, grundy, "
+            "morris:variant=six or three, or a game of your own with pack and unpack have one"
+        )
+        raise InvalidInput("judge", "exact", accepted)
+    return table_of(game, report)

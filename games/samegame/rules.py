@@ -182,13 +182,6 @@ def group_at(state: State, move: int) -> Cells:
 
 
 @njit
-def first_cell(state: State, move: int) -> int:
-    """The move code of the group of the cell with this code; a cell that is not empty."""
-    word, bit = _first_of(group_at(state, move))
-    return _code_of(state, word, bit)
-
-
-@njit
 def play(state: State, move: int) -> None:
     """Remove the group of a cell; ``state`` is modified in place."""
     _remove(state, group_at(state, move))

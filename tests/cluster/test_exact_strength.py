@@ -17,8 +17,8 @@ from cluster.lab.exact.result import ExactResult, Row, budgets_of, falling_fit
 from cluster.lab.exact.store import MOVES, POSITIONS, Move
 from cluster.lab.strength.strength import Cell
 from cluster.matches.game import ask
-from games.analysis.judge import judge_of
 from games.analysis.solving import solve
+from games.analysis.table import judge_of
 from games.errors import InvalidInput
 from games.spec import Spec
 from search.players import player_of

@@ -10,8 +10,8 @@ import pytest
 
 import games
 from games import Game, InvalidInput
-from games.analysis.judge import judge_of
 from games.analysis.solving import solve
+from games.analysis.table import judge_of
 from games.connect_four.solver import Solver, popcount
 from games.game import State
 from tests.games.common import JIT, random_game

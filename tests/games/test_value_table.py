@@ -9,9 +9,8 @@ import pytest
 
 import games
 from games.analysis import table as tables
-from games.analysis.judge import judge_of
 from games.analysis.solving import solve
-from games.analysis.table import ValueTable, folder_of, table_of
+from games.analysis.table import ValueTable, folder_of, judge_of, table_of
 from games.errors import InvalidInput
 
 

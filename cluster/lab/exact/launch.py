@@ -20,7 +20,7 @@ from cluster.runtime.jobset import Jobset
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.status_line import StatusLine
-from games.analysis.judge import judge_of
+from games.analysis.table import judge_of
 from games.errors import counted
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cluster.matches.game import ask, seed_of
-from games.analysis.judge import Judge
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
+from games.judge import Judge
 from search.players import Player
 
 KEEPING = 1 / 3

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cluster.lab.sources import report_file, report_text
+from cluster.lab.sources import report_file
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.progress import ExperimentProgress
+from cluster.lab.sources.report_words import print_result
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
@@ -116,7 +117,7 @@ def _run_tables(
                 result = laboratory.result(waiting.pop(0), run.kept, run.failures)
                 results.append(result)
                 if not output.json:
-                    report_text.print_result(result, console)
+                    print_result(result, console)
             progress.doing = waiting[0] if waiting else ""
 
         take_whole(jobset)

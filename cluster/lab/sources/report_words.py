@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, NO, OPEN, YES
 from cluster.lab.sources.verdict import (
@@ -18,10 +19,14 @@ from cluster.lab.sources.verdict import (
     ours_text,
     rows_of,
     source_text,
+    summary,
 )
 from cluster.report.table import Table, count, duration, left, right, text, verdict
 from cluster.system import terminal
 from games.errors import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 TITLE = "The sources' tables, measured again"
 AHEAD = {SAME: "the same player ahead", OPPOSITE: "the other player ahead", OPEN: "open who is ahead"}
@@ -146,3 +151,18 @@ def name_of(verdict: Verdict) -> str:
     if verdict.conclusion:
         parts.append(AHEAD[verdict.conclusion])
     return f"{verdict.row.name} ({'; '.join(parts)})" if parts else verdict.row.name
+
+
+def print_result(result: TableResult, console: Console) -> None:
+    """Print a table on a terminal: its note, the figures, remarks and a summary."""
+    from rich.text import Text
+
+    table = result.table
+    console.print(Text.assemble((f"{table.name}  ", "bold"), table.title), soft_wrap=True)
+    if table.note:
+        console.print(Text(table.note, style="dim"))
+    console.print(figures(result))
+    for remark in remarks(result):
+        console.print(Text(remark), soft_wrap=True)
+    console.print(Text(f"{summary(result)}, {terminal.duration(result.cpu_s)} of CPU", style="dim"))
+    console.print()
