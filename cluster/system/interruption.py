@@ -21,7 +21,6 @@ from typing import NoReturn, Protocol, TypeVar
 
 from cluster.system.processes import descendants, kill
 from cluster.system.terminal import results
-from games.compile.watch import NOTES
 
 INTERRUPTED = 130
 """Exit status after an interruption: by convention 128 + SIGINT. Also used after SIGTERM."""
@@ -140,7 +139,8 @@ class Interruption:
         # Most of Ray's processes end with this one, but not its agents: each waits for the end of a pipe that
         # the others keep open.
         kill(descendants())
-        if folder := os.environ.get(NOTES):
+        # Its name is in games.compile.watch, which takes a second to import.
+        if folder := os.environ.get("BANYAN_NOTES"):
             shutil.rmtree(folder, ignore_errors=True)
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)
