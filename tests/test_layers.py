@@ -93,11 +93,11 @@ TESTS = {
     "tests": 1_126,
     "tests.games": 9_574,
     "tests.search": 8_836,
-    "tests.cluster": 18_177,
+    "tests.cluster": 18_179,
     "tests.deploy": 971,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 107_276}
+TOTAL = {"total": 107_278}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

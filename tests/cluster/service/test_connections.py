@@ -165,7 +165,9 @@ def test_a_request_has_a_time_limit(sent: bytes, drips: bool, answered: bytes) -
                 await asyncio.sleep(0.01)
 
         dripping = asyncio.create_task(drip())
-        assert (await reader.read()).startswith(answered)
+        # Who still writes may lose the answer by a reset.
+        with suppress(ConnectionResetError):
+            assert (await reader.read()).startswith(answered)
         dripping.cancel()
 
     assert served(ask, Patience(head_s=0.2, request_s=0.2)).refusals["too_slow"] == 1
