@@ -139,15 +139,14 @@ def _console(colour: bool | None, *, stderr: bool) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else results()
-    width: int | None = WIDE
-    if stream.isatty():
-        # Rich looks at files 0 to 2, of which none need be the terminal that results go to.
-        width = None if "COLUMNS" in os.environ else os.get_terminal_size(stream.fileno()).columns or None
+    # Rich looks at files 0 to 2, of which none need be the terminal that results go to.
+    sized = not stderr and isinstance(stream, io.TextIOWrapper) and "COLUMNS" not in os.environ
+    own = os.get_terminal_size(stream.fileno()).columns or None if sized and stream.isatty() else None
     return Console(
         file=None if stderr else stream,
         stderr=stderr,
         highlight=False,
         soft_wrap=False,
         no_color=True if colour is False else None,
-        width=width,
+        width=own if stream.isatty() else WIDE,
     )
