@@ -116,7 +116,7 @@ def _bind(
 
 
 def _copy(generic: FunctionType, bound: Mapping[str, Any]) -> FunctionType:
-    """The same function with these values for globals."""
+    """A copy of a function, with these values for globals."""
     values = {**generic.__globals__, **bound}
     copy = FunctionType(generic.__code__, values, generic.__name__, generic.__defaults__)
     copy.__kwdefaults__ = generic.__kwdefaults__
