@@ -44,9 +44,9 @@ def experiment(
     scale: Annotated[
         str,
         typer.Option(
-            metavar="quick|paper|smoke",
+            metavar="quick|full|smoke",
             help="How many games are played: some minutes of them (quick), as many as in the sources "
-            "(paper), or a few (smoke).",
+            "(full), or a few (smoke).",
         ),
     ] = "quick",
     seed: Annotated[int, request_option("seed")] = 0,

@@ -19,7 +19,7 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
     assert status == 0
     rows = {row["table"]: row for row in json.loads(out)}
     assert rows["002/2"]["quick"]["done"] == 0
-    assert rows["002/11"]["paper"]["units"] == 1500
+    assert rows["002/11"]["full"]["units"] == 1500
     here(capsys, "experiment", "002/2", "--out", str(tmp_path), *INLINE)
     _, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
     row = next(row for row in json.loads(out) if row["table"] == "002/2")
@@ -69,7 +69,7 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
     ("arguments", "says"),
     [
         (("002/99",), "TABLE: '002/99' is not accepted; expected one of"),
-        (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or paper"),
+        (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or full"),
         (("002/2", "--report", "r.pdf"), "--report: 'r.pdf' is not accepted"),
         (("002/2", "--report", "nowhere/r.md"), "a file in a folder that there is"),
         (("002/2", "--seed", "-1"), "--seed: -1 is not accepted"),

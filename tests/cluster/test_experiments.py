@@ -34,7 +34,7 @@ game = "tictactoe"
 [scales.quick]
 games = 6
 budget = "simulations=20"
-[scales.paper]
+[scales.full]
 games = 10
 budget = "simulations=20"
 [[rows]]
@@ -70,7 +70,7 @@ measure = "thinking"
 a = "uct:{budget}"
 not_comparable = "another machine"
 quick = { games = 2 }
-paper = { games = 2 }
+full = { games = 2 }
 figures = { "simulations, mean" = 10, "simulations, most" = 40 }
 """
 TABLE = read("999/1", TEXT, "a source")
@@ -146,7 +146,7 @@ def test_rows_that_look_at_the_same_games_share_them() -> None:
 def test_a_longer_experiment_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     measured(tmp_path)
     with Store(tmp_path) as store:
-        run = run_of(Laboratory([TABLE], "paper"), store)
+        run = run_of(Laboratory([TABLE], "full"), store)
         assert [unit.index for unit in run.missing()] == [6, 7, 8, 9]
 
 

@@ -12,7 +12,7 @@ from cluster.launch import Output
 from cluster.report.table import Table, left, right, text
 from cluster.system import terminal
 
-SCALES = ("quick", "paper")
+SCALES = ("quick", "full")
 
 
 def print_list(out: Path, seed: int, output: Output) -> None:

@@ -46,7 +46,7 @@ HOW = (
 SCALES = {
     "quick": """quick: few games; the budget of a move is the source's own in simulations, if it states one.
     Budgets in simulations give the same games on every machine.""",
-    "paper": "paper: as many games, and as much time for a move, as in the sources, on this machine.",
+    "full": "full: as many games, and as much time for a move, as in the sources, on this machine.",
     "smoke": "smoke: minimal budgets, to check that everything runs; the figures mean nothing.",
 }
 

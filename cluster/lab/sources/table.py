@@ -5,7 +5,7 @@
     not_comparable = "..."              optional: why no figure can be compared
     [defaults]                          default values of all rows
     [scales.quick]                      values for {names} in the rows' texts; games: their number
-    [scales.paper]
+    [scales.full]
     [[rows]]
     name = "..."                        as in the source
     measure = "results"                 one of cluster/lab/sources/measures.py
@@ -13,9 +13,13 @@
     figures = { wins = 64.8, ... }      of the source, by name; with a deviation: value, sd and n
     remark = "..."                      optional: such as an error in the source
     not_comparable = "..."              optional: why
+    as_printed = true                   the row is what the source describes; or, instead:
+    deviates = "..."                    one sentence: what deviates from the source, and why
+    cause = "..."                       optional: what explains a figure that differs
+    ours = true                         the row is no row of the source: own budget, variant or program
     ...                                 further keys are arguments of the measure
 
-A row may have its own ``smoke``, ``quick`` and ``paper`` tables, whose values override the table's.
+A row may have its own ``smoke``, ``quick`` and ``full`` tables, whose values override the table's.
 ``smoke``, for tests, is ``quick`` with two games and with the file's own values for ``smoke``. Tables have
 the names of their files: ``002/11`` for 002-11.toml. The number before the slash is that of a source in
 sources.toml.
@@ -34,9 +38,10 @@ from typing import Any
 from cluster.lab.sources.estimate import SourceFigure
 from games.errors import InvalidInput
 
-SCALES = ("smoke", "quick", "paper")
+SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
-_OWN = ("name", "figures", "n", "remark", "not_comparable", "measure", *SCALES)
+_SAID = ("remark", "not_comparable", "deviates", "cause")
+_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", *_SAID, *SCALES)
 _TABLE = ("title", "note", "not_comparable", "defaults", "scales", "rows")
 
 
@@ -52,6 +57,14 @@ class Row:
     remark: str
     not_comparable: str
     """Why the source's figures cannot be compared to ours; empty if they can."""
+    deviates: str
+    """What deviates from the source, and why; empty if nothing does, and in rows of ours."""
+    cause: str
+    """What explains figures that differ; empty if nothing is known."""
+    as_printed: bool
+    """Whether the row is what the source describes."""
+    ours: bool
+    """Whether the row is no row of the source."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,10 @@ def read(name: str, text: str, source: str) -> Table:
 
 def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
     row = {**data.get("defaults", {}), **own}
-    missing = [key for key in ("name", "measure", "figures") if key not in row]
+    ours = bool(row.get("ours"))
+    missing = [
+        key for key in ("name", "measure", "figures") if key not in row and not (ours and key == "figures")
+    ]
     if missing:
         raise InvalidInput("table", f"{table} {row.get('name', '')}", f"a row with {', '.join(missing)}")
     scales = data.get("scales", {})
@@ -118,14 +134,16 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         details = {key: _filled(value, values) for key, value in details.items()}
     except KeyError as error:
         raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
-    figures = {key: SourceFigure.read(value, row.get("n")) for key, value in row["figures"].items()}
+    figures = {key: SourceFigure.read(value, row.get("n")) for key, value in row.get("figures", {}).items()}
+    said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in _SAID}
     return Row(
         name=row["name"],
         measure=row["measure"],
         figures=figures,
         details=details,
-        remark=" ".join(row.get("remark", "").split()),
-        not_comparable=" ".join(row.get("not_comparable", data.get("not_comparable", "")).split()),
+        as_printed=bool(row.get("as_printed")),
+        ours=ours,
+        **said,
     )
 
 
