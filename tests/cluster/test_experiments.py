@@ -138,6 +138,19 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     json.dumps(result.to_json(), allow_nan=False)
 
 
+def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
+    """In tic-tac-toe 9, then 8, 7 and so on: odd numbers are the first player's; long games weigh more."""
+    row = 'name = "r"\nmeasure = "branching"\ngame = "tictactoe"\na = "random"\ngames = 20\nours = true'
+    (verdict,) = measured(tmp_path, table=read("999/2", f'title = "t"\n[[rows]]\n{row}', "")).verdicts
+    assert verdict.measured is not None
+    both, first, second = verdict.measured.histogram.values()
+    assert both[9] == both[5] == 20 > both[1] > 0
+    assert (set(first), set(second)) == ({9, 7, 5, 3, 1}, {8, 6, 4, 2})
+    mean = verdict.measured.estimates["mean"]
+    assert mean.value == pytest.approx(sum(n * both[n] for n in both) / sum(both.values()))
+    assert mean.low < mean.value < mean.high
+
+
 def test_rows_that_look_at_the_same_games_share_them() -> None:
     laboratory = Laboratory([TABLE], "quick")
     assert [need.units for need in laboratory.needs] == [6, 1, 2]

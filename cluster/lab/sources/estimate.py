@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -66,6 +66,18 @@ class Estimate:
         factor = STUDENT_95[number - 2] if number - 2 < len(STUDENT_95) else Z95
         half = factor * spread / math.sqrt(number)
         return cls(centre, centre - half, centre + half, unit, number, spread)
+
+    @classmethod
+    def of_groups(cls, groups: Sequence[Sequence[float]], unit: str) -> Estimate:
+        """The mean of all observations, with the interval of a ratio estimator over groups.
+
+        Observations of one group, such as a game, may depend on each other; groups are independent.
+        """
+        total = sum(map(len, groups))
+        centre = math.fsum(map(math.fsum, groups)) / total
+        size = total / len(groups)
+        error = cls.mean([(math.fsum(group) - centre * len(group)) / size for group in groups], unit)
+        return replace(error, value=centre, low=centre + error.low, high=centre + error.high)
 
     @classmethod
     def exact(cls, value: float, unit: str = "") -> Estimate:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 
 from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import Estimate
@@ -34,6 +37,25 @@ class Played:
     def game(self) -> Game:
         return self.context.load_game()
 
+    @cached_property
+    def branching(self) -> list[tuple[list[int], list[int]]]:
+        """The numbers of legal moves in the positions of each game, by player to move."""
+        game, found = self.game, []
+        for record in self.records.values():
+            numbers: tuple[list[int], list[int]] = [], []
+            state = record.start_state(game)
+            for text in record.moves:
+                numbers[int(game.calls.current_player(state))].append(len(game.legal_moves(state)))
+                game.play_text(state, [text])
+            found.append(numbers)
+        return found
+
+    @property
+    def histogram(self) -> dict[str, Counter[int]]:
+        """How many positions have each number of legal moves: of both players, and of each."""
+        first, second = (Counter(chain(*sides)) for sides in zip(*self.branching, strict=True))
+        return {"both players": first + second, "first player": first, "second player": second}
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -48,6 +70,8 @@ class Measured:
     """A's mean score in a match, with its 95 % interval; None for counts."""
     also: Mapping[str, str] = field(default_factory=dict)
     """Further facts by name."""
+    histogram: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """How often each number was observed, by name of the series; empty for most measures."""
 
 
 def measure(row: Row, need: Need, kept: Kept) -> Measured:
@@ -85,7 +109,8 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
     cpu_s = sum(effort.cpu_s for effort in efforts)
     estimates = _OF_MATCHES[row.measure](row, played)
     score = _score(standing, unit) if row.measure == RESULTS else None
-    return Measured(estimates, cpu_s, what, score, also)
+    histogram = played.histogram if row.measure == "branching" else {}
+    return Measured(estimates, cpu_s, what, score, also, histogram)
 
 
 def _score(standing: Standing, unit: str) -> tuple[float, float, float]:
@@ -108,15 +133,12 @@ def _of_count(kept: Kept) -> Measured:
 
 
 def _of_samples(need: CountNeed, kept: Kept) -> Measured:
-    """Means with intervals over the means of units, because observations of one game are not independent."""
+    """Means of all observations, with intervals over units: observations of one game are not independent."""
     estimates = {}
     for name in kept.found[0]:
         units = [list(map(float, kept.found[number][name])) for number in range(need.units)]
         values = [value for unit in units for value in unit]
-        of_units = Estimate.mean([statistics.fmean(unit) for unit in units if unit], name)
-        centre = statistics.fmean(values)
-        half = (of_units.high - of_units.low) / 2
-        estimates[f"{name}, mean"] = replace(of_units, value=centre, low=centre - half, high=centre + half)
+        estimates[f"{name}, mean"] = Estimate.of_groups(units, name)
         estimates[f"{name}, median"] = Estimate.alone(statistics.median(values), name, len(values))
         estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
         estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
@@ -154,23 +176,13 @@ def _plies(row: Row, played: Played) -> Estimates:
 
 
 def _branching(row: Row, played: Played) -> Estimates:
-    """Numbers of legal moves: the mean over the means of games, and the maximum of each player."""
-    means, most, first, game = [], [0, 0], 0, played.game
-    for record in played.records.values():
-        numbers = []
-        state = record.start_state(game)
-        for text in record.moves:
-            number, mover = len(game.legal_moves(state)), int(game.calls.current_player(state))
-            numbers.append(number)
-            most[mover] = max(most[mover], number)
-            first = first or number
-            game.play_text(state, [text])
-        means.append(sum(numbers) / len(numbers))
+    """Numbers of legal moves: the mean over all positions of all games, and the maximum of each player."""
+    games = played.branching
+    first, second = (max((max(game[side], default=0) for game in games), default=0) for side in (0, 1))
     return {
-        "mean": Estimate.mean(means, "moves"),
-        "first player's maximum": Estimate.alone(most[0], "moves", len(means)),
-        "second player's maximum": Estimate.alone(most[1], "moves", len(means)),
-        "at the start": Estimate.exact(first, "moves"),
+        "mean": Estimate.of_groups([[*game[0], *game[1]] for game in games], "moves"),
+        "first player's maximum": Estimate.alone(first, "moves", len(games)),
+        "second player's maximum": Estimate.alone(second, "moves", len(games)),
     }
 
 
