@@ -6,6 +6,7 @@
     [defaults]                          default values of all rows
     [scales.quick]                      values for {names} in the rows' texts; games: their number
     [scales.full]
+    [axis]                              optional: what a picture of the rows shows; see _AXIS below
     [[rows]]
     name = "..."                        as in the source
     measure = "results"                 one of cluster/lab/sources/measures.py
@@ -17,6 +18,8 @@
     deviates = "..."                    one sentence: what deviates from the source, and why
     cause = "..."                       optional: what explains a figure that differs
     ours = true                         the row is no row of the source: own budget, variant or program
+    x = 144                             place on the axis; default: the number after the axis' x in its name
+    series = "..."                      its curve; default: what follows that number in its name
     ...                                 further keys are arguments of the measure
 
 A row may have its own ``smoke``, ``quick`` and ``full`` tables, whose values override the table's.
@@ -27,6 +30,7 @@ sources.toml.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,8 +45,12 @@ from games.errors import InvalidInput
 SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 _SAID = ("remark", "not_comparable", "deviates", "cause")
-_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", *_SAID, *SCALES)
-_TABLE = ("title", "note", "not_comparable", "defaults", "scales", "rows")
+_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", *_SAID, *SCALES)
+_TABLE = ("title", "note", "not_comparable", "axis", "defaults", "scales", "rows")
+_AXIS = ("x", "y", "figure", "log", "title", "beside")
+"""Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
+score); which of x and y are logarithmic, as "x", "y" or "xy"; the picture's title; and the table beside whose
+rows these are drawn."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,10 @@ class Row:
     """Whether the row is what the source describes."""
     ours: bool
     """Whether the row is no row of the source."""
+    x: float | None
+    """Place on the axis of the table; None without one."""
+    series: str
+    """Curve to which the row belongs in a picture."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,8 @@ class Table:
     note: str
     rows_at: Mapping[str, tuple[Row, ...]]
     """Rows by scale."""
+    axis: Mapping[str, str]
+    """What a picture of the rows shows, see _AXIS; empty if there is none of them."""
 
 
 def names() -> list[str]:
@@ -108,11 +122,13 @@ def read(name: str, text: str, source: str) -> Table:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput("table", name, f"TOML ({error})") from None
-    unknown = sorted(data.keys() - set(_TABLE))
+    unknown = sorted(data.keys() - set(_TABLE)) + sorted(data.get("axis", {}).keys() - set(_AXIS))
     if unknown or not data.get("rows") or "title" not in data:
-        raise InvalidInput("table", name, f"a title and rows, and of {', '.join(_TABLE)} only")
+        raise InvalidInput("table", name, f"a title and rows, and of {', '.join((*_TABLE, *_AXIS))} only")
     rows_at = {scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES}
-    return Table(name, source, data["title"], " ".join(data.get("note", "").split()), rows_at)
+    return Table(
+        name, source, data["title"], " ".join(data.get("note", "").split()), rows_at, data.get("axis", {})
+    )
 
 
 def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
@@ -136,6 +152,9 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
     figures = {key: SourceFigure.read(value, row.get("n")) for key, value in row.get("figures", {}).items()}
     said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in _SAID}
+    label = data.get("axis", {}).get("x")
+    place = re.search(rf"\b{re.escape(label)} (?:= )?([0-9.]+),? ?(.*)", row["name"]) if label else None
+    x = row.get("x", place and place[1])
     return Row(
         name=row["name"],
         measure=row["measure"],
@@ -143,6 +162,8 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         details=details,
         as_printed=bool(row.get("as_printed")),
         ours=ours,
+        x=None if x is None else float(x),
+        series=str(row.get("series", place[2] if place else "")),
         **said,
     )
 
