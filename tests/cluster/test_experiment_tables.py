@@ -10,7 +10,7 @@ from cluster.lab.sources.table import SCALES, load, names
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("source", ["000", "001", "003", "004"])
+@pytest.mark.parametrize("source", ["000", "001", "003", "004", "claims"])
 def test_every_row_names_games_and_players_that_there_are(source: str, scale: str) -> None:
     tables = [load(name) for name in names() if name.startswith(source)]
     assert tables

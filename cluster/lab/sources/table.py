@@ -24,8 +24,8 @@
 
 A row may have its own ``smoke``, ``quick`` and ``full`` tables, whose values override the table's.
 ``smoke``, for tests, is ``quick`` with two games and with the file's own values for ``smoke``. Tables have
-the names of their files: ``002/11`` for 002-11.toml. The number before the slash is that of a source in
-sources.toml.
+the names of their files: ``002/11`` for 002-11.toml. What stands before the slash is a source in
+sources.toml, or ``claims``: its rows are all ours.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Table:
 def names() -> list[str]:
     """Names of all tables, in the order of sources and numbers."""
     files = (entry.name for entry in _folder().iterdir())
-    found = [name.removesuffix(".toml").replace("-", "/", 1) for name in files if name[:1].isdigit()]
+    found = [name.removesuffix(".toml").replace("-", "/", 1) for name in files]
     return sorted((name for name in found if "/" in name), key=_order)
 
 
