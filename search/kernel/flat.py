@@ -1,4 +1,4 @@
-"""Flat Monte Carlo: playouts from each legal move, no tree."""
+"""Flat Monte Carlo: playouts after given moves, no tree."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ def play_flat(
     stream: Stream,
     work: Workspace,
 ) -> None:
-    """Generic: set ``values[m, i]`` to the first player's return of the i-th playout after ``moves[m]``.
+    """Generic: set ``values[i]`` to the first player's return of a playout after ``moves[i]``.
 
-    ``values`` is float64[M, n]; stream and workspace are modified in place. With hidden
-    information each playout has a determinization of its own.
+    ``values`` is float64[n]; stream and workspace are modified in place. With hidden information each
+    playout has a determinization of its own.
     """
-    for m in range(len(moves)):
-        for i in range(values.shape[1]):
-            determinize(root_state, work.state, stream)
-            play(work.state, np.int64(moves[m]))
-            if is_terminal(work.state):
-                values[m, i] = returns(work.state)
-            else:
-                values[m, i] = leaf_playout(params, work, stream)
+    for i in range(len(moves)):
+        determinize(root_state, work.state, stream)
+        play(work.state, np.int64(moves[i]))
+        if is_terminal(work.state):
+            values[i] = returns(work.state)
+        else:
+            values[i] = leaf_playout(params, work, stream)

@@ -235,25 +235,24 @@ def play_flat_scored(
 
     With one player or two they are the first player's, with three or more those of the player who moves.
     """
-    for m in range(len(moves)):
-        for i in range(values.shape[1]):
-            determinize(root_state, work.state, stream)
-            player = current_player(work.state)
-            before = 0.0
-            if REWARDS:
-                before = score(work.state, player) if PLAYERS > 2 else returns(work.state)
-            play(work.state, np.int64(moves[m]))
-            future = 0.0
-            after = 0.0
-            if is_terminal(work.state):
-                after = returns(work.state)
-            else:
-                after = returns(work.state) if REWARDS else 0.0
-                future = leaf_playout(params, work, stream)
-            if PLAYERS > 2:
-                values[m, i] = score_at_end(work.state, player) - before
-            else:
-                values[m, i] = (after - before) + DISCOUNT * future
+    for i in range(len(moves)):
+        determinize(root_state, work.state, stream)
+        player = current_player(work.state)
+        before = 0.0
+        if REWARDS:
+            before = score(work.state, player) if PLAYERS > 2 else returns(work.state)
+        play(work.state, np.int64(moves[i]))
+        future = 0.0
+        after = 0.0
+        if is_terminal(work.state):
+            after = returns(work.state)
+        else:
+            after = returns(work.state) if REWARDS else 0.0
+            future = leaf_playout(params, work, stream)
+        if PLAYERS > 2:
+            values[i] = score_at_end(work.state, player) - before
+        else:
+            values[i] = (after - before) + DISCOUNT * future
 
 
 # Leaf parallelisation.

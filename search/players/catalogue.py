@@ -23,11 +23,11 @@ InvalidInput (field ``player``) if the player cannot play the game."""
 _FACTORIES: dict[str, tuple[Factory, str]] = {
     "uct": (
         Uct.from_options,
-        "Monte Carlo tree search: uct:simulations=N or uct:seconds=S, and all options of a search",
+        "Monte Carlo tree search: uct:simulations=N, seconds=S or plies=N, and all options of a search",
     ),
     "flat": (
         Flat.from_options,
-        "flat Monte Carlo: as many playouts from each move, no tree; value=mean, median or mode",
+        "flat Monte Carlo: playouts after each move, no tree; value=mean, median or mode",
     ),
     "alphabeta": (
         AlphaBeta.from_options,
@@ -77,7 +77,10 @@ OPTION_TEXTS = {
     "depth": "Plies to look ahead.",
     "evaluator": "Which of the game's evaluations is used; the names are those of the game.",
     "final": "What the move is chosen by.",
+    "draws": "How playouts draw their moves: each move equally often, or at random with replacement.",
+    "modes": "Of several modes the highest, or the one whose first playout came first.",
     "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
+    "plies": "Plies of playouts a move, at least one a simulation: a budget equal on every machine.",
     "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
     "rollouts": "Playouts from each leaf.",
     "samples": "Fleets that are drawn.",

@@ -1,10 +1,8 @@
-"""Flat Monte Carlo: an equal number of playouts from each legal move, without a tree."""
+"""Flat Monte Carlo: playouts after legal moves, as many of each or drawn at random, without a tree."""
 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,35 +14,39 @@ from games.rng import new_stream
 from games.spec import Options, Spec
 from search.kernel.engine import engine_of
 from search.kernel.params import params_from
+from search.kernel.playouts import PLIES
 from search.players.player import Choice, Player, Seen
-from search.players.request_options import read_options, request_of_player
+from search.players.request_options import PliesClock, read_budget, read_options, request_of_player
 from search.request import SearchRequest, features_of
 
-DEFAULT_SECONDS = 1.0
-STATISTICS = ("mean", "median", "mode")
+STATISTICS, MODES, DRAWS = ("mean", "median", "mode"), ("highest", "first"), ("equal", "random")
 OPTIONS = ("simulations", "seconds", "playout_plies", "playout_policy")
 """The fields of SearchRequest that a spec may give."""
 CHUNK_S = 0.01
-"""Approximate duration, in seconds, of the playouts between two readings of the clock."""
+"""Greatest duration, in seconds, of the playouts between two readings of the clock; an estimate."""
 
 
 class Flat(Player):
     """Flat Monte Carlo player; the value of a move is the mean, the median or the mode of its playouts."""
 
-    def __init__(self, spec: str, request: SearchRequest, value: str) -> None:
+    def __init__(
+        self, spec: str, request: SearchRequest, plies: int | None, value: str, modes: str, draws: str
+    ) -> None:
         super().__init__(spec)
-        self.request = request
-        self.value = value
+        self.request, self.plies = request, plies
+        self.value, self.modes, self.draws = value, modes, draws
 
     @classmethod
     def from_options(cls, spec: Spec, options: Options, game: Game) -> Flat:
-        """Its options are those of SearchRequest in OPTIONS, and ``value``; by default it has 1 s a move."""
+        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes`` and ``draws``;
+        by default it has 1 s a move."""
         # Nothing is selected where there is no tree.
         asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
+        plies = read_budget(options, asked)
         value = options.choice("value", "mean", STATISTICS)
-        if "simulations" not in asked:
-            asked.setdefault("seconds", DEFAULT_SECONDS)
-        return cls(str(spec), request_of_player(game, asked), value)
+        modes = options.choice("modes", "highest", MODES)
+        draws = options.choice("draws", "equal", DRAWS)
+        return cls(str(spec), request_of_player(game, asked), plies, value, modes, draws)
 
     def choose(self, seen: Seen, seed: int) -> Choice:
         hidden = "ismcts" if seen.game.hidden_information else ""
@@ -53,71 +55,57 @@ class Flat(Player):
         # In random order, so that a budget that ends within a round favours no move.
         random.Random(seed).shuffle(order := list(seen.legal))
         moves = np.array(order, dtype=np.uint16)
-        stream, work = new_stream(seed), engine.new_workspace()
-        played: list[npt.NDArray[np.float64]] = []
+        rng, stream, work = np.random.default_rng(seed), new_stream(seed), engine.new_workspace()
+        clock = self.clock if self.plies is None else PliesClock(self.plies, self.clock)
+        played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
+        count = 0
 
-        def play(some: slice, each: int) -> None:
-            values = np.full((len(moves), each), np.nan)
+        def play(num_playouts: int) -> None:
+            nonlocal count
+            which = np.arange(count, count + num_playouts) % len(moves)
+            if self.draws == "random":
+                which = rng.integers(len(moves), size=num_playouts)
+            values, before = np.zeros(num_playouts), int(work.tally[PLIES])
             with np.errstate(over="ignore"):
-                engine.play_flat(seen.state, params, moves[some], values[some], stream, work)
-            played.append(values)
+                engine.play_flat(seen.state, params, moves[which], values, stream, work)
+            count += num_playouts
+            played.append((which, values))
+            if isinstance(clock, PliesClock):
+                clock.spent += max(num_playouts, int(work.tally[PLIES]) - before)
 
+        # Compile or load the kernels before the clock starts.
+        play(0)
         if self.request.simulations is not None:
-            each, rest = divmod(self.request.simulations, len(moves))
-            play(slice(None), each)
-            if rest:
-                play(slice(0, rest), 1)
+            play(self.request.simulations)
         else:
-            # Compile or load the kernels before the clock starts.
-            with np.errstate(over="ignore"):
-                engine.play_flat(seen.state, params, moves[:1], np.zeros((1, 1)), stream.copy(), work)
-            self._play_for_seconds(play, len(moves))
-        values = np.concatenate(played, axis=1)
+            assert self.request.seconds is not None
+            began = now = clock()
+            size = 1
+            while now - began < self.request.seconds:
+                started = now
+                play(size)
+                now = clock()
+                most_s = min(CHUNK_S, (self.request.seconds - (now - began)) / 2)
+                size = max(1, min(4 * size, int(most_s / max(1e-9, (now - started) / size))))
+        which, values = (np.concatenate(arrays) for arrays in zip(*played, strict=True))
         if seen.game.viewpoint(seen.mover) == SECOND:
             values = -values
-        worth = _worth(values, self.value)
+        worth = np.array([_worth(values[which == m], self.value, self.modes) for m in range(len(moves))])
         best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
-        count = int(np.count_nonzero(~np.isnan(values)))
         of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
         thought = f"{of}; {self.value} {worth[best]:+.3f}"
         return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
 
-    def _play_for_seconds(self, play: Callable[[slice, int], None], num_moves: int) -> None:
-        """Play rounds of one playout of each move until the time is up, in calls of about `CHUNK_S` each."""
-        assert self.request.seconds is not None
-        began = now = time.thread_time()
-        size = each = 1
-        first = 0
-        while True:
-            started = now
-            play(slice(first, first + size), each)
-            now = time.thread_time()
-            left_s = self.request.seconds - (now - began)
-            if left_s <= 0:
-                return
-            first = (first + size) % num_moves if first + size < num_moves else 0
-            # The next call: one playout of some of the moves, or several playouts of all moves.
-            fitting = min(CHUNK_S, left_s) / max(1e-9, (now - started) / (size * each))
-            size = min(num_moves - first, max(1, min(4 * size, int(fitting))))
-            each = max(1, int(fitting / num_moves)) if size == num_moves else 1
 
+def _worth(values: npt.NDArray[np.float64], statistic: str, modes: str) -> float:
+    """The mean, median or mode of the values of a move's playouts, in their order; -inf without any.
 
-def _worth(values: npt.NDArray[np.float64], statistic: str) -> npt.NDArray[np.float64]:
-    """float64[M]: the mean, median or mode of each row of values[M, n], from the mover's viewpoint.
-
-    NaN stands for a missing playout. Of several modes the highest is used. A move without playouts gets
-    -inf.
+    Of several modes the ``highest`` counts, or the ``first``: the one whose first playout came first.
     """
-    worth = np.full(len(values), -np.inf)
-    for m, row in enumerate(values):
-        known = row[~np.isnan(row)]
-        if not len(known):
-            continue
-        if statistic == "mean":
-            worth[m] = known.mean()
-        elif statistic == "median":
-            worth[m] = np.median(known)
-        else:
-            different, counts = np.unique(known, return_counts=True)
-            worth[m] = different[counts == counts.max()].max()
-    return worth
+    if not len(values):
+        return -np.inf
+    if statistic != "mode":
+        return float(values.mean() if statistic == "mean" else np.median(values))
+    different, places, counts = np.unique(values, return_index=True, return_counts=True)
+    most = counts == counts.max()
+    return float(different[most].max() if modes == "highest" else values[places[most].min()])

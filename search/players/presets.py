@@ -20,7 +20,7 @@ PLAIN, STRONGEST = "plain", "best"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     PLAIN: {},
     "morris-thesis": {"exploration": math.sqrt(2.0)},
-    "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "final_move": "robust"},
+    "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "exploration_scale": "fixed", "final_move": "max"},
     "tictactoe-article": {"exploration": 0.141},
 }
 """Fields of SearchRequest by preset: UCT with whole random playouts and the game's C, and the constants of

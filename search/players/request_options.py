@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from games.errors import InvalidInput
@@ -13,6 +15,52 @@ from search.prepare import check_form
 from search.request import SearchRequest
 
 PREFIX = "player option"
+DEFAULT_SECONDS = 1.0
+PLIES_PER_S, LEAST_S = 500_000, 0.05
+"""The rate at which plies are seconds, and the least budget: so that jobs, which last at least 1 ms and are
+first sized by the game's nominal speed, stay small beside it."""
+MOST_PLIES = 10**9
+
+
+@dataclass
+class PliesClock:
+    """A clock that goes with the plies of playouts, by which a budget is equal on every machine."""
+
+    plies: int
+    """The budget."""
+    read: Callable[[], float] = time.thread_time
+    """The player's clock, which is read as well for what it raises."""
+    spent: int = 0
+    """Plies until now; a simulation counts as one at least."""
+
+    @property
+    def seconds(self) -> float:
+        """The budget in seconds of this clock."""
+        return max(LEAST_S, self.plies / PLIES_PER_S)
+
+    def __call__(self) -> float:
+        self.read()
+        return self.spent / self.plies * self.seconds
+
+
+def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
+    """The option ``plies``; without it a player that was given no budget in ``asked`` gets DEFAULT_SECONDS.
+
+    In ``asked`` plies are seconds of `PliesClock`. Raises InvalidInput (player option budget, strategy).
+    """
+    plies = options.integer("plies")
+    if plies is not None and not 1 <= plies <= MOST_PLIES:
+        raise InvalidInput(f"{PREFIX} plies", plies, f"a whole number from 1 to {MOST_PLIES}")
+    given = [f"{name}={asked[name]}" for name in ("simulations", "seconds") if name in asked]
+    if plies and given:
+        budgets = ", ".join([f"plies={plies}", *given])
+        raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds and plies")
+    if plies and asked.get("strategy") in ("leaf", "subtree"):
+        # The time of threads decides how many of their jobs are run at a stretch.
+        raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with plies")
+    if plies or not given:
+        asked["seconds"] = PliesClock(plies).seconds if plies else DEFAULT_SECONDS
+    return plies
 
 
 def read_options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from dataclasses import replace
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import games
+from games.compile.specialise import specialise
 from games.errors import InvalidInput
+from games.rng import new_stream
 from search.features import Features
 from search.players import Choice, Player, Seen, describe, names, player_of
 from search.players.flat import _worth
@@ -21,6 +24,7 @@ from search.run_inline import run_inline
 from search.summary import digest
 from tests.games.common import JIT
 from tests.search.common import digest_of_search
+from tests.search.naive import play_to_the_end
 
 
 def seen_at(spec: str, moves: str = "") -> Seen:
@@ -125,6 +129,9 @@ def test_presets_are_the_constants_of_the_sources() -> None:
     for preset, c in (("morris-thesis", 1.414), ("thud-thesis", 0.919), ("tictactoe-article", 0.141)):
         player: Player = player_of(f"uct:preset={preset}", game)
         assert player.request.exploration == pytest.approx(c, abs=0.001)  # type: ignore[attr-defined]
+    # `bestChild(root, 0)`, and values of margins in [0, 1], also where playouts are cut.
+    thesis = request_of("uct:preset=thud-thesis,c=0.5,playout_plies=5", "tictactoe")
+    assert thesis.final_move == "max" and not thesis.scales_exploration
     own = player_of("uct:preset=thud-thesis,c=0.5", game)
     assert own.request.exploration == 0.5  # type: ignore[attr-defined]
 
@@ -156,10 +163,63 @@ def request_of(player: str, spec: str) -> SearchRequest:
 
 
 def test_mean_median_and_mode() -> None:
-    values = np.array([[1.0, 0.0, 0.0, -1.0, 1.0, 0.5], [-1.0, -1.0, 1.0, 1.0, 0.2, 0.2]])
-    assert _worth(values, "mean").tolist() == pytest.approx([0.25, 0.4 / 6])
-    assert _worth(values, "median").tolist() == [0.25, 0.2]
-    assert _worth(values, "mode").tolist() == [1.0, 1.0]
+    values = [np.array([1.0, 0.0, 0.0, -1.0, 1.0, 0.5]), np.array([0.5, -1.0, 1.0, 0.2, -1.0, 1.0, 0.2, 0.2])]
+    assert [_worth(of_move, "mean", "first") for of_move in values] == pytest.approx([0.25, 1.1 / 8])
+    assert [_worth(of_move, "median", "first") for of_move in values] == [0.25, 0.2]
+    assert [_worth(of_move, "mode", "highest") for of_move in values] == [1.0, 0.2]
+    assert [_worth(of_move[:-1], "mode", "highest") for of_move in values] == [1.0, 1.0]
+    assert [_worth(of_move[:-1], "mode", "first") for of_move in values] == [1.0, -1.0]
+    assert _worth(values[0][:0], "mode", "first") == -np.inf
+
+
+@pytest.mark.parametrize("draws", ["equal", "random"])
+@pytest.mark.parametrize("simulations", [1, 9, 200])
+def test_flat_is_playouts_one_after_the_other(draws: str, simulations: int) -> None:
+    """A second implementation, in Python but for the playouts, with the same random numbers."""
+    seen = seen_at("tictactoe", "a1")
+    calls, moves = seen.game.calls, np.zeros(9, dtype=np.uint16)
+    to_the_end = specialise([play_to_the_end], seen.game)["play_to_the_end"]
+    for seed in range(5):
+        random.Random(seed).shuffle(order := list(seen.legal))
+        which = [i % 8 for i in range(simulations)]
+        if draws == "random":
+            which = np.random.default_rng(seed).integers(8, size=simulations).tolist()
+        stream = new_stream(seed)
+        results: dict[int, list[float]] = {}
+        for place in which:
+            calls.play(state := seen.state.copy(), order[place])
+            # The second player chooses.
+            results.setdefault(order[place], []).append(-to_the_end(state, moves, stream))
+        means = {move: sum(values) / len(values) for move, values in results.items()}
+        choice = ask(f"flat:simulations={simulations},draws={draws}", "tictactoe", "a1", seed)
+        assert choice.value == pytest.approx(max(means.values()))
+        assert means[choice.move] == max(means.values())
+        if draws == "random" and simulations > 1:
+            # Drawn with replacement: a share (1 - 1/8) ** simulations of the moves has no playout.
+            assert len(means) < 8 or simulations > 9
+
+
+PER_PLAYOUT = {"playout_plies=0": 1, "playout_plies=3": 3, "playout_plies=3,policy=minimax1": 3}
+
+
+@pytest.mark.parametrize(
+    "player", ["uct", "uct:strategy=tree,lanes=3", "uct:lanes=2", "flat", "flat:draws=random"]
+)
+@pytest.mark.parametrize("playouts", PER_PLAYOUT)
+def test_a_budget_in_plies_is_the_same_on_every_machine(
+    player: str, playouts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"{player}{',' if ':' in player else ':'}plies={3000 if JIT else 300},{playouts}"
+    choice = ask(spec, "gomoku:size=5")
+    # No playout of 3 plies ends early: so few simulations look only some plies ahead.
+    spent = choice.simulations * PER_PLAYOUT[playouts]
+    assert 1 <= spent / (3000 if JIT else 300) <= (1.03 if JIT else 1.1)
+    ticks = (random.Random(1).random() * 1000 * number for number in range(1, 10**9))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+    seen = seen_at("gomoku:size=5")
+    made = player_of(spec, seen.game)
+    made.clock = lambda: next(ticks)
+    assert made.choose(seen, 1) == choice
 
 
 @pytest.mark.parametrize(
@@ -169,6 +229,12 @@ def test_mean_median_and_mode() -> None:
         ("uct:simulations=0", "player option simulations"),
         ("uct:simulations=many", "player option simulations"),
         ("uct:seconds=1,simulations=5", "player option budget"),
+        ("uct:plies=10,seconds=1", "player option budget"),
+        ("flat:plies=10,simulations=5", "player option budget"),
+        ("flat:plies=0", "player option plies"),
+        ("uct:plies=1.5", "player option plies"),
+        ("uct:plies=10,strategy=leaf", "player option strategy"),
+        ("flat:draws=some", "player option draws"),
         ("uct:c=-1", "player option c"),
         ("uct:depth=3", "player option"),
         ("uct:strategy=trunk", "player option strategy"),
