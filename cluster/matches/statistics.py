@@ -1,4 +1,4 @@
-"""Statistics of matches: scores and Elo differences with confidence intervals, and the sequential test.
+"""Statistics of matches: scores and Elo differences with intervals, sequential and exact tests.
 
 Games are played in pairs from one opening with swapped sides, and the two games of a pair are not
 independent. So the unit of observation is a pair: the mean of its two scores, 0, 1/4, 1/2, 3/4 or 1.
@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 Z95 = 1.959963984540054
 """The 97.5 % quantile of the normal distribution: 95 % lie between -Z95 and Z95."""
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -17,6 +19,8 @@ ALPHA = BETA = 0.05
 """Error probabilities of a sequential test: ALPHA of accepting elo1 if elo0 holds, BETA of the reverse."""
 RARE = 1e-3
 """Pseudo-count of a pair score that has not occurred, so that no likelihood is zero."""
+ROUNDING = 1e-7
+"""Relative difference of two probabilities that count as equal."""
 
 Interval = tuple[float, float]
 
@@ -124,3 +128,34 @@ def _likeliest(shares: Sequence[float], expected: float) -> list[float]:
         else:
             high = x
     return [share / (1 + x * gap) for share, gap in zip(shares, gaps, strict=True)]
+
+
+def freeman_halton(first: Sequence[int], second: Sequence[int]) -> float:
+    """The exact probability that two samples of one distribution differ as much as these.
+
+    The samples are numbers of games by outcome (two or three outcomes). The result is the sum of the
+    probabilities of all tables with the same margins that are at most as probable as this one: Fisher's exact
+    test, for three outcomes after Freeman and Halton 1951.
+    """
+    games = sum(first)
+    a, b, c = [x + y for x, y in zip(first, second, strict=True)] + [0] * (3 - len(first))
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, a + b + c + 1)))))
+    x, y = np.meshgrid(np.arange(min(a, games) + 1), np.arange(min(b, games) + 1), indexing="ij")
+    z = games - x - y
+    inside = (z >= 0) & (z <= c)
+    ways = sum(
+        (logs[n] - logs[k[inside]] - logs[n - k[inside]] for n, k in ((a, x), (b, y), (c, z))),
+        start=np.zeros(int(inside.sum())),
+    )
+    chances = np.exp(ways - ways.max())
+    found = chances[(x[inside] == first[0]) & (y[inside] == first[1])]
+    return float(chances[chances <= found * (1 + ROUNDING)].sum() / chances.sum())
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """The p values of several tests, each corrected for their number (Holm 1979)."""
+    corrected, least = [1.0] * len(probabilities), 0.0
+    for place, index in enumerate(sorted(range(len(probabilities)), key=probabilities.__getitem__)):
+        least = max(least, min(1.0, (len(probabilities) - place) * probabilities[index]))
+        corrected[index] = least
+    return corrected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.lab.sources.report_markdown import PAGE
+from cluster.lab.sources.report import PAGE
 from cluster.lab.sources.table import names
 from tests.cluster.command import ROOT, banyan, here
 
@@ -71,7 +71,7 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
         (("002/99",), "TABLE: '002/99' is not accepted; expected one of"),
         (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or full"),
         (("002/2", "--report", "r.pdf"), "--report: 'r.pdf' is not accepted"),
-        (("002/2", "--report", "nowhere/r.md"), "a file in a folder that there is"),
+        (("002/2", "--report", "nowhere/r.md"), "a file in an existing folder"),
         (("002/2", "--seed", "-1"), "--seed: -1 is not accepted"),
         (("002/2", "--workers", "0", "--out", "OUT"), "--workers: '0' is not accepted"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 import games
 from cluster.lab.sources import counts
-from cluster.lab.sources.estimate import NO, OPEN, YES, Estimate, SourceFigure
+from cluster.lab.sources.estimate import Estimate, SourceFigure
 from search.players import player_of
 from tests.games.common import JIT
 
@@ -30,48 +30,52 @@ def test_the_interval_of_a_mean_is_students() -> None:
     assert Estimate.mean([3.0], "ms").low == -math.inf
 
 
-def test_shares_agree_as_newcombe_has_it() -> None:
+def test_shares_differ_as_newcombe_has_it() -> None:
     """His example for method 10: 56 of 70 and 48 of 80 differ by 0.2, with the interval 0.0524 to 0.3339."""
     ours = Estimate.share(56, 70)
     low, high = figure("60", 80).interval(ours)
     assert ours.value - 60 - math.hypot(ours.value - ours.low, high - 60) == pytest.approx(5.24, abs=0.01)
     assert ours.value - 60 + math.hypot(ours.high - ours.value, 60 - low) == pytest.approx(33.39, abs=0.01)
-    assert figure("60", 80).agreement(ours) == NO
-    # The further edge of what 5.24 leaves: a little nearer, and nothing is to be said.
-    assert figure("66", 80).agreement(ours) == OPEN
+    assert figure("60", 80).probability(ours) < 0.05 < figure("66", 80).probability(ours)
+    # An interval that ends at zero: 5 % exactly.
+    end = Decimal(80 - math.hypot(80 - ours.low, 0)).quantize(Decimal("1e-9"))
+    assert SourceFigure(end).probability(ours) == pytest.approx(0.05, rel=1e-4)
 
 
-def test_a_source_without_numbers_has_the_error_of_its_last_digit() -> None:
-    exact = Estimate.exact(62.45)
-    assert figure("62.4").agreement(exact) == YES
-    assert figure("62.40").agreement(exact) == NO
-    assert figure("62").agreement(Estimate.exact(62.6)) == NO
+@pytest.mark.parametrize(
+    ("source", "ours", "differs", "equivalent"),
+    [
+        # A source without a number of games has the error of its last digit.
+        (figure("62.4"), Estimate.exact(62.45), False, True),
+        (figure("62.40"), Estimate.exact(62.45), True, True),
+        (figure("62"), Estimate.exact(62.6), True, True),
+        # A source's own deviation counts.
+        (figure("110", 25), Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6), True, True),
+        (figure("110", 25, 40.0), Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6), False, False),
+        # One pair that was won: 20.7 to 100 %. Sixteen of sixteen: 80.6 to 100 %.
+        (figure("100"), Estimate.share(1, 1), False, False),
+        (figure("0"), Estimate.share(1, 1), True, False),
+        (figure("100"), Estimate.share(16, 16), False, True),
+        (figure("60"), Estimate.share(240, 400), False, True),
+        (figure("60"), Estimate.share(12, 20), False, False),
+        # Means are equivalent within a fifth of the source's.
+        (figure("100"), Estimate(101.0, 90.0, 112.0, "plies", 9, 14.0), False, True),
+        (figure("100"), Estimate(101.0, 70.0, 132.0, "plies", 9, 40.0), False, False),
+        (figure("100"), Estimate.mean([100.0], "plies"), False, False),
+    ],
+)
+def test_figures_differ_or_are_equivalent(
+    source: SourceFigure, ours: Estimate, differs: bool, equivalent: bool
+) -> None:
+    assert (source.probability(ours) < 0.05) == differs
+    assert source.equivalent(ours) == equivalent
 
 
-def test_a_sources_own_deviation_counts() -> None:
-    ours = Estimate(100.0, 99.0, 101.0, "ms", 50, 3.6)
-    assert figure("110", 25).agreement(ours) == NO
-    assert figure("110", 25, spread=40.0).agreement(ours) == OPEN
-
-
-def test_it_is_open_where_an_interval_is_too_wide_to_tell() -> None:
-    """One pair that was won: 20.7 to 100 %."""
-    one = Estimate.share(1, 1)
-    assert one.low == pytest.approx(20.7, abs=0.1)
-    assert figure("100").agreement(one) == OPEN
-    assert figure("60").agreement(one) == OPEN
-    assert figure("0").agreement(one) == NO
-    # Sixteen of sixteen: 80.6 to 100 %, no further than 20 points away.
-    assert figure("100").agreement(Estimate.share(16, 16)) == YES
-    assert figure("60").agreement(Estimate.share(240, 400)) == YES
-    assert figure("60").agreement(Estimate.share(12, 20)) == OPEN
-
-
-def test_means_are_equal_within_a_fifth_of_the_sources() -> None:
-    assert figure("100").agreement(Estimate(101.0, 90.0, 112.0, "plies", 9, 14.0)) == YES
-    assert figure("100").agreement(Estimate(101.0, 70.0, 132.0, "plies", 9, 40.0)) == OPEN
-    assert figure("100").agreement(Estimate.mean([100.0], "plies")) == OPEN
-    assert figure("100").agreement(Estimate.exact(100.4)) == YES
+def test_ten_games_can_never_show_that_shares_are_equal() -> None:
+    """Wilson's interval of 5 of 10 is 23.7 to 76.3 %, of 0 of 10 0 to 27.8 %, of 0 of 16 0 to 19.4 %."""
+    assert not figure("50", 10).decidable(Estimate.share(250, 500))
+    assert not figure("0", 10).decidable(Estimate.share(0, 500))
+    assert figure("0", 16).decidable(Estimate.share(0, 500))
 
 
 def test_arrangements_are_counted() -> None:

@@ -9,15 +9,26 @@ from pathlib import Path
 import pytest
 
 from cluster.executors.inline import InlineExecutor
-from cluster.lab.sources import report_html, report_markdown
-from cluster.lab.sources.estimate import NO, OPEN, YES
+from cluster.lab.sources import report
+from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.laboratory import Laboratory
+from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.need import Need
+from cluster.lab.sources.page import to_html, to_markdown
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
-from cluster.lab.sources.table import SCALES, Table, load, names, read, sources
+from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
 from cluster.lab.sources.unit import UnitDone, UnitWorker
-from cluster.lab.sources.verdict import NOT_RUN, TableResult
+from cluster.lab.sources.verdict import (
+    AGREES,
+    DIFFERS,
+    NOT_RUN,
+    OPEN,
+    Study,
+    TableResult,
+    Verdict,
+    judge,
+)
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
@@ -122,20 +133,92 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     result = measured(tmp_path)
     by_name = {verdict.row.name: verdict for verdict in result.verdicts}
     # Six games are too few to say that they agree.
-    assert by_name["random"].agreement == OPEN
+    assert by_name["random"].outcome == OPEN
     assert by_name["random"].conclusion == "same"
-    assert by_name["the same games"].agreement == NO
+    assert by_name["the same games"].outcome == DIFFERS
     # Two pairs, both lost, say nothing yet about who is the stronger.
     assert by_name["the same games"].conclusion == "open"
-    assert by_name["a player that there is not"].agreement == NOT_RUN
+    assert by_name["a player that there is not"].outcome == NOT_RUN
     assert "nobody" in by_name["a player that there is not"].failure
-    assert by_name["lost"].reasons == ["the source's program is lost"]
-    assert by_name["a power"].agreement == YES
+    assert by_name["lost"].failure == "the source's program is lost"
+    assert by_name["a power"].outcome == AGREES
     measurement = by_name["what moves take"].measured
     assert measurement is not None
     assert measurement.estimates["simulations, mean"].value == 20
-    assert by_name["what moves take"].agreement == "not comparable"
+    assert by_name["what moves take"].outcome == "not comparable"
     json.dumps(result.to_json(), allow_nan=False)
+
+
+def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "") -> Study:
+    """Rows of a made-up study: figures of the source, its number of games, our games, and further keys."""
+    text = f'title = "t"\nholds = "{holds}"\n'
+    for number, (figures, n, _, more) in enumerate(rows):
+        text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\nn = {n}\n{more}\n'
+        text += "figures = {{ wins = {}, draws = {}, losses = {} }}\n".format(*figures.split("/"))
+    table = read("999/3", text, "a source")
+    verdicts = []
+    for row, (_, _, games, _) in zip(table.rows_at["quick"], rows, strict=True):
+        shares = map(Estimate.share, games, [sum(games)] * 3)
+        found = Measured(
+            dict(zip(OUTCOMES, shares, strict=True)), 1.0, f"{sum(games)} games", (0.5, 0.4, 0.6)
+        )
+        verdicts.append(Verdict(row, found))
+    return judge([TableResult(table, "quick", tuple(verdicts))])[0]
+
+
+EVEN, WON, OURS = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0), "ours = true"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (study(EVEN, EVEN), "holds: 2 rows, all of which agree."),
+        (study(EVEN, ("50/0/50", 250, WON, OURS)), "holds: 1 row, all of which agree."),
+        (study(EVEN, holds="at its own budget"), "holds at its own budget: 1 row, all of which agree."),
+        (
+            study(EVEN, EVEN, EVEN, ("50/0/50", 250, WON, 'cause = "c"')),
+            "holds but for 1 of 4 rows, whose cause is stated.",
+        ),
+        (
+            study(EVEN, ("50/0/50", 250, WON, ""), ("50/0/50", 250, (4, 0, 4), "")),
+            "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open.",
+        ),
+        (
+            study(*[("50/0/50", 10, (240, 20, 240), "")] * 2, ("50/0/50", 250, (125, 0, 125), "")),
+            "cannot be decided by its own 10 games a row: 1 of 3 rows agrees, 2 are not excluded.",
+        ),
+        (
+            study(("50/0/50", 10, WON, 'not_comparable = "no"')),
+            "nothing of it can be compared; 1 more is not comparable.",
+        ),
+    ],
+)
+def test_a_study_has_a_sentence(made: Study, says: str) -> None:
+    assert made.sentence == says
+
+
+def test_rows_of_a_study_are_corrected_together() -> None:
+    """5 of 10 against 100 of 120 (p as scipy's Fisher test has it): alone they differ, of three rows none."""
+    row = ("50/0/50", 10, (100, 0, 20), "")
+    assert [each.outcome for each in study(row).rows] == ["differs"]
+    three = study(row, row, row).rows
+    assert [each.outcome for each in three] == ["not excluded"] * 3
+    assert three[0].p == pytest.approx(0.022797, abs=1e-5)
+    assert three[0].corrected == pytest.approx(3 * (three[0].p or 0))
+
+
+def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
+    """97.6 % are stated; the rest as losses is just what we have."""
+    assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
+
+
+def test_a_number_of_games_is_inferred_from_all_rows_of_a_table() -> None:
+    """Thirds to one decimal: 3 games; with 12.5 % in another row, 24."""
+    row = '[[rows]]\nname = "r"\nmeasure = "results"\nfigures = { wins = %s, draws = %s, losses = %s }\n'
+    thirds, eighths = row % (33.3, 33.3, 33.3), row % (12.5, 37.5, 50.0)
+    for text, number in ((thirds, 3), (thirds + eighths, 24)):
+        for each in read("999/4", f'title = "t"\n{text}', "").rows_at["quick"]:
+            assert (each.inferred, each.figures["wins"].number) == (True, number)
 
 
 def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
@@ -273,13 +356,11 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
 
 
 def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
-    result = measured(tmp_path)
-    text = report_markdown.render([result], "quick", everything=False)
-    page = report_html.render([result], "quick", everything=False)
-    for verdict in result.verdicts:
-        assert verdict.row.name in text
-        assert verdict.row.name in page
+    parts = [*report.parts(judge([measured(tmp_path)]), "quick", {})]
+    text, page = to_markdown(parts), to_html(parts)
+    for row in TABLE.rows_at["quick"]:
+        assert row.name in text
+        assert row.name in page
     assert "banyan experiment 999/1 --scale quick" in text
-    assert "<svg" in page
     for outside in ("src=", "@import", "url(http", 'href="http'):
-        assert outside not in page.replace("xlink:href", "")
+        assert outside not in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import product
 
 import pytest
 
@@ -11,6 +12,8 @@ from cluster.matches.statistics import (
     PAIR_SCORES,
     Sprt,
     elo_of,
+    freeman_halton,
+    holm,
     pentanomial,
     score_interval,
     score_of,
@@ -105,3 +108,30 @@ def test_no_interval_is_narrower_than_the_pairs_can_tell() -> None:
 def test_counts_of_pair_scores() -> None:
     assert pentanomial([0.0, 0.5, 0.5, 1.0, 0.25]) == (1, 1, 2, 0, 1)
     assert sum(pentanomial(list(PAIR_SCORES))) == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((8, 2), (1, 5)),
+        ((3, 0, 2), (0, 6, 4)),
+        ((5, 0, 5), (0, 0, 20)),
+        ((1, 2, 3), (3, 2, 1)),
+        ((4, 0, 0), (9, 0, 0)),
+    ],
+)
+def test_the_exact_test_is_a_sum_over_all_tables(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """Whole numbers of ways; of 8, 2 and 1, 5 scipy's fisher_exact has 0.034965."""
+    columns = [a + b for a, b in zip(first, second, strict=True)]
+    tables = [row for row in product(*(range(n + 1) for n in columns)) if sum(row) == sum(first)]
+    ways = {row: math.prod(map(math.comb, columns, row)) for row in tables}
+    likely = sum(n for n in ways.values() if n <= ways[first])
+    assert freeman_halton(first, second) == pytest.approx(likely / sum(ways.values()))
+    assert freeman_halton(second, first) == pytest.approx(likely / sum(ways.values()))
+
+
+def test_holms_correction() -> None:
+    """Four tests: 4 times the least, 3 times the second, 2 times the third; none below one before it."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []

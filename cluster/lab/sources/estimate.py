@@ -1,11 +1,9 @@
-"""Measured figures, figures of a source, and a test of their agreement.
+"""Measured figures, figures of a source, and tests of their difference.
 
-Two figures agree if the 95 % interval of their difference contains zero and stays within a margin on both
-sides: a test of equivalence (Schuirmann 1987). They do not agree if the interval does not contain zero.
-Otherwise the result is open: the interval is too wide. Errors are combined as root of the sum of squares, as
-for independent samples (for shares this is Newcombe's interval of a difference, 1998, method 10). The error
-of the source follows from its number of games and from rounding to its last digit. If the source does not
-state its number of games, only rounding counts.
+A difference is tested with errors that are combined as root of the sum of squares, as for independent samples
+(for shares this is Newcombe's interval of a difference, 1998, method 10). The error of the source follows
+from its number of games and from rounding to its last digit; without a number of games only rounding counts.
+Figures are equivalent if the 95 % interval of their difference stays within a margin (Schuirmann 1987).
 """
 
 from __future__ import annotations
@@ -14,17 +12,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from statistics import NormalDist
 from typing import Any
 
 from cluster.matches.statistics import Z95, Interval, wilson
 from games.errors import InvalidInput
 
 PERCENT = "%"
-YES, NO, OPEN = "yes", "no", "open"
 MARGIN_POINTS = 20.0
-"""Percentage points by which figures in percent may differ and still agree."""
+"""Percentage points by which figures in percent may differ and still be equivalent."""
 MARGIN = 0.2
-"""Share of the source's figure by which other figures may differ and still agree."""
+"""Share of the source's figure by which other figures may differ and still be equivalent."""
 ROUNDING = 1e-9
 """Tolerance for floating-point errors where figures differ by exactly the source's rounding."""
 STUDENT_95 = (
@@ -137,14 +135,29 @@ class SourceFigure:
         half = Z95 * spread / math.sqrt(number) if number else 0.0
         return value - half, value + half
 
-    def agreement(self, ours: Estimate) -> str:
-        """Whether our figure, which must have an interval, agrees: YES, NO or OPEN."""
-        value, rounding = float(self.value), self.rounding
+    def probability(self, ours: Estimate) -> float:
+        """The probability of a difference as large as that to our figure, which must have an interval."""
         low, high = self.interval(ours)
-        difference = ours.value - value
-        least = difference - math.hypot(ours.value - ours.low, high - value)
-        most = difference + math.hypot(ours.high - ours.value, value - low)
-        if least > rounding or most < -rounding:
-            return NO
-        margin = MARGIN_POINTS if ours.unit.startswith(PERCENT) else MARGIN * abs(value)
-        return YES if -margin - rounding <= least and most <= margin + rounding else OPEN
+        difference = ours.value - float(self.value)
+        sides = (ours.value - ours.low, high - float(self.value))
+        half = math.hypot(*sides if difference > 0 else (ours.high - ours.value, float(self.value) - low))
+        beyond = max(0.0, abs(difference) - self.rounding)
+        if not beyond or math.isinf(half):
+            return 1.0
+        return 2 * NormalDist().cdf(-Z95 * beyond / half) if half else 0.0
+
+    def equivalent(self, ours: Estimate) -> bool:
+        """Whether the interval of the difference to our figure stays within the margin."""
+        value, (low, high) = float(self.value), self.interval(ours)
+        least = ours.value - value - math.hypot(ours.value - ours.low, high - value)
+        most = ours.value - value + math.hypot(ours.high - ours.value, value - low)
+        margin = self._margin(ours)
+        return -margin <= least and most <= margin
+
+    def decidable(self, ours: Estimate) -> bool:
+        """Whether the source's number of games suffices for `equivalent` with any number of ours."""
+        return max(abs(end - float(self.value)) for end in self.interval(ours)) <= self._margin(ours)
+
+    def _margin(self, ours: Estimate) -> float:
+        margin = MARGIN_POINTS if ours.unit.startswith(PERCENT) else MARGIN * abs(float(self.value))
+        return margin + self.rounding

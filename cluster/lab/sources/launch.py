@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cluster.lab.sources import report_file
+from cluster.lab.sources import page, report
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.progress import ExperimentProgress
-from cluster.lab.sources.report_words import print_result
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.unit import UnitWorker
-from cluster.lab.sources.verdict import TableResult
+from cluster.lab.sources.verdict import Study, judge
 from cluster.launch import Output, Placement, launch
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
@@ -73,14 +72,14 @@ def run_experiments(
     Raises InvalidInput, ConnectionError, OSError.
     """
     for path in reports:
-        report_file.check(path)
+        page.check(path)
     laboratory = Laboratory(map(load, request.tables), request.scale, request.seed)
     with launch(output, BEFORE_ANY) as started:
         store = started.stack.enter_context(Store(out))
         run = Run(laboratory.needs, laboratory.keep_from(store), store)
         jobset = Jobset(run)
         start = partial(started.start_units, place, jobset, UnitWorker, UNIT_TIMEOUT_S)
-        results = _run_tables(request, laboratory, jobset, start, output)
+        studies = _run_tables(request, laboratory, jobset, start, output)
         if jobset.cancelled:
             left = counted(run.units - run.done, "game or count", "games and counts")
             started.say(
@@ -91,9 +90,9 @@ def run_experiments(
     if started.status == INTERRUPTED:
         return INTERRUPTED
     if output.json:
-        terminal.print_json([result.to_json() for result in results])
+        terminal.print_json([result.to_json() for study in studies for result in study.results])
     for path in reports:
-        report_file.write(path, results, request.scale, set(request.tables) == set(names()))
+        page.write(path, [*report.parts(studies, request.scale, {})])
         started.say(f"wrote {path}")
     return FAILED if run.failures else 0
 
@@ -104,23 +103,29 @@ def _run_tables(
     jobset: Jobset[Run],
     start: Callable[[], Executor],
     output: Output,
-) -> list[TableResult]:
-    """Run units and return the completed tables; each is printed once all tables before it are complete."""
+) -> list[Study]:
+    """Run units and return the studies; each is printed once its tables and those before it are complete."""
     run = jobset.units
     console = terminal.stdout_console(output.colour)
     waiting = list(request.tables)
-    results: list[TableResult] = []
+    studies: list[Study] = []
     with ExperimentProgress(terminal.stderr_console(output.colour), enabled=output.progress) as progress:
 
         def take_whole(_: Jobset[Run]) -> None:
-            while waiting and not any(run.left(place) for place in laboratory.places(waiting[0])):
-                result = laboratory.result(waiting.pop(0), run.kept, run.failures)
-                results.append(result)
+            while waiting:
+                source = waiting[0].partition("/")[0]
+                own = [name for name in waiting if name.partition("/")[0] == source]
+                progress.doing = next(
+                    (name for name in own if any(map(run.left, laboratory.places(name)))), ""
+                )
+                if progress.doing:
+                    break
+                studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
+                del waiting[: len(own)]
                 if not output.json:
-                    print_result(result, console)
-            progress.doing = waiting[0] if waiting else ""
+                    page.show(report.of_study(studies[-1], {}), console)
 
         take_whole(jobset)
         if not run.finished:
             drive(jobset, start(), (progress, take_whole))
-    return results
+    return studies

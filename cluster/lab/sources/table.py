@@ -3,6 +3,8 @@
     title = "..."                       what the source's table shows
     note = "..."                        how it was translated: what our figures mean, budgets
     not_comparable = "..."              optional: why no figure can be compared
+    relative = true                     optional: figures are shown as ratios to those of the first row
+    holds = "at its own budget"         optional: words for the sentence about a source that holds
     [defaults]                          default values of all rows
     [scales.quick]                      values for {names} in the rows' texts; games: their number
     [scales.full]
@@ -20,33 +22,41 @@
     ours = true                         the row is no row of the source: own budget, variant or program
     x = 144                             place on the axis; default: the number after the axis' x in its name
     series = "..."                      its curve; default: what follows that number in its name
+    cpu_s = 1.5                         optional, also in [defaults] and [scales]: CPU seconds of a game, from
+                                        which the time of a run is estimated before any game is played
     ...                                 further keys are arguments of the measure
 
 A row may have its own ``smoke``, ``quick`` and ``full`` tables, whose values override the table's.
 ``smoke``, for tests, is ``quick`` with two games and with the file's own values for ``smoke``. Tables have
 the names of their files: ``002/11`` for 002-11.toml. What stands before the slash is a source in
-sources.toml, or ``claims``: its rows are all ours.
+sources.toml, or ``claims``: its rows are all ours. If no row of a table states n, that of its match rows is
+the smallest number of games whose rounded percentages are those of all of them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from importlib import resources
+from operator import le
 from typing import Any
 
 from cluster.lab.sources.estimate import SourceFigure
 from games.errors import InvalidInput
 
+OUTCOMES = ("wins", "draws", "losses")
+MOST_INFERRED = 10_000
+"""Limit of the numbers of games that are tried."""
 SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 _SAID = ("remark", "not_comparable", "deviates", "cause")
-_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", *_SAID, *SCALES)
-_TABLE = ("title", "note", "not_comparable", "axis", "defaults", "scales", "rows")
+_OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", "cpu_s", *_SAID, *SCALES)
+_TABLE = ("title", "note", "not_comparable", "relative", "holds", "axis", "defaults", "scales", "rows")
 _AXIS = ("x", "y", "figure", "log", "title", "beside")
 """Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
 score); which of x and y are logarithmic, as "x", "y" or "xy"; the picture's title; and the table beside whose
@@ -77,6 +87,10 @@ class Row:
     """Place on the axis of the table; None without one."""
     series: str
     """Curve to which the row belongs in a picture."""
+    cpu_s: float | None
+    """CPU seconds of a unit, as the table states them; None if it does not."""
+    inferred: bool
+    """Whether the source's number of games is inferred from its percentages."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,10 @@ class Table:
     """Rows by scale."""
     axis: Mapping[str, str]
     """What a picture of the rows shows, see _AXIS; empty if there is none of them."""
+    relative: bool = False
+    """Whether figures are shown as ratios to those of the first row."""
+    holds: str = ""
+    """At which budget the source holds, in words; empty if it makes no difference."""
 
 
 def names() -> list[str]:
@@ -125,9 +143,17 @@ def read(name: str, text: str, source: str) -> Table:
     unknown = sorted(data.keys() - set(_TABLE)) + sorted(data.get("axis", {}).keys() - set(_AXIS))
     if unknown or not data.get("rows") or "title" not in data:
         raise InvalidInput("table", name, f"a title and rows, and of {', '.join((*_TABLE, *_AXIS))} only")
-    rows_at = {scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES}
     return Table(
-        name, source, data["title"], " ".join(data.get("note", "").split()), rows_at, data.get("axis", {})
+        name=name,
+        source=source,
+        title=data["title"],
+        note=" ".join(data.get("note", "").split()),
+        rows_at={
+            scale: _numbered([_row(name, data, row, scale) for row in data["rows"]]) for scale in SCALES
+        },
+        axis=data.get("axis", {}),
+        relative=bool(data.get("relative")),
+        holds=data.get("holds", ""),
     )
 
 
@@ -145,6 +171,7 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
     if scale == "smoke":
         values["games"] = min(SMOKE_GAMES, values.get("games", SMOKE_GAMES))
         values |= scales.get("smoke", {}) | row.get("smoke", {})
+    cpu_s = values.pop("cpu_s", row.get("cpu_s"))
     details = {key: value for key, value in row.items() if key not in _OWN} | values
     try:
         details = {key: _filled(value, values) for key, value in details.items()}
@@ -164,8 +191,30 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         ours=ours,
         x=None if x is None else float(x),
         series=str(row.get("series", place[2] if place else "")),
+        cpu_s=None if cpu_s is None else float(cpu_s),
+        inferred=False,
         **said,
     )
+
+
+def _numbered(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with the inferred number of games, if no match row states it; see the top of this file."""
+    matches = [row for row in rows if row.figures.keys() == set(OUTCOMES)]
+    figures = [list(row.figures.values()) for row in matches]
+    if any(each.number for row in figures for each in row):
+        return tuple(rows)
+    number = next((n for n in range(1, MOST_INFERRED) if all(map(partial(_sums_to, n), figures))), None)
+    for row in matches if number else ():
+        numbered = {name: replace(each, number=number) for name, each in row.figures.items()}
+        rows = [replace(row, figures=numbered, inferred=True) if each is row else each for each in rows]
+    return tuple(rows)
+
+
+def _sums_to(number: int, shares: Sequence[SourceFigure]) -> bool:
+    """Whether whole numbers of games, this many in all, have these shares in percent."""
+    least = [math.ceil(number * (float(each.value) - each.rounding) / 100) for each in shares]
+    most = [math.floor(number * (float(each.value) + each.rounding) / 100) for each in shares]
+    return all(map(le, least, most)) and sum(least) <= number <= sum(most)
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:

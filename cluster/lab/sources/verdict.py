@@ -1,18 +1,34 @@
-"""Verdicts: comparisons of a source's rows with our figures."""
+"""Verdicts: comparisons of a source's rows with our figures, of each row and of all rows of a source.
+
+Each row of a source is tested once: rows of matches by the exact test of both sides' numbers of wins, draws
+and losses, other rows by the least probability of their figures, times the number of figures. The
+probabilities of all rows of a source that are in a report are corrected together by Holm's method.
+Rows of ours are not tested.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
-from cluster.lab.sources.estimate import NO, OPEN, YES, Estimate, SourceFigure
+from cluster.lab.sources.estimate import Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured
-from cluster.lab.sources.table import Row, Table
+from cluster.lab.sources.table import OUTCOMES, Row, Table
+from cluster.matches.statistics import freeman_halton, holm
+from games.errors import counted
 
+AGREES, DIFFERS, NOT_EXCLUDED, OPEN = "agrees", "differs", "not excluded", "open"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
 SAME, OPPOSITE = "same", "opposite"
+LEVEL = 0.05
+"""Corrected probability below which a row differs."""
+FEW = 0.25
+"""Largest share of differing rows of which a sentence says that the source holds but for them."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +38,11 @@ class Comparison:
     name: str
     source: SourceFigure
     ours: Estimate
-    agrees: str | None
-    """YES, NO or OPEN; None if our figure has no interval (an extreme, for example), so that no test is
-    possible."""
+
+    @property
+    def p(self) -> float | None:
+        """Probability of the difference; None without an interval of ours (an extreme, for example)."""
+        return self.source.probability(self.ours) if self.ours.has_interval else None
 
 
 @dataclass(frozen=True)
@@ -35,32 +53,54 @@ class Verdict:
     measured: Measured | None = None
     failure: str = ""
     """Why the row was not run; empty if it was."""
+    corrected: float | None = None
+    """The row's p, corrected for the rows of its source by `judge`; None: not tested, or not judged yet."""
 
-    @property
+    @cached_property
     def comparisons(self) -> list[Comparison]:
         """Comparisons of the figures that both the source and we have."""
-        if self.measured is None:
+        ours = self.measured.estimates if self.measured else {}
+        return [Comparison(name, each, ours[name]) for name, each in self.row.figures.items() if name in ours]
+
+    @cached_property
+    def tested(self) -> list[Comparison]:
+        """Comparisons of figures that can be tested."""
+        if self.row.ours or self.row.not_comparable:
             return []
-        ours = self.measured.estimates
-        return [
-            Comparison(
-                name, figure, ours[name], figure.agreement(ours[name]) if ours[name].has_interval else None
-            )
-            for name, figure in self.row.figures.items()
-            if name in ours
-        ]
+        return [each for each in self.comparisons if each.ours.has_interval]
+
+    @cached_property
+    def p(self) -> float | None:
+        """Probability of the source's figures if it had measured what we did; None if there is no test."""
+        if not self.tested:
+            return None
+        number = self.tested[0].source.number
+        if (
+            self.measured
+            and self.measured.score
+            and number
+            and {each.name for each in self.tested} <= {*OUTCOMES}
+        ):
+            return _exact(self.tested, number)
+        return min(1.0, len(self.tested) * min(each.source.probability(each.ours) for each in self.tested))
 
     @property
-    def agreement(self) -> str:
-        """YES if all figures agree, NO if one does not, otherwise OPEN; or why there is no comparison."""
+    def outcome(self) -> str:
+        """AGREES, DIFFERS, NOT_EXCLUDED, OPEN, or why there is no comparison.
+
+        NOT_EXCLUDED: the source's own number of games can never show that it agrees. OPEN: more games of ours
+        can.
+        """
         if self.measured is None:
             return NOT_RUN
-        if self.row.not_comparable or not self.comparisons:
+        probability = self.p if self.corrected is None else self.corrected
+        if probability is None:
             return NOT_COMPARABLE
-        told = [each.agrees for each in self.comparisons if each.agrees is not None]
-        if not told:
-            return NOT_COMPARABLE
-        return NO if NO in told else OPEN if OPEN in told else YES
+        if probability < LEVEL:
+            return DIFFERS
+        if all(each.source.equivalent(each.ours) for each in self.tested):
+            return AGREES
+        return OPEN if all(each.source.decidable(each.ours) for each in self.tested) else NOT_EXCLUDED
 
     @property
     def conclusion(self) -> str:
@@ -74,18 +114,18 @@ class Verdict:
             return OPEN
         return SAME if (ahead > 0) == (low > 0.5) else OPPOSITE
 
-    @property
-    def reasons(self) -> list[str]:
-        """Remarks about the row."""
-        return [part for part in (self.failure, self.row.not_comparable, self.row.remark) if part]
-
     def to_json(self) -> dict[str, Any]:
-        measured = self.measured
+        row, measured = self.row, self.measured
+        said = {"deviates": row.deviates, "cause": row.cause, "remark": row.remark, "failure": self.failure}
         return {
-            "row": self.row.name,
-            "agreement": self.agreement,
+            "row": row.name,
+            "outcome": self.outcome,
+            "p": self.p,
+            "p_corrected": self.corrected,
             "conclusion": self.conclusion or None,
-            "remarks": self.reasons,
+            "ours": row.ours,
+            **{name: text or None for name, text in said.items()},
+            "not_comparable": row.not_comparable or None,
             "played": measured.what if measured else None,
             "cpu_s": round(measured.cpu_s, 3) if measured else None,
             "figures": [
@@ -97,8 +137,7 @@ class Verdict:
                     "low": _finite(each.ours.low),
                     "high": _finite(each.ours.high),
                     "unit": each.ours.unit,
-                    "agrees": {YES: True, NO: False}.get(each.agrees or ""),
-                    "agreement": each.agrees,
+                    "p": each.p,
                 }
                 for each in self.comparisons
             ],
@@ -118,9 +157,9 @@ class TableResult:
     def cpu_s(self) -> float:
         return sum(each.measured.cpu_s for each in self.verdicts if each.measured is not None)
 
-    def count(self, agreement: str) -> int:
-        """Number of rows with this agreement."""
-        return sum(each.agreement == agreement for each in self.verdicts)
+    def rows(self, ours: bool) -> list[Verdict]:
+        """The verdicts of rows of the source, or of ours."""
+        return [each for each in self.verdicts if each.row.ours == ours]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -133,68 +172,104 @@ class TableResult:
         }
 
 
+@dataclass(frozen=True)
+class Study:
+    """The tables of one source, or those of them that were run."""
+
+    results: tuple[TableResult, ...]
+
+    @property
+    def name(self) -> str:
+        """The number of the source, such as 002."""
+        return self.results[0].table.name.partition("/")[0]
+
+    @property
+    def rows(self) -> list[Verdict]:
+        """The verdicts of all rows of the source."""
+        return [each for result in self.results for each in result.rows(ours=False)]
+
+    @property
+    def sentence(self) -> str:
+        """Whether the source holds, and how many of its rows do what."""
+        number = Counter(each.outcome for each in self.rows)
+        total = sum(number[each] for each in (AGREES, DIFFERS, NOT_EXCLUDED, OPEN))
+        rows = counted(total, "row")
+        caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
+        cause = f"{caused or 'none'} with a cause"
+        games = Counter(each.tested[0].source.number for each in self.rows if each.outcome == NOT_EXCLUDED)
+        if not total:
+            said = "nothing of it can be compared" if self.rows else "no row of it is repeated"
+        elif number[AGREES] == total:
+            at = [result.table.holds for result in self.results if result.table.holds]
+            said = " ".join(["holds", *at[:1]]) + f": {rows}, all of which agree"
+        elif number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
+            known = ", whose cause is stated" if caused == number[DIFFERS] else f" ({cause})"
+            said = f"holds but for {number[DIFFERS]} of {rows}{known}"
+        else:
+            said = f"{number[AGREES]} of {rows} {_verb(number[AGREES], 'agrees', 'agree')}"
+            if number[DIFFERS]:
+                said += f", {number[DIFFERS]} {_verb(number[DIFFERS], 'differs', 'differ')} ({cause})"
+            for each in (NOT_EXCLUDED, OPEN):
+                said += f", {number[each]} {_verb(number[each])} {each}" if number[each] else ""
+            if 2 * number[NOT_EXCLUDED] > total:
+                own = counted(games.most_common(1)[0][0] or 0, "game")
+                said = f"cannot be decided by its own {own} a row: {said}"
+        for each in (NOT_COMPARABLE, NOT_RUN):
+            said += f"; {number[each]} more {_verb(number[each])} {each}" if number[each] else ""
+        return f"{said}."
+
+
+def judge(results: Sequence[TableResult]) -> list[Study]:
+    """The studies of the results, in which p of all rows of a study is corrected by Holm's method."""
+    studies = []
+    for _, group in groupby(results, lambda result: result.table.name.partition("/")[0]):
+        own = list(group)
+        verdicts = [each for result in own for each in result.verdicts]
+        tested = [each.p for each in verdicts if each.p is not None]
+        corrected = iter(holm(tested))
+        judged = iter(
+            [each if each.p is None else replace(each, corrected=next(corrected)) for each in verdicts]
+        )
+        studies.append(
+            Study(tuple(replace(each, verdicts=tuple(next(judged) for _ in each.verdicts)) for each in own))
+        )
+    return studies
+
+
+def _verb(number: int, one: str = "is", more: str = "are") -> str:
+    return one if number == 1 else more
+
+
 def figure_text(value: float, unit: str = "") -> str:
     """A figure with its significant digits."""
-    if value != value or abs(value) == float("inf"):
+    if not math.isfinite(value):
         return "?"
     if value == int(value) and abs(value) < 1e7:
         text = f"{int(value):,}"
-    elif abs(value) >= 1e7:
-        text = f"{value:.4g}"
     else:
-        text = f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+        text = (
+            f"{value:.4g}" if abs(value) >= 1e7 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+        )
     return f"{text} %" if unit.startswith("%") else text
 
 
-def source_text(figure: SourceFigure, unit: str) -> str:
-    """The source's figure as it prints it."""
-    text = f"{figure.value:,f}" if abs(figure.value) < 10**7 else f"{float(figure.value):.6g}"
-    return f"{text} %" if unit.startswith("%") else text
+def _exact(figures: Sequence[Comparison], number: int) -> float:
+    """The exact probability of a match of the source and of ours.
 
-
-def ours_text(ours: Estimate) -> str:
-    """Our figure as text."""
-    return figure_text(ours.value, ours.unit)
-
-
-def interval_text(ours: Estimate) -> str:
-    """Our interval without its unit; empty without an interval."""
-    if ours.is_exact:
-        return "exact"
-    if not ours.has_interval or abs(ours.low) == float("inf"):
-        return ""
-    return f"{figure_text(ours.low)} to {figure_text(ours.high)}"
-
-
-def agreement_text(verdict: Verdict, figure: Comparison | None) -> str:
-    """yes, no or open for a figure; without a test, the ratio ours / source."""
-    if figure is None:
-        return verdict.agreement
-    if verdict.row.not_comparable or figure.agrees is None:
-        return f"x {_ratio(figure)}" if figure.source.value else "-"
-    return figure.agrees
-
-
-def _ratio(figure: Comparison) -> str:
-    ratio = figure.ours.value / float(figure.source.value)
-    return f"{ratio:.3g}" if ratio < 1000 else f"{ratio:,.0f}"
-
-
-def summary(result: TableResult) -> str:
-    """A summary of the numbers of rows by agreement."""
-    counted = [(name, result.count(name)) for name in (YES, NO, OPEN, NOT_COMPARABLE, NOT_RUN)]
-    words = {YES: "agree", NO: "do not", OPEN: "open", NOT_COMPARABLE: "not comparable", NOT_RUN: "not run"}
-    number = len(result.verdicts)
-    parts = [f"{count} {words[name]}" for name, count in counted if count]
-    return f"{number} row{'s' * (number != 1)}: {', '.join(parts)}"
-
-
-def rows_of(result: TableResult) -> Iterator[tuple[Verdict, Comparison | None]]:
-    """The lines of a report: each row with each of its figures, or with None if it has none."""
-    for verdict in result.verdicts:
-        comparisons: list[Comparison | None] = [*verdict.comparisons] or [None]
-        for comparison in comparisons:
-            yield verdict, comparison
+    Outcomes that the source does not state are taken together. If it states all three, and their sum is less
+    than its number of games, the result is the largest probability of all ways in which the others may have
+    ended.
+    """
+    source = [round(float(each.source.value) * number / 100) for each in figures]
+    ours = [round(each.ours.value * each.ours.number / 100) for each in figures]
+    gap = max(0, number - sum(source))
+    if len(figures) < len(OUTCOMES):
+        return freeman_halton([*source, gap], [*ours, figures[0].ours.number - sum(ours)])
+    return max(
+        freeman_halton([source[0] + a, source[1] + b, source[2] + gap - a - b], ours)
+        for a in range(gap + 1)
+        for b in range(gap + 1 - a)
+    )
 
 
 def _finite(value: float) -> float | None:

@@ -1,0 +1,142 @@
+"""A page as a list of parts, and its forms: Markdown, one self-contained HTML file, text on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cluster.report.table import Table, html, markdown
+from games.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ENDINGS = (".md", ".html")
+PICTURES = "pictures"
+"""Name of the folder beside a Markdown file in which its pictures are."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of level 1 to 3."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Prose; parts between backquotes are code."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item of a list; as `Paragraph`."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG."""
+
+    stem: str
+    """Name of its file without ending."""
+    svg: str
+
+
+Part = Heading | Paragraph | Item | Picture | Table
+
+
+def check(path: Path) -> None:
+    """Raise InvalidInput (report) if the file cannot be written; called before anything is run."""
+    if path.suffix.lower() not in ENDINGS:
+        raise InvalidInput("report", str(path), "a file whose name ends in " + " or ".join(ENDINGS))
+    if not path.parent.is_dir() or path.is_dir():
+        raise InvalidInput("report", str(path), "a file in an existing folder")
+
+
+def write(path: Path, parts: Sequence[Part]) -> None:
+    """Replace the file atomically; pictures of a Markdown file are written into a folder beside it."""
+    if path.suffix.lower() == ".html":
+        text = to_html(parts)
+    else:
+        text = to_markdown(parts)
+        for part in parts:
+            if isinstance(part, Picture):
+                (path.parent / PICTURES).mkdir(exist_ok=True)
+                (path.parent / PICTURES / f"{part.stem}.svg").write_text(part.svg, encoding="utf-8")
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def to_markdown(parts: Iterable[Part]) -> str:
+    """The text of a Markdown file."""
+    lines: list[str] = []
+    for part in parts:
+        match part:
+            case Heading(level, text):
+                lines.append(f"{'#' * level} {text}")
+            case Picture(stem):
+                lines.append(f"![{stem}]({PICTURES}/{stem}.svg)")
+            case Table():
+                lines += markdown(part)
+            case Item(text):
+                lines.append(f"- {text}")
+            case Paragraph(text):
+                lines.append(text)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def to_html(parts: Sequence[Part]) -> str:
+    """The text of an HTML page, which needs no other file."""
+    style = (resources.files("cluster.lab.sources") / "report.css").read_text(encoding="utf-8")
+    body = "\n".join(map(_element, parts)).replace("</ul>\n<ul>", "\n")
+    title = next(part.text for part in parts if isinstance(part, Heading))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Banyan: {escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def show(parts: Iterable[Part], console: Console) -> None:
+    """Print the parts, but for pictures, on a terminal."""
+    from rich.text import Text
+
+    for part in parts:
+        match part:
+            case Table():
+                console.print(part)
+            case Heading(text=text):
+                console.print(Text(text, style="bold"), soft_wrap=True)
+            case Paragraph(text) | Item(text):
+                console.print(Text(text), soft_wrap=True)
+
+
+def _element(part: Part) -> str:
+    match part:
+        case Heading(level, text):
+            return f"<h{level}>{escape(text)}</h{level}>"
+        case Picture(svg=svg):
+            return f'<figure class="wide">{svg[max(0, svg.find("<svg")) :]}</figure>'
+        case Table():
+            return html(part)
+        case Item(text):
+            return f"<ul><li>{_prose(text)}</li></ul>"
+        case Paragraph(text):
+            return f"<p>{_prose(text)}</p>"
+
+
+def _prose(text: str) -> str:
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts))

@@ -1,0 +1,155 @@
+"""The report of tables of the sources, as parts of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from string import ascii_lowercase
+
+from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
+from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
+from cluster.lab.sources.table import names
+from cluster.lab.sources.verdict import AGREES, DIFFERS, OPPOSITE, SAME, Study, Verdict, figure_text
+from cluster.report.machine import machine
+from cluster.report.table import Table, left, right, text, verdict
+from cluster.system import terminal
+
+PAGE = "cluster/lab/sources/RESULTS.md"
+"""Path of the report in the repository."""
+TITLE = "The sources' tables, measured again"
+HOW = f"""Source and ours: figures in the order of the heading, ours with 95 % intervals. Games: the
+source's (in brackets if inferred from its percentages) and ours. p: the probability of figures as far apart
+as these if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs": p is below 0.05
+after Holm's correction for all rows of the source in this report. "agrees": the interval of the difference
+stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of figures not in percent. "not excluded":
+neither, and the source's games are too few to show more. "open": more games of ours decide. "same ahead": the
+player with more wins is that of the source. Letters refer to the sentences below a table."""
+WIDEST = 5.0
+"""Width of an interval, as a multiple of its figure, above which it is not shown."""
+FEWEST = 2
+"""Number of observations up to which an interval is not shown."""
+MOST_OF_OURS = 3
+"""Most figures shown of a row that the source has not."""
+
+
+def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
+    """The report. ``pictures``: those below the heading of a table or of a source, by its name."""
+    results = [result for study in studies for result in study.results]
+    there = [result.table.name for result in results]
+    made = f"banyan experiment {'all' if there == names() else ' '.join(there)} --scale {scale}"
+    cpu = terminal.duration(sum(result.cpu_s for result in results))
+    yield Heading(1, TITLE)
+    for study in studies:
+        yield Item(f"{study.name}: {study.sentence}")
+    yield Paragraph(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
+    yield Paragraph(" ".join(HOW.split()))
+    for study in studies:
+        yield from of_study(study, pictures)
+
+
+def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
+    """The section of one source."""
+    yield Heading(2, f"{study.name} {study.results[0].table.source}")
+    missing = sum(name.partition("/")[0] == study.name for name in names()) - len(study.results)
+    yield Paragraph(
+        f"{study.sentence}{f' ({missing} tables are not in this report.)' if missing > 0 else ''}"
+    )
+    yield from pictures.get(study.name, ())
+    for result in study.results:
+        table = result.table
+        yield Heading(3, f"{table.name} {table.title}")
+        if table.note:
+            yield Paragraph(table.note)
+        yield from pictures.get(table.name, ())
+        letters: dict[str, None] = {}
+        for ours in (False, True):
+            if rows := result.rows(ours):
+                if ours:
+                    yield Paragraph("Beside them, of ours:")
+                yield _rows(rows, table.relative, letters)
+        for letter, reason in zip(_letters(), letters, strict=False):
+            yield Item(f"{letter}: {reason}")
+
+
+def _rows(rows: Sequence[Verdict], relative: bool, letters: dict[str, None]) -> Table:
+    """A line for each row; ``letters``, the sentences about rows in order, are extended."""
+    shown = [_figures(each, rows[0] if relative else None) for each in rows]
+    names_of = {tuple(name for name, *_ in figures) for figures in shown}
+    shared = "; ".join(names_of.pop()) if len(names_of) == 1 else ""
+    headings = right(f"source: {shared}" if shared else "source", "ours")
+    found = Table([*left("row", "games"), *headings, *left("verdict", "as printed")])
+    for each, figures in zip(rows, shown, strict=True):
+        said = [each.failure, each.row.not_comparable, each.row.remark]
+        said += [f"deviates: {each.row.deviates}"] if each.row.deviates else []
+        said += [f"cause: {each.row.cause}"] if each.row.cause else []
+        for reason in filter(None, said):
+            letters.setdefault(reason)
+        marks = [letter for letter, reason in zip(_letters(), letters, strict=False) if reason in said]
+        printed = "yes" if each.row.as_printed else "no" if each.row.deviates else ""
+        columns = [
+            "; ".join(
+                texts[side] if shared else f"{name} {texts[side]}" for name, *texts in figures if texts[side]
+            )
+            for side in (0, 1)
+        ]
+        differs = {AGREES: True, DIFFERS: False}.get(each.outcome)
+        marked = f"{printed} ({', '.join(marks)})" if marks else printed
+        found.add(each.row.name, _games(each), *map(text, columns), verdict(_outcome(each), differs), marked)
+    return found
+
+
+def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]:
+    """Name, source's and our text of each figure of a row; with ratios to the first row's, if given."""
+    estimates = each.measured.estimates if each.measured else {}
+    found = []
+    for name in each.row.figures or [*estimates][:MOST_OF_OURS]:
+        printed, ours = each.row.figures.get(name), estimates.get(name)
+        source = source_text(printed) if printed else ""
+        own = (figure_text(ours.value) if first else ours_text(ours)) if ours else ""
+        if printed and ours and first and first.measured and name in first.row.figures:
+            source += _ratio(float(printed.value), float(first.row.figures[name].value))
+            own += _ratio(ours.value, first.measured.estimates[name].value)
+        found.append((name, source, own))
+    return found
+
+
+def _ratio(value: float, first: float) -> str:
+    return f" (x{value / first:.3g})" if first > 0 else ""
+
+
+def source_text(figure: SourceFigure) -> str:
+    """The source's figure as it prints it."""
+    return f"{figure.value:,f}" if abs(figure.value) < 10**7 else f"{float(figure.value):.6g}"
+
+
+def ours_text(ours: Estimate) -> str:
+    """Our figure with its interval, unless that says nothing."""
+    value = figure_text(ours.value)
+    wide = ours.high - ours.low > WIDEST * abs(ours.value) and not ours.unit.startswith("%")
+    if ours.is_exact or wide or not ours.has_interval or math.isinf(ours.high) or ours.number <= FEWEST:
+        return value
+    return f"{value} ({figure_text(ours.low)}{'-' if ours.low >= 0 else ' to '}{figure_text(ours.high)})"
+
+
+def _games(each: Verdict) -> str:
+    """Numbers of games of the source and of ours."""
+    number = next((figure.number for figure in each.row.figures.values() if figure.number), None)
+    source = "" if not number else f"({number:,})" if each.row.inferred else f"{number:,}"
+    return "; ".join(
+        filter(None, [source, each.measured.what.replace("counted", "") if each.measured else ""])
+    )
+
+
+def _outcome(each: Verdict) -> str:
+    """The verdict on a row, its p, and who is ahead."""
+    if each.row.ours:
+        return ""
+    p = "" if each.p in (None, 1.0) else "p <0.001" if each.p < 0.001 else f"p {each.p:.2g}"
+    ahead = {SAME: "same ahead", OPPOSITE: "other ahead"}.get(each.conclusion, "")
+    return ", ".join(filter(None, [each.outcome, p, ahead]))
+
+
+def _letters() -> Iterator[str]:
+    yield from ascii_lowercase
+    yield from (a + b for a in ascii_lowercase for b in ascii_lowercase)
