@@ -19,6 +19,17 @@ def test_every_row_names_games_and_players_that_there_are(source: str, scale: st
             assert need_of(row, 0).units > 0
 
 
+def test_every_row_says_whether_it_is_as_printed() -> None:
+    """As printed, or with one sentence about what deviates, or a row of ours: one of the three."""
+    silent = [
+        f"{name}: {row.name}"
+        for name in names()
+        for row in load(name).rows_at["quick"]
+        if row.as_printed + bool(row.deviates) + row.ours != 1
+    ]
+    assert "\n".join(silent) == ""
+
+
 @pytest.mark.parametrize(
     ("depth", "steps", "mean", "of_mean_shots", "worst"),
     [
