@@ -78,8 +78,7 @@ def experiment(
     yes: the 95 % interval of the difference contains zero and stays within 20 points (figures in percent) or
     a fifth of the source's figure (others). no: it does not contain zero. open: too few games to tell.
     """
-    from cluster.lab.sources.launch import ExperimentRequest, chosen, run_experiments
-    from cluster.lab.sources.listing import print_list
+    from cluster.lab.sources.launch import ExperimentRequest, chosen, print_list, run_experiments
     from cluster.lab.sources.store import DEFAULT_OUT
 
     folder = DEFAULT_OUT if out is None else out

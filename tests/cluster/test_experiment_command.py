@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.lab.sources.report import PAGE
+from cluster.lab.sources.report import HOW, PAGE
 from cluster.lab.sources.table import names
 from tests.cluster.command import ROOT, banyan, here
 
@@ -29,11 +29,11 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
     assert "a thesis in Czech" in out
 
 
-def test_the_report_of_the_repository_has_every_table() -> None:
+def test_the_report_of_the_repository_has_every_table_in_at_most_6000_words() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert "banyan experiment all --scale quick" in text
     for name in names():
-        assert f"### {name} " in text, f"run {name} and write the report again"
+        assert name.startswith("claims") or f"### {name} " in text, f"run {name} and write the report again"
+    assert len(text.split()) <= 6000 or HOW not in text
 
 
 def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

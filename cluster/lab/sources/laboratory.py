@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from cluster.lab.sources.measures import measure
 from cluster.lab.sources.measures import names as measures
@@ -10,7 +11,29 @@ from cluster.lab.sources.need import Need, need_of
 from cluster.lab.sources.store import Kept, Store
 from cluster.lab.sources.table import Row, Table
 from cluster.lab.sources.verdict import TableResult, Verdict
+from cluster.system.terminal import duration
 from games.errors import InvalidInput, counted
+
+
+class Left(NamedTuple):
+    """How much of some tables is done and left."""
+
+    done: int
+    units: int
+    """Number of all units."""
+    cpu_s: float
+    """CPU seconds of the units that are left, from those that are stored, or else as the tables state."""
+    known: bool
+    """Whether that contains all of them."""
+
+    @property
+    def time(self) -> str:
+        """The CPU time that is left, in words; empty if nothing is."""
+        if self.done == self.units:
+            return ""
+        if not self.known:
+            return f"more than {duration(self.cpu_s)}" if self.cpu_s else "unknown"
+        return duration(self.cpu_s)
 
 
 class Laboratory:
@@ -23,6 +46,8 @@ class Laboratory:
         self.needs: list[Need] = []
         """The needs of all tables, without duplicates."""
         self._places: dict[str, int] = {}
+        self._costs: dict[int, float] = {}
+        """CPU seconds of a unit as tables state them, by index in `needs`."""
         self._failures: dict[tuple[str, int], str] = {}
         self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
         """By table name and row index: the index in `needs`, and the row's own need, which may have fewer
@@ -49,19 +74,28 @@ class Laboratory:
         elif self.needs[place].units < need.units:
             self.needs[place] = need
         self._of_rows[table, number] = place, need
+        if row.cpu_s is not None:
+            self._costs[place] = row.cpu_s
 
     def keep_from(self, store: Store) -> dict[int, Kept]:
         """The stored units of all needs, by index in `needs`."""
         return {place: store.read(need) for place, need in enumerate(self.needs)}
 
-    def units(self, name: str, kept: Mapping[int, Kept]) -> tuple[int, int]:
-        """The number of stored units of one table, and the number of all its units."""
+    def left(self, kept: Mapping[int, Kept], tables: Collection[str] = ()) -> Left:
+        """What is done and left of some tables, or of all; units that rows share count once."""
         own: dict[int, Need] = {}
         for (table, _), (place, need) in self._of_rows.items():
-            if table == name and (place not in own or own[place].units < need.units):
+            if (not tables or table in tables) and (place not in own or own[place].units < need.units):
                 own[place] = need
-        done = sum(need.units - len(kept[place].missing(need)) for place, need in own.items())
-        return done, sum(need.units for need in own.values())
+        missing = {place: len(kept[place].missing(need)) for place, need in own.items()}
+        costs = {place: kept[place].unit_cpu_s or self._costs.get(place) for place in own}
+        units = sum(need.units for need in own.values())
+        return Left(
+            units - sum(missing.values()),
+            units,
+            sum(missing[place] * (cost or 0.0) for place, cost in costs.items()),
+            all(costs[place] is not None or not number for place, number in missing.items()),
+        )
 
     def places(self, name: str) -> set[int]:
         """Indices of the needs of a table."""

@@ -1,32 +1,39 @@
-"""Runs `banyan experiment`: runs missing units, and prints completed tables."""
+"""Runs `banyan experiment`: lists tables, or runs missing units and prints tables that are complete."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from cluster.lab.sources import page, report
 from cluster.lab.sources.laboratory import Laboratory
-from cluster.lab.sources.progress import ExperimentProgress
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.unit import UnitWorker
 from cluster.lab.sources.verdict import Study, judge
 from cluster.launch import Output, Placement, launch
+from cluster.report.table import Table, left, right, text
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
+from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
 
+LISTED = ("quick", "full")
+"""Scales of the list of tables."""
+LINE_S = 5.0
+"""Interval of progress lines in seconds, where the output is not a terminal."""
 BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
 FAILED = 1
+UNITS = ("game or count", "games and counts")
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,44 @@ def chosen(asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(found), key=there.index))
 
 
+def print_list(out: Path, seed: int, output: Output) -> None:
+    """Print all tables with the numbers of done units and the CPU time of the others, as a table or JSON."""
+    store = Store(out)
+    laboratories = {scale: Laboratory(map(load, names()), scale, seed) for scale in LISTED}
+    kept = {scale: laboratory.keep_from(store) for scale, laboratory in laboratories.items()}
+    found = []
+    shown = Table(
+        [*left("table", "what it measures"), *right(*chain(*((scale, "CPU left") for scale in LISTED)))]
+    )
+    source = ""
+    for table in laboratories[LISTED[0]].tables:
+        if table.source != source:
+            source = table.source
+            shown.add("", text(source, "dim"))
+        scales = {scale: laboratories[scale].left(kept[scale], [table.name]) for scale in LISTED}
+        cells = chain(*((f"{each.done:,} of {each.units:,}", each.time) for each in scales.values()))
+        shown.add(text(table.name, "strong"), table.title, *cells)
+        numbers = {
+            scale: {
+                "done": each.done,
+                "units": each.units,
+                "left_cpu_s": each.cpu_s,
+                "left_known": each.known,
+            }
+            for scale, each in scales.items()
+        }
+        found.append({"table": table.name, "title": table.title, "source": source, **numbers})
+    if output.json:
+        terminal.print_json(found)
+        return
+    everything = {scale: laboratories[scale].left(kept[scale]).time for scale in LISTED}
+    shown.add("", "all", *chain(*(("", each) for each in everything.values())))
+    console = terminal.stdout_console(output.colour)
+    console.print(shown)
+    said = f"Games and counts that are done, in {out}. banyan experiment TABLE --scale quick runs the others."
+    console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
 def run_experiments(
     request: ExperimentRequest,
     place: Placement,
@@ -78,10 +123,13 @@ def run_experiments(
         store = started.stack.enter_context(Store(out))
         run = Run(laboratory.needs, laboratory.keep_from(store), store)
         jobset = Jobset(run)
+        if run.units:
+            todo = laboratory.left(run.kept)
+            started.say(f"{counted(run.units, *UNITS)} to run: {todo.time} of CPU time")
         start = partial(started.start_units, place, jobset, UnitWorker, UNIT_TIMEOUT_S)
         studies = _run_tables(request, laboratory, jobset, start, output)
         if jobset.cancelled:
-            left = counted(run.units - run.done, "game or count", "games and counts")
+            left = counted(run.units - run.done, *UNITS)
             started.say(
                 f"interrupted with {left} left; finished ones are kept in {out}, and the "
                 "same command continues from there"
@@ -109,16 +157,32 @@ def _run_tables(
     console = terminal.stdout_console(output.colour)
     waiting = list(request.tables)
     studies: list[Study] = []
-    with ExperimentProgress(terminal.stderr_console(output.colour), enabled=output.progress) as progress:
+    doing = ""
+    line = StatusLine(terminal.stderr_console(output.colour), "starting ...", LINE_S, enabled=output.progress)
+    with line:
+
+        def progress(_: Jobset[Run]) -> None:
+            if not run.finished:
+                line.show(run.done, lambda: jobset.elapsed_s, told)
+
+        def told(elapsed_s: float) -> str:
+            """The progress in one plain line."""
+            if not run.done:
+                return f"{doing}: nothing is done yet, {terminal.duration(elapsed_s)}"
+            left_s = laboratory.left(run.kept).cpu_s * elapsed_s / max(run.spent_s, 1e-9)
+            again = f", {run.retried} run again" if run.retried else ""
+            return (
+                f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}{again}, "
+                f"{terminal.duration(elapsed_s)}, some {terminal.duration(left_s)} left"
+            )
 
         def take_whole(_: Jobset[Run]) -> None:
+            nonlocal doing
             while waiting:
                 source = waiting[0].partition("/")[0]
                 own = [name for name in waiting if name.partition("/")[0] == source]
-                progress.doing = next(
-                    (name for name in own if any(map(run.left, laboratory.places(name)))), ""
-                )
-                if progress.doing:
+                doing = next((name for name in own if any(map(run.left, laboratory.places(name)))), "")
+                if doing:
                     break
                 studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
                 del waiting[: len(own)]

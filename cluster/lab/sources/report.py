@@ -18,13 +18,16 @@ from cluster.system import terminal
 PAGE = "cluster/lab/sources/RESULTS.md"
 """Path of the report in the repository."""
 TITLE = "The sources' tables, measured again"
-HOW = f"""Source and ours: figures in the order of the heading, ours with 95 % intervals. Games: the
+HOW = " ".join(
+    f"""Source and ours: figures in the order of the heading, ours with 95 % intervals. Games: the
 source's (in brackets if inferred from its percentages) and ours. p: the probability of figures as far apart
 as these if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs": p is below 0.05
 after Holm's correction for all rows of the source in this report. "agrees": the interval of the difference
 stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of figures not in percent. "not excluded":
 neither, and the source's games are too few to show more. "open": more games of ours decide. "same ahead": the
-player with more wins is that of the source. Letters refer to the sentences below a table."""
+player with more wins is that of the source. Letters refer to the sentences below a table.""".split()
+)
+"""How to read the tables."""
 WIDEST = 5.0
 """Width of an interval, as a multiple of its figure, above which it is not shown."""
 FEWEST = 2
@@ -36,14 +39,17 @@ MOST_OF_OURS = 3
 def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The report. ``pictures``: those below the heading of a table or of a source, by its name."""
     results = [result for study in studies for result in study.results]
-    there = [result.table.name for result in results]
-    made = f"banyan experiment {'all' if there == names() else ' '.join(there)} --scale {scale}"
+    asked = [
+        study.name if not _missing(study) else " ".join(result.table.name for result in study.results)
+        for study in studies
+    ]
+    made = f"banyan experiment {' '.join(asked)} --scale {scale}"
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield Heading(1, TITLE)
     for study in studies:
         yield Item(f"{study.name}: {study.sentence}")
     yield Paragraph(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
-    yield Paragraph(" ".join(HOW.split()))
+    yield Paragraph(HOW)
     for study in studies:
         yield from of_study(study, pictures)
 
@@ -51,10 +57,9 @@ def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
     yield Heading(2, f"{study.name} {study.results[0].table.source}")
-    missing = sum(name.partition("/")[0] == study.name for name in names()) - len(study.results)
-    yield Paragraph(
-        f"{study.sentence}{f' ({missing} tables are not in this report.)' if missing > 0 else ''}"
-    )
+    missing = counted(_missing(study), "table")
+    left = f" In this report {missing} of the source are missing." if _missing(study) > 0 else ""
+    yield Paragraph(study.sentence + left)
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
@@ -70,6 +75,11 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
                 yield _rows(rows, table.relative, letters)
         for letter, reason in zip(_letters(), letters, strict=False):
             yield Item(f"{letter}: {reason}")
+
+
+def _missing(study: Study) -> int:
+    """Number of tables of the source that are not in the report."""
+    return sum(name.partition("/")[0] == study.name for name in names()) - len(study.results)
 
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: dict[str, None]) -> Table:

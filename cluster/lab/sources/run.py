@@ -24,6 +24,8 @@ class Run:
         """Reasons of failed needs, by index."""
         self.retried = 0
         """Number of units run again because their worker was lost."""
+        self.spent_s = 0.0
+        """CPU seconds of the units of this run that are done."""
         self.stopped = False
         self._store = store
         self._numbers = [self.kept[place].missing(need) for place, need in self.contexts.items()]
@@ -66,7 +68,8 @@ class Run:
             kept.records[result.index] = result.record
         else:
             kept.found[result.index] = result.found or {}
-            kept.cpu_s += result.cpu_s
+        kept.cpu_s += result.cpu_s
+        self.spent_s += result.cpu_s
         self._store.add(self.contexts[context], result)
 
     def note_retry(self, context: int) -> None:

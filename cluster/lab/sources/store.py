@@ -29,11 +29,17 @@ class Kept:
     records: dict[int, GameRecord] = field(default_factory=dict)
     found: dict[int, dict[str, Any]] = field(default_factory=dict)
     cpu_s: float = 0.0
-    """CPU seconds of counts; game records contain their own."""
+    """CPU seconds of all units."""
 
     @property
     def numbers(self) -> set[int]:
         return {*self.records, *self.found}
+
+    @property
+    def unit_cpu_s(self) -> float | None:
+        """CPU seconds of a unit in the mean; None without units."""
+        number = len(self.records) + len(self.found)
+        return self.cpu_s / number if number else None
 
     def missing(self, need: Need) -> list[int]:
         """Numbers of the units that are not stored yet."""
@@ -72,6 +78,7 @@ class Store:
                 assert record.pair is not None
                 assert record.leg is not None
                 kept.records[2 * (record.pair - 1) + record.leg - 1] = record
+                kept.cpu_s += sum(effort.cpu_s for effort in record.efforts)
             return kept
         for line in _text_of(self._count_path(need)).splitlines(keepends=True):
             # A process that was killed may leave an incomplete last line.
