@@ -14,6 +14,7 @@ from cluster.lab.sources.verdict import AGREES, DIFFERS, OPPOSITE, SAME, Study, 
 from cluster.report.machine import machine
 from cluster.report.table import Table, left, right, text, verdict
 from cluster.system import terminal
+from games.errors import counted
 
 PAGE = "cluster/lab/sources/RESULTS.md"
 """Path of the report in the repository."""
