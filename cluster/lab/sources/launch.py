@@ -139,8 +139,13 @@ def run_experiments(
         return INTERRUPTED
     if output.json:
         terminal.print_json([result.to_json() for study in studies for result in study.results])
+    if reports:
+        # Imported here because matplotlib takes a second to import.
+        from cluster.lab.sources.pictures import pictures_of
+
+        parts = [*report.parts(studies, request.scale, pictures_of(studies))]
     for path in reports:
-        page.write(path, [*report.parts(studies, request.scale, {})])
+        page.write(path, parts)
         started.say(f"wrote {path}")
     return FAILED if run.failures else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
+THEME = {"#22251f": "ink", "#65695f": "dim", "#d9dbd3": "rule", "#fdfdfb": "paper", "#f7e4de": "differs"}
+THEME |= {"#a3341f": "no", "#1b6e9c": "ours", "#b0581a": "source", "#3f8f55": "third", "#9a5fb3": "fourth"}
+"""Colours of pictures, and the variables that replace them in HTML, whose theme is light or dark."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Picture:
 
     stem: str
     """Name of its file without ending."""
+    title: str
     svg: str
 
 
@@ -84,8 +89,8 @@ def to_markdown(parts: Iterable[Part]) -> str:
         match part:
             case Heading(level, text):
                 lines.append(f"{'#' * level} {text}")
-            case Picture(stem):
-                lines.append(f"![{stem}]({PICTURES}/{stem}.svg)")
+            case Picture(stem, title):
+                lines.append(f"![{title}]({PICTURES}/{stem}.svg)")
             case Table():
                 lines += markdown(part)
             case Item(text):
@@ -128,7 +133,8 @@ def _element(part: Part) -> str:
         case Heading(level, text):
             return f"<h{level}>{escape(text)}</h{level}>"
         case Picture(svg=svg):
-            return f'<figure class="wide">{svg[max(0, svg.find("<svg")) :]}</figure>'
+            themed = re.sub("|".join(THEME), lambda found: f"var(--{THEME[found[0]]})", svg)
+            return f'<figure class="wide">{themed}</figure>'
         case Table():
             return html(part)
         case Item(text):

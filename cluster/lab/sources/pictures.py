@@ -1,0 +1,295 @@
+"""Pictures of results as SVG: rows beside the source's, curves along an axis, and distributions."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from html import escape
+from itertools import cycle
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
+from cluster.lab.sources.page import THEME, Picture
+from cluster.lab.sources.table import Row
+from cluster.lab.sources.verdict import DIFFERS, NOT_COMPARABLE, Study, TableResult, figure_text
+
+INK, DIM, RULE, PAPER, SHADE, BAD, *COLOURS = THEME
+OURS, SOURCE, THIRD, FOURTH = COLOURS
+SIDES = {"source": {"color": SOURCE, "marker": "D", "mfc": "none"}, "ours": {"color": OURS, "marker": "o"}}
+SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^v", strict=True)]
+"""How source and ours are drawn, and the series of a picture without figures of a source."""
+DASHES = ("-", "--", ":", "-.")
+MARK = {"markersize": 4.5, "linewidth": 1.4, "elinewidth": 1.4}
+WIDTH, LEFT, RIGHT = 8.2, 0.37, 0.735
+"""Width of a picture in inches; the ends of a panel of rows as shares of it."""
+MARGIN, INDENT, COLUMNS, END = -0.98, -0.95, (1.17, 1.39, 1.42), 1.695
+"""Left and right ends of texts, as multiples of the width of a panel of rows."""
+LINE, AXIS, TOP, PANEL = 0.19, 0.62, 0.64, 2.8
+"""Heights in inches: of a line of text, an axis, title and legend, and a panel of curves."""
+NAME, HEADING, TITLE = 37, 92, 84
+"""Letters in a line: of a row's name, of the heading of a table, and of a title."""
+BIN = 10
+"""Width of a bar of a histogram."""
+STYLE: dict[Any, Any] = {
+    **dict.fromkeys(("font.size", "axes.titlesize", "legend.fontsize"), 9.5),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), DIM),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+}
+STYLE |= {"svg.fonttype": "none", "svg.hashsalt": "banyan", "axes.axisbelow": True, "figure.facecolor": PAPER}
+STYLE |= {"axes.facecolor": "none", "grid.color": RULE, "grid.linewidth": 0.6}
+UNUSED = r"(?s)<!--.*?-->|<metadata>.*?</metadata>|<(?=\?|!D).*?>| id=\"(?![mp][0-9a-f]{10}\")[^\"]*\""
+UNUSED += (
+    r"| ?font(-family|-size: 9.5px|: 9.5px)[^;\"]*;?|(?<=\.\d)\d+(?=[^<]*>)| transform=\"rotate\(-0 [^\"]*\""
+)
+"""What is left out of an SVG: comments, ids, fonts, digits."""
+
+
+class Line(NamedTuple):
+    """A figure of a row: of source and ours the figure and the distances to the ends of its interval."""
+
+    name: str
+    row: Row
+    outcome: str
+    unit: str
+    marks: dict[str, tuple[float, ...]]
+
+
+Groups = Sequence[tuple[TableResult, list[Line]]]
+
+
+def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
+    """Pictures by the name of the source, or of the first of the tables, that they show.
+
+    There is one of each source, of each table with an axis, and of each distribution.
+    """
+    found: dict[str, list[Picture]] = {}
+    with mpl.rc_context(STYLE):
+        for study in studies:
+            groups = [(result, list(_lines(result))) for result in study.results]
+            joined: dict[str, list[tuple[TableResult, list[Line]]]] = {}
+            for result, lines in groups:
+                measured = result.verdicts[0].measured
+                if measured and measured.histogram:
+                    found[result.table.name] = [_histogram(result, measured.histogram)]
+                elif lines and result.table.axis:
+                    first = result.table.axis.get("beside", result.table.name)
+                    joined.setdefault(first, []).append((result, lines))
+            for own in joined.values():
+                table = own[0][0].table
+                found[table.name] = [_curves(own) if "x" in table.axis else _ratios(own)]
+            if panels := list(_panels(groups)):
+                title = f"The figures of source {study.name} and ours, row by row"
+                found[study.name] = [_rows(study.name, title, panels)]
+    return found
+
+
+def _lines(result: TableResult) -> Iterator[Line]:
+    """A line for each figure of each row; one for the score, where wins and losses are compared."""
+    for verdict in result.verdicts:
+        row, figures, measured = verdict.row, verdict.row.figures, verdict.measured
+        ours = measured.estimates if measured else {}
+        if measured and measured.score and (not figures or {"wins", "losses"} <= figures.keys()):
+            score, low, high = (100 * value for value in measured.score)
+            ours = {"score": Estimate(score, low, high, PERCENT)}
+            if figures:
+                half = (figures["wins"].value + 100 - figures["losses"].value) / 2
+                figures = {"score": SourceFigure(half, figures["wins"].number)}
+        drawn = result.table.axis.get("figure")
+        names = [name for name in figures or ours if name in ours and name == (drawn or name)]
+        for name in names:
+            marks = {"ours": _mark(ours[name].value, ours[name].low, ours[name].high)}
+            if source := figures.get(name):
+                marks["source"] = _mark(float(source.value), *source.interval(ours[name]))
+            several = f"{row.name}: {name}" if name == names[0] else f"... {name}"
+            outcome = "" if verdict.outcome == NOT_COMPARABLE else verdict.outcome
+            yield Line(several if names[1:] else row.name, row, outcome, ours[name].unit, marks)
+
+
+def _mark(value: float, low: float, high: float) -> tuple[float, ...]:
+    return value, *(max(0.0, end) if math.isfinite(end) else 0.0 for end in (value - low, high - value))
+
+
+def _panels(groups: Groups) -> Iterator[tuple[str, str, Groups]]:
+    """Label, scale and lines of a source's panels: percentages, then others relative to the source's."""
+    for percent in (True, False):
+        panel = []
+        for result, lines in groups:
+            own = [each for each in lines if "source" in each.marks and not each.row.not_comparable]
+            if own := [each for each in own if (each.unit == PERCENT) == percent]:
+                panel.append((result, own))
+        if panel and percent:
+            yield "score (wins and half the draws) or share, %", "percent", panel
+        elif panel and all(line.marks["source"][0] > 0 for _, lines in panel for line in lines):
+            yield "as a multiple of the source's figure", "ratio", panel
+        elif panel:
+            yield "the figure itself", "symlog", panel
+
+
+def _ratios(groups: Groups) -> Picture:
+    """Figures relative to those of the first row of their table."""
+    table = groups[0][0].table
+    for _, lines in groups:
+        firsts = {side: mark[0] for side, mark in lines[0].marks.items()}
+        for number, line in enumerate(lines):
+            marks = {side: tuple(x / firsts[side] for x in mark) for side, mark in line.marks.items()}
+            lines[number] = line._replace(marks=marks)
+    label = f"{table.axis['figure']}, as a multiple of the table's first"
+    return _rows(table.name, table.axis.get("title", table.title), [(label, "log", groups)])
+
+
+def _rows(name: str, title: str, panels: Sequence[tuple[str, str, Groups]]) -> Picture:
+    """Rows below the titles of their tables: source above ours; figures and outcome at the right."""
+    depths = [sum(_depth(*group) for group in groups) for *_, groups in panels]
+    height = TOP + sum(depths) + AXIS * len(panels)
+    figure, top = Figure((WIDTH, height)), height - TOP
+    for (label, scale, groups), depth in zip(panels, depths, strict=True):
+        panel = figure.add_axes((LEFT, (top - depth) / height, RIGHT - LEFT, depth / height))
+        panel.set(ylim=(depth, 0), yticks=())
+        panel.spines["left"].set_visible(False)
+        y, top = 0.0, top - depth - AXIS
+        for result, lines in groups:
+            y += _depth(result)
+            across = panel.get_yaxis_transform()
+            panel.text(MARGIN, y, _heading(result), transform=across, va="bottom", weight="bold")
+            for line in lines:
+                _row(panel, y, line, line.marks["source"][0] if scale == "ratio" else 1.0)
+                y += _depth_of(line)
+        _axis(panel.xaxis, label, scale)
+        for artist in (*panel.lines, *panel.patches):
+            artist.set_clip_on(False)
+    return _svg(figure, name, title)
+
+
+def _heading(result: TableResult) -> str:
+    return "\n".join(wrap(f"{result.table.name}  {result.table.title}", HEADING))
+
+
+def _depth(result: TableResult, lines: Sequence[Line] = ()) -> float:
+    """Height of the title of a table, and of lines below it."""
+    return LINE * (_heading(result).count("\n") + 1.6) + sum(map(_depth_of, lines))
+
+
+def _depth_of(line: Line) -> float:
+    return LINE * len(wrap(line.name, NAME)) + 0.03
+
+
+def _row(panel: Any, y: float, line: Line, base: float) -> None:
+    """Draw a row whose upper end is at ``y``, and whose figures are divided by ``base``."""
+    middle, bottom, across = y + _depth_of(line) / 2, y + _depth_of(line), panel.get_yaxis_transform()
+    write = partial(panel.text, transform=across, va="center")
+    bad = line.outcome == DIFFERS
+    if bad:
+        corners = [MARGIN, END, END, MARGIN], [y, y, bottom, bottom]
+        panel.fill(*corners, color=SHADE, transform=across)
+    write(INDENT, middle, "\n".join(wrap(line.name, NAME)))
+    write(COLUMNS[2], middle, line.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
+    for side, right, shift in zip(SIDES, COLUMNS, (-0.035, 0.035), strict=False):
+        value, below, above = (number / base for number in line.marks[side])
+        ends, label = [[below], [above]], f"{side}, 95 % interval"
+        panel.errorbar(value, middle + shift, xerr=ends, label=label, ls="none", **SIDES[side], **MARK)
+        write(right, middle, figure_text(line.marks[side][0]), color=SIDES[side]["color"], ha="right")
+
+
+def _axis(axis: Any, label: str, scale: str) -> None:
+    """Label and scale an axis: percent, linear, log, symlog, or ratio (log)."""
+    axis.set_label_text(label)
+    axis.grid()
+    if scale == "percent":
+        axis.axes.set(**{f"{axis.axis_name}lim": (-3, 103)})
+        axis.set_ticks(range(0, 101, 25))
+    elif scale != "linear":
+        axis.axes.set(**{f"{axis.axis_name}scale": "symlog" if scale == "symlog" else "log"})
+        low, high = axis.get_view_interval()
+        if scale != "symlog" and high < 100 * low:
+            axis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_formatter("")
+    axis.set_major_formatter(lambda value, _: f"{value:,g}")
+
+
+def _curves(groups: Groups) -> Picture:
+    """A panel for each table: figures along its axis, a curve for each series of source and ours."""
+    table = groups[0][0].table
+    log, every = table.axis.get("log", ""), [line for _, lines in groups for line in lines]
+    series = sorted(dict.fromkeys(line.row.series for line in every), key=bool)
+    sides = [side for side in SIDES if any(side in line.marks for line in every)]
+    width = TITLE // len(groups)
+    figure, panels = _figure(len(groups), LINE * (len(series) // 2 + 4 * (len(groups) > 1)))
+    for panel, (result, lines) in zip(panels, groups, strict=True):
+        title = wrap(f"{result.table.name}  {result.table.title}", width, max_lines=4, placeholder=" ...")
+        panel.set_title("\n".join(title if len(groups) > 1 else ()), loc="left", weight="bold")
+        for number, name in enumerate(series):
+            for side in sides:
+                look = SIDES[side] if sides[1:] else SERIES[number % len(SERIES)]
+                label = f"{side}, {name}" if sides[1:] and name else name or side
+                own = [line for line in lines if line.row.series == name and side in line.marks]
+                if points := sorted((line.row.x or 0.0, *line.marks[side]) for line in own):
+                    x, values, *ends = zip(*points, strict=True)
+                    dashes = {"ls": DASHES[number % len(DASHES)], "capsize": 2}
+                    panel.errorbar(x, values, ends, label=label, **dashes, **look, **MARK)
+        _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
+        places = sorted({line.row.x or 0.0 for line in lines})
+        if "x" in log or len(places) < 4:
+            panel.set_xticks(places)
+            panel.set_xticks([], minor=True)
+        percent = "percent" if every[0].unit == PERCENT else "linear"
+        _axis(panel.yaxis, "", "log" if "y" in log else percent)
+    panels[0].set_ylabel(table.axis.get("y", "score, %"))
+    return _svg(figure, table.name, table.axis.get("title", table.title))
+
+
+def _figure(number: int, space: float = 0.0) -> tuple[Figure, Any]:
+    """A figure with panels side by side, below a title, a legend and some space."""
+    height = TOP + space + PANEL + AXIS
+    figure = Figure((WIDTH, height))
+    figure.subplots_adjust(0.085, AXIS / height, 0.985, (PANEL + AXIS) / height, wspace=0.08)
+    return figure, figure.subplots(1, number, sharey=True, squeeze=False)[0]
+
+
+def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) -> Picture:
+    """How often each number was observed, by series, with the compared figures as lines."""
+    figure, (panel,) = _figure(1)
+    for (series, counts), colour in zip(histogram.items(), cycle((RULE, THIRD, FOURTH)), strict=False):
+        weights = [100 * count / sum(counts.values()) for count in counts.values()]
+        look = {"color": colour, "histtype": "stepfilled" if colour == RULE else "step", "label": series}
+        panel.hist([*counts], range(0, max(counts) + 2 * BIN, BIN), weights=weights, **look)
+    (_, right), (_, top) = panel.get_xlim(), panel.get_ylim()
+    y = top
+    for each in result.verdicts[0].comparisons:
+        for side, value in (("source", float(each.source.value)), ("ours", each.ours.value)):
+            colour, y = SIDES[side]["color"], y - 0.08 * top
+            panel.axvline(value, color=colour, linewidth=1)
+            text, where = (
+                f" {side}: {each.name} {figure_text(value)} ",
+                "right" if value > right / 2 else "left",
+            )
+            panel.text(value, y, text, color=colour, ha=where)
+    _axis(panel.xaxis, result.table.axis.get("x", "number"), "linear")
+    _axis(panel.yaxis, f"share, % in each {BIN}", "linear")
+    return _svg(figure, result.table.name, result.table.title)
+
+
+def _svg(figure: Figure, name: str, title: str) -> Picture:
+    """The picture of a figure, with title and legend, and without what is not needed in an SVG."""
+    height = figure.get_figheight()
+    (head,) = wrap(title, TITLE, max_lines=1, placeholder=" ...")
+    figure.text(0.012, 1 - 0.08 / height, head, size=11, weight="bold", va="top")
+    shown: dict[str, Any] = {}
+    for panel in figure.axes:
+        shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
+    place = (0, 1 - 0.28 / height)
+    figure.legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=place, ncols=4)
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
+    svg = re.sub(r"\s*\n\s*", " ", re.sub(UNUSED, "", file.getvalue())).strip()
+    svg = svg if "<g " in svg else re.sub(" ?</?g>", "", svg)
+    style = f'style="font: 9.5px system-ui, sans-serif" role="img"> <title>{escape(title)}</title>'
+    svg = svg.replace(">", f" {style}", 1).replace("> <", ">\n<") + "\n"
+    return Picture(name.replace("/", "-"), f"{name}: {title}", svg)
