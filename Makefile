@@ -59,6 +59,7 @@ perft: $(VENV)/installed
 	$(BIN)/banyan perft morris 6
 	$(BIN)/banyan perft thud 3
 	$(BIN)/banyan perft thud:ruleset=seed 3
+	$(BIN)/banyan solve morris:variant=five --max-positions 100000000
 	$(BIN)/banyan solve morris:variant=six --max-positions 100000000
 	$(BIN)/banyan solve morris:variant=six,fly=yes --max-positions 100000000
 

@@ -83,8 +83,8 @@ def solve(
 ) -> None:
     """Solve a position: the winner under perfect play, in how many plies, and the moves that keep the result.
 
-    For small games: tictactoe, grundy, explicit trees, three and six men's morris, and your own games with
-    pack and unpack.
+    For small games: tictactoe, grundy, explicit trees, men's morris with three, five and six stones, and your
+    own games with pack and unpack.
     """
     from cluster.drawing import format_of, write_figure, write_text
     from cluster.play.position import read_position
@@ -146,8 +146,8 @@ def _check(shown: Position, max_positions: int) -> None:
         raise InvalidInput("game", shown.game.spec, accepted)
     if shown.game.rules.pack is None or shown.game.rules.unpack is None:
         accepted = (
-            "a game whose positions can be counted: tictactoe, grundy, explicit, morris:variant=three "
-            "or six, or one of your own with pack and unpack"
+            "a game whose positions can be counted: tictactoe, grundy, explicit, morris:variant=three, "
+            "five or six, or one of your own with pack and unpack"
         )
         raise InvalidInput("game", shown.game.spec, accepted)
     if max_positions < 1:

@@ -150,7 +150,7 @@ def judge_of(game: Game, report: Callable[[int, int], None] | None = None) -> Ju
     if game.rules.pack is None or game.rules.unpack is None:
         accepted = (
             f"games (no exact judge of {game.spec} is known): connect_four, tictactoe, grundy, "
-            "morris:variant=six or three, or a game of your own with pack and unpack have one"
+            "morris:variant=three, five or six, or a game of your own with pack and unpack have one"
         )
         raise InvalidInput("judge", "exact", accepted)
     return table_of(game, report)

@@ -1,4 +1,4 @@
-"""Mill games (men's morris) on four boards with one set of rules."""
+"""Mill games (men's morris) on five boards with one set of rules."""
 
 from games.morris.game import Morris
 

@@ -3,7 +3,12 @@
 A point has two numbers. Its *code* counts row by row from the top, as in moves and in OpenSpiel.
 Its *bit* counts ring by ring from the outermost, within a ring clockwise from the top left
 corner, so that a step along a ring or a spoke is one rotation or shift for all stones at once. The
-centre of the smallest board is bit 8.
+centre has the highest bit, on boards that have one.
+
+The board of seven men's morris is that of six with a cross in the inner square: a centre joined to the
+middles of that square's sides. Sources describe this board, but not its mills. Any three neighbouring points
+of a line are a mill on the other boards, so each of the two lines of five points has three: 14 mills in
+all, as in two other programs (GAMESMAN of Berkeley, and Farin's Morris).
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import numpy.typing as npt
 
 MAX_POINTS = 24
 MAX_MILLS = 20
-MILLS_A_POINT = 4
+MILLS_A_POINT = 6
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,11 @@ class Layout:
 
 
 def _layout(rings: int, *, spoke_mills: bool, corners: bool, centre: str = "", lines: int = 8) -> Layout:
-    """``corners``: whether spokes join corners too; ``centre``: which points are joined to the middle one."""
-    size = 3 if centre else 2 * rings + 1
-    middle = size // 2
+    """``corners``: whether spokes join corners too; ``centre``: which points are joined to the middle one.
+
+    With 8 ``lines`` diagonals through the centre are mills, with 6 they are not.
+    """
+    middle = rings
     ring = [(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]
     cells = [(middle + (rings - r) * x, middle + (rings - r) * y) for r in range(rings) for x, y in ring]
     sides = [(8 * r + s, 8 * r + s + 1, 8 * r + (s + 2) % 8) for r in range(rings) for s in (0, 2, 4, 6)]
@@ -49,15 +56,16 @@ def _layout(rings: int, *, spoke_mills: bool, corners: bool, centre: str = "", l
         if s % 2 == 1 or corners:
             edges += [(8 * r + s, 8 * r + 8 + s) for r in range(rings - 1)]
             if spoke_mills:
-                mills.append((s, 8 + s, 16 + s))
+                mills.append((s, 8 + s, 16 + s if rings == 3 else 16))
     if centre:
+        inner, last = 8 * (rings - 1), 8 * rings
         cells.append((middle, middle))
-        edges += [(s, 8) for s in range(8) if s % 2 == 1 or centre == "all"]
-        mills += [(s, 8, s + 4) for s in range(4) if s % 2 == 1 or lines == 8]
-    return Layout(size, tuple(cells), tuple(mills), tuple(edges))
+        edges += [(inner + s, last) for s in range(8) if s % 2 == 1 or centre == "all"]
+        mills += [(inner + s, last, inner + s + 4) for s in range(4) if s % 2 == 1 or lines == 8]
+    return Layout(2 * rings + 1, tuple(cells), tuple(mills), tuple(edges))
 
 
-THREE, THREE_TAPATAN, THREE_6, THREE_6_TAPATAN, SIX, NINE, TWELVE = range(7)
+THREE, THREE_TAPATAN, THREE_6, THREE_6_TAPATAN, SIX, NINE, TWELVE, SEVEN = range(8)
 LAYOUTS = (
     _layout(1, spoke_mills=False, corners=False, centre="sides"),
     _layout(1, spoke_mills=False, corners=False, centre="all"),
@@ -66,6 +74,7 @@ LAYOUTS = (
     _layout(2, spoke_mills=False, corners=False),
     _layout(3, spoke_mills=True, corners=False),
     _layout(3, spoke_mills=True, corners=True),
+    _layout(2, spoke_mills=True, corners=False, centre="sides", lines=6),
 )
 
 

@@ -56,7 +56,9 @@ class Variant:
 
 VARIANTS = {
     "three": Variant(boards.THREE, 3, "", 7e5),
+    "five": Variant(boards.SIX, 5, "no", 3e5),
     "six": Variant(boards.SIX, 6, "no", 3e5),
+    "seven": Variant(boards.SEVEN, 7, "no", 3e5),
     "nine": Variant(boards.NINE, 9, "yes", 2.2e5),
     "lasker": Variant(boards.NINE, 10, "yes", 2e5),
     "twelve": Variant(boards.TWELVE, 12, "yes", 3e5),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.jit import Int, njit
-from games.morris.boards import POINTS, SIX, TWELVE
+from games.morris.boards import POINTS, SEVEN, SIX, TWELVE
 from games.morris.rules import (
     AT_THREE,
     BOARD,
@@ -91,6 +91,15 @@ def _counterclockwise(x: Int) -> int:
     return (x >> 1 & 0x7F7F7F) | (x << 7 & 0x808080)  # type: ignore[return-value]
 
 
+@njit
+def _with_third_ring(x: Int) -> int:
+    """A mask of points of seven men's morris, whose centre becomes the four middles of a third ring.
+
+    Then a step to or from the centre is one along a spoke. No corner of that ring is ever empty.
+    """
+    return x & 0xFFFF | (x >> 16 & 1) * 0xAA0000  # type: ignore[return-value]
+
+
 def _starts() -> np.ndarray:
     starts = np.zeros(128, dtype=np.int64)
     for to in range(24):
@@ -127,7 +136,7 @@ def _on_rings(state: State, stream: Stream) -> int:
     """`playout` for boards of two or three rings."""
     board, fly, cap = state[BOARD], state[FLY], state[CAP]
     full = (np.int64(1) << POINTS[board]) - 1
-    spokes = full if board == TWELVE else full & 0xAAAAAA
+    spokes = full if board == TWELVE else np.int64(0xAAAAAA)
     own: Int = state[STONES + state[MOVER]]
     other: Int = state[STONES + 1 - state[MOVER]]
     hand, other_hand = state[HANDS + state[MOVER]], state[HANDS + 1 - state[MOVER]]
@@ -144,7 +153,7 @@ def _on_rings(state: State, stream: Stream) -> int:
                 result = 1 - 2 * player
                 break
         else:
-            to, left = _turn(own, full & ~(own | other), spokes, hand, early, fly, stream)
+            to, left = _turn(board, own, full & ~(own | other), spokes, hand, early, fly, stream)
             if to < 0:
                 result = 2 * player - 1
                 break
@@ -162,7 +171,7 @@ def _on_rings(state: State, stream: Stream) -> int:
         player = 1 - player
         if turns >= cap:
             # A player who cannot move loses at the cap too.
-            result = _last_word(own, full & ~(own | other), hand, spokes, fly, player)
+            result = _last_word(board, own, full & ~(own | other), hand, spokes, fly, player)
             break
     state[OVER] = 1
     state[RESULT] = result
@@ -179,7 +188,7 @@ def _remove(board: Int, stones: Int, stream: Stream) -> int:
 
 @njit
 def _turn(
-    own: Int, empty: Int, spokes: Int, hand: Int, early: bool, fly: Int, stream: Stream
+    board: Int, own: Int, empty: Int, spokes: Int, hand: Int, early: bool, fly: Int, stream: Stream
 ) -> tuple[int, int]:
     """Draw a placement or a move: (its target bit, mask of the stone that moves or 0 for a placement).
 
@@ -195,6 +204,8 @@ def _turn(
         draw = below(stream, 3 * num_empty)
         piece = np.int64(draw >= num_empty) + np.int64(draw >= 2 * num_empty)
         return _pick(empty, draw - piece * num_empty), np.int64(1) << _pick(own, piece)  # type: ignore[return-value]
+    if board == SEVEN:
+        own, empty = _with_third_ring(own), _with_third_ring(empty)
     a, b = _clockwise(own) & empty, _counterclockwise(own) & empty
     c, d = (own & spokes) << 8 & empty, (own & spokes) >> 8 & empty
     on_ring, on_spoke = a | b << 32, c | d << 32
@@ -212,13 +223,16 @@ def _turn(
     mask = on_ring ^ ((on_ring ^ on_spoke) & spoke)
     sums = ring_sums ^ ((ring_sums ^ spoke_sums) & spoke)
     place = select(mask, sums, draw - (num_ring & spoke))
-    return place & 31, _START[place + (64 & spoke)]
+    to, start = place & 31, _START[place + (64 & spoke)]
+    return (min(to, 16), min(start, 1 << 16)) if board == SEVEN else (to, start)
 
 
 @njit
-def _last_word(own: Int, empty: Int, hand: Int, spokes: Int, fly: Int, player: Int) -> int:
+def _last_word(board: Int, own: Int, empty: Int, hand: Int, spokes: Int, fly: Int, player: Int) -> int:
     """The first player's return at the cap: a loss for a player who cannot move, else a draw."""
-    reached = _clockwise(own) | _counterclockwise(own) | (own & spokes) << 8 | (own & spokes) >> 8
     if hand > 0 or (fly == AT_THREE and popcount(own) == 3):
-        reached = empty
+        return 0 if empty != 0 else 2 * player - 1  # type: ignore[return-value]
+    if board == SEVEN:
+        own, empty = _with_third_ring(own), _with_third_ring(empty)
+    reached = _clockwise(own) | _counterclockwise(own) | (own & spokes) << 8 | (own & spokes) >> 8
     return 0 if reached & empty != 0 else 2 * player - 1  # type: ignore[return-value]

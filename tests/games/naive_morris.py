@@ -8,9 +8,10 @@ from itertools import pairwise
 
 Point = tuple[int, int]
 
-SQUARES = {"three": [(0, 2)], "six": [(0, 4), (1, 3)], "nine": [(0, 6), (1, 5), (2, 4)]}
+SIX = [(0, 4), (1, 3)]
+SQUARES = {"three": [(0, 2)], "five": SIX, "six": SIX, "seven": SIX, "nine": [(0, 6), (1, 5), (2, 4)]}
 """The first and last line of each square."""
-STONES = {"three": 3, "six": 6, "nine": 9, "lasker": 10, "twelve": 12}
+STONES = {"three": 3, "five": 5, "six": 6, "seven": 7, "nine": 9, "lasker": 10, "twelve": 12}
 
 
 def lines_of(variant: str) -> list[list[Point]]:
@@ -26,6 +27,8 @@ def lines_of(variant: str) -> list[list[Point]]:
         lines += [[(1, 0), (1, 1), (1, 2)], [(0, 1), (1, 1), (2, 1)]]
         lines += [[(0, 0), (1, 1), (2, 2)], [(0, 2), (1, 1), (2, 0)]]
         return lines
+    if variant == "seven":
+        return [*lines, [(x, 2) for x in range(5)], [(2, y) for y in range(5)]]
     lows = [low for low, _ in squares]
     highs = [high for _, high in squares]
     for side in (lows, highs[::-1]):
@@ -59,7 +62,7 @@ class NaiveMorris:
         lines = lines_of(self.variant)
         self.points = {point for line in lines for point in line}
         self.hands = [STONES[self.variant]] * 2
-        self.mills = [set(line) for line in lines if len(line) == 3]
+        self.mills = [set(line[i : i + 3]) for line in lines for i in range(len(line) - 2)]
         joined = lines
         if self.variant == "three":
             if self.options["win_lines"] == 6:

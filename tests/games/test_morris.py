@@ -9,7 +9,7 @@ import pytest
 
 import games
 from games import InvalidInput
-from games.morris.boards import LAYOUTS, NINE, SIX, THREE, TWELVE
+from games.morris.boards import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from games.morris.playout import byte_sums, select
 from tests.games.common import JIT, SPECS, sample
 from tests.games.naive_morris import NaiveMorris
@@ -38,7 +38,7 @@ def test_random_games_are_the_slow_twins(spec: str) -> None:
 
 @pytest.mark.parametrize(
     ("board", "points", "mills", "edges"),
-    [(THREE, 9, 8, 12), (SIX, 16, 8, 20), (NINE, 24, 16, 32), (TWELVE, 24, 20, 40)],
+    [(THREE, 9, 8, 12), (SIX, 16, 8, 20), (SEVEN, 17, 14, 24), (NINE, 24, 16, 32), (TWELVE, 24, 20, 40)],
 )
 def test_boards_have_as_many_points_mills_and_edges_as_they_should(
     board: int, points: int, mills: int, edges: int
@@ -92,6 +92,16 @@ def test_a_mill_spares_mills_unless_all_stones_are_in_one() -> None:
     assert game.rules.current_player(state) == games.FIRST
     all_in_mills = game.parse_position("www/.../.../....../.../.../bbb wx 0 0 30")
     assert moves_of(game, all_in_mills) == {"xa1", "xd1", "xg1"}
+
+
+@pytest.mark.parametrize(
+    ("row", "closed"), [("ww...", True), (".w.w.", True), ("...ww", True), ("w..w.", False)]
+)
+def test_any_three_neighbours_on_the_cross_of_seven_are_a_mill(row: str, closed: bool) -> None:
+    game = games.load("morris:variant=seven")
+    state = game.parse_position(f".../.../{row}/.../b.. w 5 6 3")
+    game.play_text(state, ["c3"])
+    assert (game.rules.current_player(state) == games.FIRST) == closed
 
 
 def test_two_mills_at_once_remove_one_stone() -> None:
@@ -172,7 +182,7 @@ def test_positions_that_cannot_be_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        "morris:variant=five",
+        "morris:variant=four",
         "morris:variant=three,fly=yes",
         "morris:move=any",
         "morris:variant=three,win_lines=7",

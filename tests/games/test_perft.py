@@ -51,7 +51,15 @@ SUITES = [
     Suite("grundy:pile=50", "", [24, 564, 12_708, 273_480]),
     # Equal to OpenSpiel's nine_mens_morris; the longer counts are in `make perft`.
     Suite("morris", "", [24, 552, 12_144, 255_024, 5_100_480]),
-    # Separate programs' counts.
+    # Separate programs' counts, for five and seven stones by tests/games/naive_morris.py.
+    Suite("morris:variant=five", "", [16, 240, 3_360, 43_680, 524_160]),
+    Suite("morris:variant=five", "c4 b2 e1 c1 c5 a3 e5 d2 a1 b3", [5, 29, 157, 869, 4_230, 23_604, 121_381]),
+    Suite("morris:variant=seven", "", [17, 272, 4_080, 57_120, 742_560]),
+    Suite(
+        "morris:variant=seven",
+        "c4 e5 a3 c5 b2 c2 d2 e3 b3 b4 d3 a5 xd3 a1 e1",
+        [6, 31, 147, 854, 4_418, 23_278, 131_803, 685_511],
+    ),
     Suite("morris:variant=six", "", [16, 240, 3_360, 43_680, 524_160, 5_698_368]),
     Suite("morris:variant=lasker", "", [24, 552, 13_552, 319_176, 7_871_032]),
     Suite("morris:variant=twelve", "", [24, 552, 12_144, 255_024, 5_100_480]),

@@ -185,7 +185,7 @@ def test_what_makes_no_sense_is_refused(spec: str, field: str) -> None:
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("variant", ["three", "six", "nine", "lasker", "twelve"])
+@pytest.mark.parametrize("variant", ["three", "five", "six", "seven", "nine", "lasker", "twelve"])
 @pytest.mark.parametrize("strategy", ["random", "own-mills", "blocker", "mixed"])
 def test_scripted_players_play_all_mill_games(variant: str, strategy: str) -> None:
     game = games.load(f"morris:variant={variant}")

@@ -17,7 +17,7 @@ const TITLES = {
   thud: "Thud",
   tictactoe: "Tic-tac-toe",
 };
-const MILLS = { three: "Three men's morris", six: "Six men's morris", nine: "Nine men's morris", lasker: "Lasker's morris", twelve: "Twelve men's morris" };
+const MILLS = { three: "Three men's morris", five: "Five men's morris", six: "Six men's morris", seven: "Seven men's morris", nine: "Nine men's morris", lasker: "Lasker's morris", twelve: "Twelve men's morris" };
 const OPENSPIEL = "openspiel:";
 
 /** What a game is called, by its name, or by its spec, where options have a say. */
