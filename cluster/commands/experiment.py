@@ -45,8 +45,8 @@ def experiment(
         str,
         typer.Option(
             metavar="quick|full|smoke",
-            help="How many games are played: some minutes of them (quick), as many as in the sources "
-            "(full), or a few (smoke).",
+            help="How many games are played: what decides each row that can be decided, 45 minutes on two "
+            "cores (quick), as many as in the sources, hours (full), or a few (smoke).",
         ),
     ] = "quick",
     seed: Annotated[int, request_option("seed")] = 0,
@@ -65,7 +65,7 @@ def experiment(
         list[Path] | None,
         typer.Option(
             metavar="FILE.md|.html",
-            help="Write a report; may be given twice, once for Markdown and once for a page with plots.",
+            help="Write a report with pictures (of Markdown, in pictures/ beside it); may be given twice.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -73,10 +73,12 @@ def experiment(
     place: TablePlace,
     output: OutputOptions,
 ) -> int:
-    """Repeat published tables of results: the source's figures, ours, intervals, and whether they agree.
+    """Repeat published tables of results: the source's figures, ours, a verdict on each row and each source.
 
-    yes: the 95 % interval of the difference contains zero and stays within 20 points (figures in percent) or
-    a fifth of the source's figure (others). no: it does not contain zero. open: too few games to tell.
+    differs: p is below 0.05 after Holm's correction for all rows of the source (exact for wins, draws and
+    losses). agrees: the 95 % interval of the difference stays within 20 points (figures in percent) or a
+    fifth of the source's figure (others). not excluded: the source's own games are too few to show more.
+    open: more games of ours decide. Without a table: how much of each is done, and the CPU time that is left.
     """
     from cluster.lab.sources.launch import ExperimentRequest, chosen, print_list, run_experiments
     from cluster.lab.sources.store import DEFAULT_OUT
