@@ -195,7 +195,7 @@ def terminal(table: Table, headings: bool = True) -> RichTable:
 def markdown(table: Table) -> list[str]:
     """The lines of a table as GitHub reads it, without title and caption."""
     lines = [_line(_heading(column) for column in table.columns)]
-    lines.append(_line("---:" if column.right else "---" for column in table.columns))
+    lines.append("".join("|---:" if column.right else "|---" for column in table.columns) + "|")
     lines += [_line(_markdown_cell(cell) for cell in _whole(table, row)) for row in table.rows]
     return lines
 

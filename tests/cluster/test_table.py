@@ -46,7 +46,7 @@ def table() -> Table:
 def test_markdown_escapes_and_fills_up(table: Table) -> None:
     assert markdown(table) == [
         "| player | games played | agrees |",
-        "| --- | ---: | --- |",
+        "|---|---:|---|",
         "| `a\\|b` | 1,200 | **no** |",
         "| [<i>](#there) | 50 % |  |",
     ]

@@ -174,12 +174,12 @@ def _run_tables(
             """The progress in one plain line."""
             if not run.done:
                 return f"{doing}: nothing is done yet, {terminal.duration(elapsed_s)}"
-            left_s = laboratory.left(run.kept).cpu_s * elapsed_s / max(run.spent_s, 1e-9)
-            again = f", {run.retried} run again" if run.retried else ""
-            return (
-                f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}{again}, "
-                f"{terminal.duration(elapsed_s)}, some {terminal.duration(left_s)} left"
-            )
+            parts = [f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}"]
+            parts += [f"{run.retried} run again"] if run.retried else []
+            left = laboratory.left(run.kept)
+            left_s = left.cpu_s * elapsed_s / max(run.spent_s, 1e-9)
+            parts += [f"some {terminal.duration(left_s)} left"] if left.known else []
+            return ", ".join([*parts, terminal.duration(elapsed_s)])
 
         def take_whole(_: Jobset[Run]) -> None:
             nonlocal doing

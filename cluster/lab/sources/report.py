@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from string import ascii_lowercase
@@ -10,7 +11,7 @@ from string import ascii_lowercase
 from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
 from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
 from cluster.lab.sources.table import names
-from cluster.lab.sources.verdict import AGREES, DIFFERS, OPPOSITE, SAME, Study, Verdict, figure_text
+from cluster.lab.sources.verdict import AGREES, DIFFERS, OPEN, OPPOSITE, SAME, Study, Verdict, figure_text
 from cluster.report.machine import machine
 from cluster.report.table import Table, left, right, text, verdict
 from cluster.system import terminal
@@ -25,8 +26,9 @@ source's (in brackets if inferred from its percentages) and ours. p: the probabi
 as these if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs": p is below 0.05
 after Holm's correction for all rows of the source in this report. "agrees": the interval of the difference
 stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of figures not in percent. "not excluded":
-neither, and the source's games are too few to show more. "open": more games of ours decide. "same ahead": the
-player with more wins is that of the source. Letters refer to the sentences below a table.""".split()
+neither, and the source's games are too few to show more. "open": more games of ours decide. "other ahead":
+not the source's player has more wins. Letters refer to sentences below a table; rows are as printed unless
+one of these says what deviates.""".split()
 )
 """How to read the tables."""
 WIDEST = 5.0
@@ -60,6 +62,12 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
     yield Heading(2, f"{study.name} {study.results[0].table.source}")
     missing = counted(_missing(study), "table")
     left = f" In this report {missing} of the source are missing." if _missing(study) > 0 else ""
+    ahead = Counter(each.conclusion for each in study.rows if each.conclusion)
+    if ahead:
+        left += (
+            f" The player ahead is that of the source in {counted(ahead[SAME], 'row')}, the other in "
+            f"{ahead[OPPOSITE]}, and open in {ahead[OPEN]}."
+        )
     yield Paragraph(study.sentence + left)
     yield from pictures.get(study.name, ())
     for result in study.results:
@@ -68,14 +76,23 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         if table.note:
             yield Paragraph(table.note)
         yield from pictures.get(table.name, ())
-        letters: dict[str, None] = {}
+        reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
+        shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]
+        letters = dict(zip([each for each in reasons if each not in shared], _letters(), strict=False))
         for ours in (False, True):
             if rows := result.rows(ours):
                 if ours:
                     yield Paragraph("Beside them, of ours:")
                 yield _rows(rows, table.relative, letters)
-        for letter, reason in zip(_letters(), letters, strict=False):
-            yield Item(f"{letter}: {reason}")
+        yield from map(Item, shared)
+        yield from (Item(f"{letter}: {reason}") for reason, letter in letters.items())
+
+
+def _reasons(each: Verdict) -> list[str]:
+    """What is said about a row."""
+    row = each.row
+    deviates, cause = row.deviates and f"Deviates: {row.deviates}", row.cause and f"Cause: {row.cause}"
+    return [each for each in (each.failure, row.not_comparable, row.remark, deviates, cause) if each]
 
 
 def _missing(study: Study) -> int:
@@ -83,21 +100,15 @@ def _missing(study: Study) -> int:
     return sum(name.partition("/")[0] == study.name for name in names()) - len(study.results)
 
 
-def _rows(rows: Sequence[Verdict], relative: bool, letters: dict[str, None]) -> Table:
-    """A line for each row; ``letters``, the sentences about rows in order, are extended."""
+def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
+    """A line for each row; ``letters`` are those of sentences about rows."""
     shown = [_figures(each, rows[0] if relative else None) for each in rows]
     names_of = {tuple(name for name, *_ in figures) for figures in shown}
     shared = "; ".join(names_of.pop()) if len(names_of) == 1 else ""
     headings = right(f"source: {shared}" if shared else "source", "ours")
-    found = Table([*left("row", "games"), *headings, *left("verdict", "as printed")])
+    found = Table([*left("row", "games"), *headings, *left("verdict")])
     for each, figures in zip(rows, shown, strict=True):
-        said = [each.failure, each.row.not_comparable, each.row.remark]
-        said += [f"deviates: {each.row.deviates}"] if each.row.deviates else []
-        said += [f"cause: {each.row.cause}"] if each.row.cause else []
-        for reason in filter(None, said):
-            letters.setdefault(reason)
-        marks = [letter for letter, reason in zip(_letters(), letters, strict=False) if reason in said]
-        printed = "yes" if each.row.as_printed else "no" if each.row.deviates else ""
+        marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
             "; ".join(
                 texts[side] if shared else f"{name} {texts[side]}" for name, *texts in figures if texts[side]
@@ -105,8 +116,8 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: dict[str, None]) -> 
             for side in (0, 1)
         ]
         differs = {AGREES: True, DIFFERS: False}.get(each.outcome)
-        marked = f"{printed} ({', '.join(marks)})" if marks else printed
-        found.add(each.row.name, _games(each), *map(text, columns), verdict(_outcome(each), differs), marked)
+        name = f"{each.row.name} ({', '.join(marks)})" if marks else each.row.name
+        found.add(name, _games(each), *map(text, columns), verdict(_outcome(each), differs))
     return found
 
 
@@ -157,7 +168,7 @@ def _outcome(each: Verdict) -> str:
     if each.row.ours:
         return ""
     p = "" if each.p in (None, 1.0) else "p <0.001" if each.p < 0.001 else f"p {each.p:.2g}"
-    ahead = {SAME: "same ahead", OPPOSITE: "other ahead"}.get(each.conclusion, "")
+    ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))
 
 
