@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from cluster.lab.sources import page, report
+from cluster.lab.sources import claims, page, report
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store

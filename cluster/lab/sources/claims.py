@@ -1,0 +1,169 @@
+"""Claims of the sources about search: what decides each, its verdict, and the page CLAIMS.md.
+
+tables/claims.toml has for each claim:
+
+    title, quote, where = "..."         the quote translated; source and section
+    holds_if = ["few > 50", ...]        rules over figures; or, where none decides, verdict = "holds"
+    open = "..."                        optional: what was not measured, so that the claim holds in part at most
+    because."holds in part" = "..."     a sentence for each verdict that is expected
+    [claims.figures]
+    few = { row = "claims/root: its name", figure = "ms, mean" }         measured; by default the score, in %
+    many = { record = "cores", what = "...", value = 78, low = 70, high = 85 }   from a report; [records.cores]
+
+A rule is true if it is true of all values in the 95 % intervals, false if of none, and open otherwise. A claim
+holds if all its rules are true, and in part if some are; else it does not hold if one is false, and is not
+shown if all are open. A sentence is printed below its own verdict only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from cluster.lab.sources.estimate import PERCENT, Estimate
+from cluster.lab.sources.laboratory import Laboratory
+from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
+from cluster.lab.sources.report import ours_text
+from cluster.lab.sources.store import Store
+from cluster.lab.sources.table import Row, load, names
+from cluster.lab.sources.verdict import Verdict
+from games.errors import InvalidInput, counted
+
+SOURCE = "claims"
+"""What stands before the slash in names of tables that only claims have."""
+HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
+_RULE = re.compile(r"(\S+) ([<>]) (\S+)")
+ABOUT = """What the five sources say of search, its growth, and its parallel and distributed execution; quotes
+are translated. The verdict is computed from the figures by the rule that stands there: a rule is true if it is
+true of all values in the 95 % intervals. A score is wins and half the draws of the first player, in percent."""
+REFERENCES = """References of source 000: of [15] (Bourki et al.) the strategy `tree` has the exchange between
+trees in rounds, though of whole increments instead of the top of the tree, and `root` its independent trees.
+[16] (Yoshizoe et al., positions distributed by hash over machines) is not implemented. [17] (Liu et al., WU-UCT:
+visits in flight count as unobserved) is how `leaf`, `subtree` and the plans of `tree` select."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a claim; ``estimate`` is None if its row was not run."""
+
+    label: str
+    estimate: Estimate | None
+
+
+@cache
+def read() -> dict[str, Any]:
+    """The file of claims, with ``claims`` and ``records``."""
+    text = (resources.files("cluster.lab.sources") / "tables" / "claims.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def tables_of(claim: Mapping[str, Any]) -> list[str]:
+    """Names of the tables of a claim."""
+    rows = (figure["row"] for figure in claim.get("figures", {}).values() if "row" in figure)
+    return list(dict.fromkeys(row.partition(": ")[0] for row in rows))
+
+
+def row_of(reference: str, rows: Sequence[Row]) -> int:
+    """The index of a row named as ``table: row``. Raises InvalidInput (row)."""
+    name = reference.partition(": ")[2]
+    found = [number for number, row in enumerate(rows) if row.name == name]
+    if len(found) != 1:
+        raise InvalidInput("row", reference, "a table and one of " + "; ".join(row.name for row in rows))
+    return found[0]
+
+
+def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
+    """Whether a rule is true of all values in the intervals; None: of some. Raises InvalidInput (rule)."""
+    parts = _RULE.fullmatch(rule)
+    ends = [_ends(part, figures) for part in parts.group(1, 3)] if parts else []
+    if parts is None or None in ends:
+        raise InvalidInput("rule", rule, "such as few > 50, of " + ", ".join(figures))
+    (least, most), (low, high) = ends if parts[2] == ">" else ends[::-1]  # type: ignore[misc]
+    return True if least > high else False if most <= low else None
+
+
+def _ends(part: str, figures: Mapping[str, Estimate]) -> tuple[float, float] | None:
+    if part in figures:
+        estimate = figures[part]
+        return (estimate.low, estimate.high) if estimate.has_interval else (estimate.value, estimate.value)
+    return (float(part), float(part)) if re.fullmatch(r"[\d.]+", part) else None
+
+
+def verdict_of(claim: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
+    """The verdict that the rules compute."""
+    if "holds_if" not in claim:
+        return str(claim["verdict"])
+    there = {name: each.estimate for name, each in figures.items() if each.estimate is not None}
+    if len(there) < len(figures):
+        return NOT_RUN
+    truths = [truth(rule, there) for rule in claim["holds_if"]] + [None] * ("open" in claim)
+    if all(truths):
+        return HOLDS
+    return IN_PART if any(truths) else FAILS if False in truths else NOT_SHOWN
+
+
+def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]]) -> dict[str, Figure]:
+    """The figures of a claim by name, from records and from the results of tables."""
+    found = {}
+    for name, each in claim.get("figures", {}).items():
+        if "record" in each:
+            value = float(each["value"])
+            low, high = float(each.get("low", value)), float(each.get("high", value))
+            found[name] = Figure(f"{each['what']} ({each['record']})", Estimate(value, low, high, "", 0))
+            continue
+        table, _, row = each["row"].partition(": ")
+        verdicts = results[table]
+        measured = verdicts[row_of(each["row"], [verdict.row for verdict in verdicts])].measured
+        estimate = None
+        if measured is not None and "figure" in each:
+            estimate = measured.estimates[each["figure"]]
+        elif measured is not None and measured.score is not None:
+            estimate = Estimate(*(100 * value for value in measured.score), PERCENT, 0)
+        what = f"{each.get('figure', 'score')}, {measured.what}" if measured else "not run"
+        found[name] = Figure(f"{row} (`{table}`, {what})", estimate)
+    return found
+
+
+def parts(
+    store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]
+) -> Iterator[Part]:
+    """The page, from results that are in the store. ``pictures``: by the name of a table."""
+    data = read()
+    needed = {name for claim in data["claims"] for name in tables_of(claim)}
+    laboratory = Laboratory(map(load, filter(needed.__contains__, names())), scale, seed)
+    kept = laboratory.keep_from(store)
+    results = {each.name: laboratory.result(each.name, kept, {}).verdicts for each in laboratory.tables}
+    judged = []
+    for claim in data["claims"]:
+        figures = figures_of(claim, results)
+        judged.append((claim, figures, verdict_of(claim, figures)))
+    words = [verdict for *_, verdict in judged]
+    counts = [f"{words.count(each)} {each}" for each in dict.fromkeys((HOLDS, IN_PART, FAILS, *words)) if each in words]
+    yield Heading(1, "Claims of the sources")
+    yield Paragraph(f"Of {counted(len(words), 'claim')}: {', '.join(counts)}. " + " ".join(ABOUT.split()))
+    yield Paragraph(f"Made on {date.today()} by `banyan experiment claims --scale {scale}`, which runs the tables `claims/...`; others by their names.")
+    shown: set[str] = set()
+    for number, (claim, figures, verdict) in enumerate(judged, start=1):
+        yield Heading(2, f"{number}. {claim['title']}: {verdict}")
+        because = claim.get("because", {}).get(verdict, "")
+        yield Paragraph(f"\"{claim['quote']}\" ({claim['where']}). {because}".strip())
+        for name, figure in figures.items():
+            value = ours_text(figure.estimate) if figure.estimate else "-"
+            yield Item(f"{name}: {value}, {figure.label}")
+        if "holds_if" in claim:
+            open_too = f"; not measured: {claim['open']}" if "open" in claim else ""
+            yield Paragraph(f"Holds if {', '.join(claim['holds_if'])}{open_too}.")
+        for table in tables_of(claim):
+            yield from () if table in shown else pictures.get(table, ())
+            shown.add(table)
+    yield Heading(2, "Where recorded figures come from")
+    for name, record in data["records"].items():
+        yield Item(f"{name}: `{record['command']}` ({record['where']})")
+    yield Paragraph(" ".join(REFERENCES.split()))
