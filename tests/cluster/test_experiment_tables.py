@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from cluster.lab.sources import claims
 from cluster.lab.sources.counts_battleship import distribution_of_misses, sampling_accuracy
+from cluster.lab.sources.estimate import Estimate
+from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.need import need_of
+from cluster.lab.sources.page import to_markdown
+from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
+from cluster.lab.sources.verdict import Verdict
+from games.errors import InvalidInput
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -57,3 +68,53 @@ def test_shooting_at_cells_again_costs_what_a_geometric_waiting_time_does() -> N
     assert found["shots"] == pytest.approx(sum(100 / afloat for afloat in range(1, 18)), rel=1e-6)
     assert sum(distribution_of_misses(1, 1, True).values()) == pytest.approx(1)
     assert sum(distribution_of_misses(2, 50, False).values()) == pytest.approx(1)
+
+
+def figures_at(claim: Mapping[str, Any], score: float) -> dict[str, claims.Figure]:
+    """The figures of a claim, if all its rows were measured with this score and figures of this size."""
+    results = {}
+    for name in claims.tables_of(claim):
+        rows = load(name).rows_at["quick"]
+        some = {
+            each["figure"]: Estimate.exact(score) for each in claim["figures"].values() if "figure" in each
+        }
+        measured = Measured(some, 0.0, "2 games", score=(score, score, score))
+        results[name] = [Verdict(row, measured) for row in rows]
+    return claims.figures_of(claim, results)
+
+
+@pytest.mark.parametrize("claim", claims.read()["claims"], ids=lambda claim: claim["title"])
+def test_every_claim_is_decided_by_figures_that_there_are(claim: Mapping[str, Any]) -> None:
+    assert ("holds_if" in claim) != ("verdict" in claim)
+    assert {each.get("record", "hard") for each in claim.get("figures", {}).values()} <= {
+        *claims.read()["records"]
+    }
+    verdicts = {claims.verdict_of(claim, figures_at(claim, score)) for score in (0.1, 0.9)}
+    assert verdicts <= {claims.HOLDS, claims.IN_PART, claims.FAILS, claims.NOT_SHOWN}
+    assert {*claim["because"]} <= {claims.HOLDS, claims.IN_PART, claims.FAILS, claims.NOT_SHOWN}
+
+
+@pytest.mark.parametrize(
+    ("rules", "verdict"),
+    [
+        (["a > 50", "b < 50"], claims.HOLDS),
+        (["a > 50", "b > 50"], claims.IN_PART),
+        (["a > 65", "a > b"], claims.IN_PART),
+        (["b > 50", "a > 65"], claims.FAILS),
+        (["a > 65", "65 > a"], claims.NOT_SHOWN),
+    ],
+)
+def test_a_verdict_is_computed_from_intervals(rules: list[str], verdict: str) -> None:
+    figures = {"a": claims.Figure("", Estimate(66, 60, 70)), "b": claims.Figure("", Estimate.exact(40))}
+    assert claims.verdict_of({"holds_if": rules}, figures) == verdict
+    assert claims.verdict_of({"holds_if": rules}, {**figures, "c": claims.Figure("", None)}) == claims.NOT_RUN
+    for wrong in ("a = 50", "a > c", "a >50", ""):
+        with pytest.raises(InvalidInput, match="rule"):
+            claims.verdict_of({"holds_if": [wrong]}, figures)
+
+
+def test_the_page_of_claims_says_what_was_not_run(tmp_path: Path) -> None:
+    text = to_markdown(claims.parts(Store(tmp_path), "smoke", 0, {}))
+    assert "## 3. Own copies, merged statistics: holds" in text
+    assert "Independent simulations, combined at the end: not run" in text
+    assert "one tree of as many simulations is stronger" not in text

@@ -4,20 +4,19 @@ tables/claims.toml has for each claim:
 
     title, quote, where = "..."         the quote translated; source and section
     holds_if = ["few > 50", ...]        rules over figures; or, where none decides, verdict = "holds"
-    open = "..."                        optional: what was not measured, so that the claim holds in part at most
+    open = "..."                        optional: what is not measured: the claim holds in part at most
     because."holds in part" = "..."     a sentence for each verdict that is expected
     [claims.figures]
-    few = { row = "claims/root: its name", figure = "ms, mean" }         measured; by default the score, in %
-    many = { record = "cores", what = "...", value = 78, low = 70, high = 85 }   from a report; [records.cores]
+    few = { row = "claims/root: name" }                        measured: the score in %; or its figure = "..."
+    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; low, high
 
-A rule is true if it is true of all values in the 95 % intervals, false if of none, and open otherwise. A claim
-holds if all its rules are true, and in part if some are; else it does not hold if one is false, and is not
-shown if all are open. A sentence is printed below its own verdict only.
+A rule is true if it is true of all values in the 95 % intervals, false if of none, and open otherwise. A
+claim holds if all its rules are true, and in part if some are; else it does not hold if one is false, and is
+not shown if all are open. A sentence is printed with its own verdict only.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,14 +38,16 @@ from games.errors import InvalidInput, counted
 SOURCE = "claims"
 """What stands before the slash in names of tables that only claims have."""
 HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
-_RULE = re.compile(r"(\S+) ([<>]) (\S+)")
-ABOUT = """What the five sources say of search, its growth, and its parallel and distributed execution; quotes
-are translated. The verdict is computed from the figures by the rule that stands there: a rule is true if it is
-true of all values in the 95 % intervals. A score is wins and half the draws of the first player, in percent."""
-REFERENCES = """References of source 000: of [15] (Bourki et al.) the strategy `tree` has the exchange between
-trees in rounds, though of whole increments instead of the top of the tree, and `root` its independent trees.
-[16] (Yoshizoe et al., positions distributed by hash over machines) is not implemented. [17] (Liu et al., WU-UCT:
-visits in flight count as unobserved) is how `leaf`, `subtree` and the plans of `tree` select."""
+SHOWN = 99
+"""A number of observations of which intervals are printed."""
+_RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9.]+")
+ABOUT = """What the five sources say of search, its growth, and parallel and distributed execution; quotes are
+translated. Verdicts are computed by the rules that stand there; a rule is true if it is true of all values in
+the 95 % intervals. A score is wins and half the draws of the first player, in percent."""
+REFERENCES = """References of source 000: [15] (Bourki et al.): `tree` exchanges statistics between lanes in
+rounds, though whole increments instead of the top of the tree; its independent trees are `root`. [16]
+(Yoshizoe et al., positions distributed by hash) is not implemented. [17] (Liu et al., WU-UCT, visits in
+flight count as unobserved): `leaf`, `subtree` and the plans of `tree`."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +83,17 @@ def row_of(reference: str, rows: Sequence[Row]) -> int:
 def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
     """Whether a rule is true of all values in the intervals; None: of some. Raises InvalidInput (rule)."""
     parts = _RULE.fullmatch(rule)
-    ends = [_ends(part, figures) for part in parts.group(1, 3)] if parts else []
-    if parts is None or None in ends:
-        raise InvalidInput("rule", rule, "such as few > 50, of " + ", ".join(figures))
-    (least, most), (low, high) = ends if parts[2] == ">" else ends[::-1]  # type: ignore[misc]
+    if parts is None or not all(_NUMBER.fullmatch(part) or part in figures for part in parts.group(1, 3)):
+        raise InvalidInput("rule", rule, "such as few > 50, of numbers and " + ", ".join(figures))
+    (least, most), (low, high) = (
+        _ends(figures[part]) if part in figures else (float(part), float(part))
+        for part in parts.group(*((1, 3) if parts[2] == ">" else (3, 1)))
+    )
     return True if least > high else False if most <= low else None
 
 
-def _ends(part: str, figures: Mapping[str, Estimate]) -> tuple[float, float] | None:
-    if part in figures:
-        estimate = figures[part]
-        return (estimate.low, estimate.high) if estimate.has_interval else (estimate.value, estimate.value)
-    return (float(part), float(part)) if re.fullmatch(r"[\d.]+", part) else None
+def _ends(figure: Estimate) -> tuple[float, float]:
+    return (figure.low, figure.high) if figure.has_interval else (figure.value, figure.value)
 
 
 def verdict_of(claim: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
@@ -116,7 +116,9 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
         if "record" in each:
             value = float(each["value"])
             low, high = float(each.get("low", value)), float(each.get("high", value))
-            found[name] = Figure(f"{each['what']} ({each['record']})", Estimate(value, low, high, "", 0))
+            found[name] = Figure(
+                f"{each['what']} ({each['record']})", Estimate(value, low, high, number=SHOWN)
+            )
             continue
         table, _, row = each["row"].partition(": ")
         verdicts = results[table]
@@ -125,15 +127,14 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
         if measured is not None and "figure" in each:
             estimate = measured.estimates[each["figure"]]
         elif measured is not None and measured.score is not None:
-            estimate = Estimate(*(100 * value for value in measured.score), PERCENT, 0)
+            value, low, high = (100 * end for end in measured.score)
+            estimate = Estimate(value, low, high, PERCENT, SHOWN)
         what = f"{each.get('figure', 'score')}, {measured.what}" if measured else "not run"
         found[name] = Figure(f"{row} (`{table}`, {what})", estimate)
     return found
 
 
-def parts(
-    store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]
-) -> Iterator[Part]:
+def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The page, from results that are in the store. ``pictures``: by the name of a table."""
     data = read()
     needed = {name for claim in data["claims"] for name in tables_of(claim)}
@@ -145,15 +146,20 @@ def parts(
         figures = figures_of(claim, results)
         judged.append((claim, figures, verdict_of(claim, figures)))
     words = [verdict for *_, verdict in judged]
-    counts = [f"{words.count(each)} {each}" for each in dict.fromkeys((HOLDS, IN_PART, FAILS, *words)) if each in words]
+    counts = [
+        f"{words.count(each)} {each}"
+        for each in dict.fromkeys((HOLDS, IN_PART, FAILS, *words))
+        if each in words
+    ]
     yield Heading(1, "Claims of the sources")
     yield Paragraph(f"Of {counted(len(words), 'claim')}: {', '.join(counts)}. " + " ".join(ABOUT.split()))
-    yield Paragraph(f"Made on {date.today()} by `banyan experiment claims --scale {scale}`, which runs the tables `claims/...`; others by their names.")
+    made = f"`banyan experiment claims --scale {scale}`"
+    yield Paragraph(f"Made on {date.today()} by {made}, with what is there of other sources' tables.")
     shown: set[str] = set()
     for number, (claim, figures, verdict) in enumerate(judged, start=1):
         yield Heading(2, f"{number}. {claim['title']}: {verdict}")
         because = claim.get("because", {}).get(verdict, "")
-        yield Paragraph(f"\"{claim['quote']}\" ({claim['where']}). {because}".strip())
+        yield Paragraph(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
         for name, figure in figures.items():
             value = ours_text(figure.estimate) if figure.estimate else "-"
             yield Item(f"{name}: {value}, {figure.label}")

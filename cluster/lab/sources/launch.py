@@ -143,7 +143,12 @@ def run_experiments(
         # Imported here because matplotlib takes a second to import.
         from cluster.lab.sources.pictures import pictures_of
 
-        parts = [*report.parts(studies, request.scale, pictures_of(studies))]
+        pictures, of_sources = pictures_of(studies), [each for each in studies if each.name != claims.SOURCE]
+        parts = [
+            *report.parts(of_sources, request.scale, pictures)
+            if of_sources
+            else claims.parts(store, request.scale, request.seed, pictures)
+        ]
     for path in reports:
         page.write(path, parts)
         started.say(f"wrote {path}")
