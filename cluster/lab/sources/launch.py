@@ -144,11 +144,10 @@ def run_experiments(
         from cluster.lab.sources.pictures import pictures_of
 
         pictures, of_sources = pictures_of(studies), [each for each in studies if each.name != claims.SOURCE]
-        parts = [
-            *report.parts(of_sources, request.scale, pictures)
-            if of_sources
-            else claims.parts(store, request.scale, request.seed, pictures)
-        ]
+        if of_sources:
+            parts = list(report.parts(of_sources, request.scale, pictures))
+        else:
+            parts = list(claims.parts(store, request.scale, request.seed, pictures))
     for path in reports:
         page.write(path, parts)
         started.say(f"wrote {path}")
