@@ -2,8 +2,8 @@
 
 The evaluation of a position counts stones on the board and in hand, and with smaller weights closed
 mills, mills that one stone would close, and possible moves. The priority of moves: first those that
-close a mill, then those that block one, then all others; removals that break up an open mill of the
-other player come before other removals. This move order is from a thesis on nine men's morris.
+close a mill, then those that block one, then all others, as a thesis on nine men's morris rates them; and,
+which it does not, removals that break up an open mill of the other player before other removals.
 """
 
 from __future__ import annotations

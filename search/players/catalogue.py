@@ -11,6 +11,7 @@ from search.players import omniscient, shooters
 from search.players.article import Article
 from search.players.flat import Flat
 from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
+from search.players.morris_agent import MorrisAgent
 from search.players.openspiel import OpenSpiel
 from search.players.player import Player
 from search.players.scripted import Random, Scripted
@@ -44,6 +45,10 @@ _FACTORIES: dict[str, tuple[Factory, str]] = {
     "greedy": (Greedy.from_options, "a random move among those with the highest priority"),
     "hunt": (shooters.Hunt.from_options, "battleship: beside a hit, else any cell"),
     "minimax": (Minimax.from_options, "the best move of depth=2, by the game's evaluation"),
+    "morris-agent": (
+        MorrisAgent.from_options,
+        "morris: the agent of a thesis on mill games, simulations=1000, c=1.414, prune, division, unvisited",
+    ),
     "negamax": (Negamax.from_options, "minimax, with values shown for the player to move"),
     "omniscient-alphabeta": (
         omniscient.AlphaBeta.from_options,
@@ -75,6 +80,7 @@ OPTION_TEXTS = {
     "c": "C of UCT.",
     "cuts": "Alpha-beta cuts where a value equals a bound as well, or only where it is above.",
     "depth": "Plies to look ahead.",
+    "division": "Of victories by visits: real, or integer, which is 0 unless all visits are victories.",
     "evaluator": "Which of the game's evaluations is used; the names are those of the game.",
     "final": "What the move is chosen by.",
     "draws": "How playouts draw their moves: each move equally often, or at random with replacement.",
@@ -82,6 +88,7 @@ OPTION_TEXTS = {
     "ordering": "The order in which moves are looked at: by the game's priority, or as the rules list them.",
     "plies": "Plies of playouts a move, at least one a simulation: a budget equal on every machine.",
     "preset": "Settings with a name: those that won matches at the game (best), or those of a source.",
+    "prune": "Look only at moves that close a mill, else that block one, else at all; no with three stones.",
     "rollouts": "Playouts from each leaf.",
     "samples": "Fleets that are drawn.",
     "seconds": "CPU seconds a move.",
@@ -90,6 +97,7 @@ OPTION_TEXTS = {
     "steps": "Draws that are looked at.",
     "strategy": "What it plays for.",
     "ties": "Which of equally good moves is played: any, or the first.",
+    "unvisited": "Whether children without visits are chosen first, or have the power 0.",
     "value": "The statistic of a move's playouts by which it is compared.",
     "width": "Number of the best cells among which a shooter looks ahead.",
 }

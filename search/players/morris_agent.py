@@ -1,0 +1,205 @@
+"""The agent of a thesis on mill games as printed, for `morris`.
+
+Its differences from UCT are kept, because the tables of the thesis are about this program:
+
+- A node's power is victories / visits, plus (actions of the agent) or minus (actions of the other player)
+  c sqrt(ln N / visits), where N are the visits of its parent. The strongest action is chosen for the agent,
+  the weakest for the other player. Only won games count, so that a draw is worth as much as a loss.
+- Of equal actions one is drawn by a call that never returns the last of them, unless there is one only.
+- Before a move is searched its stone is: two levels of the tree. A removal is one level.
+- Pruning, in the tree and in playouts: only actions with the highest rating stay, and those are the ones that
+  close a mill, else those that block one, else all. A stone has the highest rating of its moves. Removals are
+  all equal.
+- A simulation ends in a node without visits, from which the playout starts, or in a final position. A node
+  that has visits but no children gets all of them at once. That holds for the root too.
+- The final move has the best victories / visits; the target of a stone is taken from the same tree.
+
+The print leaves open what options choose: the number of simulations, ``c``, whether the division is one of
+integers (the types of both numbers are not shown), and whether unvisited children come first, as the text
+says, or have the power 0, as the printed method calculates it. Where it is silent: children have the order of
+the rules' moves, playouts draw from all actions that the pruning leaves, and they ignore the repetition rule,
+as the game's own do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.specialise import cached_njit
+from games.errors import InvalidInput
+from games.game import Game
+from games.jit import Int, njit
+from games.morris import Morris
+from games.morris.insight import priority
+from games.morris.rules import (
+    MOVE,
+    MOVER,
+    NO_REPETITION,
+    OVER,
+    REMOVING,
+    REPETITION,
+    RESULT,
+    State,
+    legal_moves,
+    play,
+)
+from games.rng import Stream, below, new_stream
+from games.rules import Moves
+from games.spec import Options, Spec
+from search.kernel.uct import sqrt_log
+from search.players.player import Choice, Player, Seen
+
+MAX_SIMULATIONS, MAX_EXPLORATION = 100_000, 1000.0
+MAX_ACTIONS = 24
+"""The largest number of children: placements on an empty board; a stone is one action, whatever its moves."""
+ANY = -1
+"""Stands for the stone of a move as long as none is chosen. An action below 0 chooses the stone ``~action``;
+other actions are the game's moves."""
+PARENT, FIRST_CHILD, CHILDREN, VISITS, VICTORIES, ACTION = range(6)
+"""Columns of the tree, in which a row is a node."""
+Tree = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
+
+
+class MorrisAgent(Player):
+    """Player of the thesis' program; mill games only."""
+
+    def __init__(
+        self, spec: str, simulations: int, c: float, *, prune: bool, integer: bool, unvisited: float
+    ) -> None:
+        """``unvisited``: the power of an unvisited child, inf or 0, counted for the player who chooses it."""
+        super().__init__(spec)
+        self.simulations, self._rest = simulations, (c, prune, integer, unvisited)
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> MorrisAgent:
+        """Options: simulations, c, prune (unset: not with three stones), division, unvisited."""
+        if not isinstance(game, Morris):
+            raise InvalidInput("player", str(spec), "another player: this one plays morris only")
+        simulations = options.whole("simulations", 1000, 1, MAX_SIMULATIONS)
+        c = options.number("c")
+        if c is None:
+            c = math.sqrt(2.0)
+        if not 0.0 <= c <= MAX_EXPLORATION:
+            raise InvalidInput("player option c", c, f"a number from 0 to {MAX_EXPLORATION:g}")
+        prune = options.choice("prune", "no" if game.variant == "three" else "yes", ("yes", "no"))
+        division = options.choice("division", "real", ("real", "integer"))
+        unvisited = options.choice("unvisited", "first", ("first", "zero"))
+        return cls(
+            str(spec),
+            simulations,
+            c,
+            prune=prune == "yes",
+            integer=division == "integer",
+            unvisited=math.inf if unvisited == "first" else 0.0,
+        )
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        move, tree = printed_search(seen.state, self.simulations, *self._rest, new_stream(seed))
+        return Choice(int(move), simulations=int(tree[0, VISITS]), nodes=len(tree))
+
+
+@njit
+def _actions(state: State, stone: Int, prune: bool, moves: Moves, found: Numbers) -> int:
+    """Write the actions that the pruning leaves to ``found``; returns how many. ``moves`` is overwritten."""
+    highest, count, prune = 0.0, 0, prune and state[REMOVING] == 0
+    for number in range(legal_moves(state, moves)):
+        move = int(moves[number])
+        start = (move - MOVE) // 24 if move >= MOVE else ANY
+        if stone != ANY and start != stone:
+            continue
+        rating = priority(state, move) if prune else 0.0
+        if rating < highest:
+            continue
+        if rating > highest:
+            highest, count = rating, 0
+        action = ~start if stone == ANY and start != ANY else move
+        # The moves of a stone stand together in the list.
+        if count == 0 or found[count - 1] != action:
+            found[count] = action
+            count += 1
+    return count
+
+
+@njit
+def _act(state: State, action: Int) -> int:
+    """Perform an action in place; returns the stone that it chooses, or ANY."""
+    if action < 0:
+        return ~action  # type: ignore[return-value]
+    play(state, action)  # type: ignore[arg-type]
+    return ANY
+
+
+@njit
+def _expand(tree: Tree, size: Int, node: Int, found: Numbers, count: Int) -> int:
+    """Append ``count`` children with the actions of ``found`` to a node; returns the new number of nodes."""
+    tree[node, FIRST_CHILD], tree[node, CHILDREN] = size, count
+    for number in range(count):
+        tree[size + number] = 0
+        tree[size + number, PARENT], tree[size + number, ACTION] = node, found[number]
+    return size + count  # type: ignore[return-value]
+
+
+@njit
+def _strongest(
+    tree: Tree, node: Int, sign: Int, c: float, integer: bool, unvisited: float, ties: Numbers, stream: Stream
+) -> int:
+    """The child with the highest power, or with ``sign`` -1 the lowest; equal ones by lot, never the last."""
+    explore, best, count = c * sqrt_log(tree[node, VISITS]) if c > 0.0 else 0.0, -math.inf, 0
+    for number in range(tree[node, CHILDREN]):
+        child = tree[node, FIRST_CHILD] + number
+        visits, score = tree[child, VISITS], unvisited
+        if visits > 0:
+            victories = tree[child, VICTORIES]
+            ratio = float(victories // visits) if integer else victories / visits
+            score = sign * ratio + explore / math.sqrt(float(visits))
+        if score > best:
+            best, count = score, 0
+        if score == best:
+            ties[count] = child
+            count += 1
+    return int(ties[below(stream, max(1, count - 1))])
+
+
+@cached_njit
+def printed_search(
+    root: State, simulations: int, c: float, prune: bool, integer: bool, unvisited: float, stream: Stream
+) -> tuple[int, Tree]:
+    """(move, tree) of a search for the player to move, the agent; an only move is made without a search."""
+    tree = np.zeros((1 + MAX_ACTIONS * (simulations + 2), ACTION + 1), dtype=np.int64)
+    moves, found = np.zeros(MAX_ACTIONS**2, dtype=np.uint16), np.zeros(MAX_ACTIONS, dtype=np.int64)
+    state, agent, size = root.copy(), root[MOVER], 1
+    tree[0, PARENT] = -1
+    count = _actions(state, ANY, prune, moves, found)
+    if count == 1 and found[0] >= 0:
+        return int(found[0]), tree[:1]
+    for _ in range(simulations):
+        state[:] = root
+        node, stone = 0, ANY
+        while state[OVER] == 0 and tree[node, VISITS] > 0:
+            if tree[node, CHILDREN] == 0:
+                size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
+            sign = 1 if state[MOVER] == agent else -1
+            node = _strongest(tree, node, sign, c, integer, unvisited, found, stream)
+            stone = _act(state, tree[node, ACTION])
+        state[REPETITION] = NO_REPETITION
+        while state[OVER] == 0:
+            count = _actions(state, stone, prune, moves, found)
+            stone = _act(state, found[below(stream, count)])
+        victory = np.int64(state[RESULT] == 1 - 2 * agent)
+        while node >= 0:
+            tree[node, VISITS] += 1
+            tree[node, VICTORIES] += victory
+            node = int(tree[node, PARENT])
+    state[:] = root
+    node, action = 0, ANY
+    while action < 0:
+        if tree[node, CHILDREN] == 0:
+            stone = ANY if node == 0 else ~action
+            size = _expand(tree, size, node, found, _actions(state, stone, prune, moves, found))
+        node = _strongest(tree, node, 1, 0.0, integer, 0.0, found, stream)
+        action = int(tree[node, ACTION])
+    return action, tree[:size]
