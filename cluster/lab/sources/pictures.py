@@ -45,11 +45,12 @@ STYLE: dict[Any, Any] = {
 }
 STYLE |= {"svg.fonttype": "none", "svg.hashsalt": "banyan", "axes.axisbelow": True, "figure.facecolor": PAPER}
 STYLE |= {"axes.facecolor": "none", "grid.color": RULE, "grid.linewidth": 0.6}
-UNUSED = r"(?s)<!--.*?-->|<metadata>.*?</metadata>|<(?=\?|!D).*?>| id=\"(?![mp][0-9a-f]{10}\")[^\"]*\""
-UNUSED += (
-    r"| ?font(-family|-size: 9.5px|: 9.5px)[^;\"]*;?|(?<=\.\d)\d+(?=[^<]*>)| transform=\"rotate\(-0 [^\"]*\""
+UNUSED = (
+    r"(?s)<!--.*?-->|<metadata>.*?</metadata>|<(?=\?|!D).*?>| id=\"(?![mp][0-9a-f]{10}\")[^\"]*\"",
+    r" ?font(?:-family|-size: 9.5px|: 9.5px)[^;\"]*;?|text-anchor: start;|; stroke-linejoin: miter",
+    r"(?<=\.\d)\d+(?=[^<]*>)| transform=\"rotate\(-0 [^\"]*\"",
 )
-"""What is left out of an SVG: comments, ids, fonts, digits."""
+"""What is left out of an SVG: comments, ids, fonts, what is the default, digits."""
 
 
 class Line(NamedTuple):
@@ -92,8 +93,11 @@ def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
 
 
 def _lines(result: TableResult) -> Iterator[Line]:
-    """A line for each figure of each row; one for the score, where wins and losses are compared."""
-    for verdict in result.verdicts:
+    """A line for each figure of each row; one for the score, where wins and losses are compared.
+
+    Rows of ours only in tables of ours.
+    """
+    for verdict in result.rows(ours=False) or result.verdicts:
         row, figures, measured = verdict.row, verdict.row.figures, verdict.measured
         ours = measured.estimates if measured else {}
         if measured and measured.score and (not figures or {"wins", "losses"} <= figures.keys()):
@@ -123,7 +127,7 @@ def _panels(groups: Groups) -> Iterator[tuple[str, str, Groups]]:
         panel = []
         for result, lines in groups:
             own = [each for each in lines if "source" in each.marks and not each.row.not_comparable]
-            if own := [each for each in own if (each.unit == PERCENT) == percent]:
+            if own := [each for each in own if each.unit.startswith(PERCENT) == percent]:
                 panel.append((result, own))
         if panel and percent:
             yield "score (wins and half the draws) or share, %", "percent", panel
@@ -239,7 +243,7 @@ def _curves(groups: Groups) -> Picture:
         if "x" in log or len(places) < 4:
             panel.set_xticks(places)
             panel.set_xticks([], minor=True)
-        percent = "percent" if every[0].unit == PERCENT else "linear"
+        percent = "percent" if every[0].unit.startswith(PERCENT) else "linear"
         _axis(panel.yaxis, "", "log" if "y" in log else percent)
     panels[0].set_ylabel(table.axis.get("y", "score, %"))
     return _svg(figure, table.name, table.axis.get("title", table.title))
@@ -288,8 +292,8 @@ def _svg(figure: Figure, name: str, title: str) -> Picture:
     figure.legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=place, ncols=4)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
-    svg = re.sub(r"\s*\n\s*", " ", re.sub(UNUSED, "", file.getvalue())).strip()
-    svg = svg if "<g " in svg else re.sub(" ?</?g>", "", svg)
+    svg = re.sub(r"\s*\n\s*", " ", re.sub("|".join(UNUSED), "", file.getvalue())).strip()
+    svg = svg if "<g " in svg else re.sub(" ?</?g/?>", "", svg)
     style = f'style="font: 9.5px system-ui, sans-serif" role="img"> <title>{escape(title)}</title>'
     svg = svg.replace(">", f" {style}", 1).replace("> <", ">\n<") + "\n"
     return Picture(name.replace("/", "-"), f"{name}: {title}", svg)
