@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
-from itertools import product
+from html import unescape
+from itertools import pairwise, product
+from textwrap import wrap
 
 import pytest
 
 import games
 from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import Estimate, SourceFigure
+from cluster.lab.sources.measures import Measured
+from cluster.lab.sources.pictures import NAME, pictures_of
+from cluster.lab.sources.table import load, names, sources
+from cluster.lab.sources.verdict import TableResult, Verdict, judge
 from search.players import player_of
 from tests.games.common import JIT
 
+TEXTS = re.compile(r'(?:x="|translate\()([\d.]+)(?:" y="| )([\d.]+)[")]+>([^<]*)</text>')
+"""Place and words of a text in an SVG."""
 DRAWN = "explicit:(([1 3][2 8])([7 4][2 3])([-9 -1][-5 -2 -3][9][7]))"
 
 
@@ -125,3 +134,36 @@ def test_the_search_loses_no_line_of_tictactoe(player: str, side: int) -> None:
             game.initial_state(), side
         )
         assert lines[1] > 0 and lines[0] > 0 and not lines[-1]
+
+
+def invented(name: str) -> TableResult:
+    """A table in which each figure of ours is twice the source's, and every score 50 %."""
+    verdicts = []
+    for row in load(name).rows_at["quick"]:
+        match = row.measure == "results"
+        values = {each: 2 * float(source.value) for each, source in row.figures.items()}
+        ours = {each: Estimate(x, x - 1, x + 1, "%" * match, 10) for each, x in values.items()}
+        histogram = {"both players": {5: 20, 64: 3}} if row.measure == "branching" else {}
+        score = (0.5, 0.4, 0.6) if match else None
+        verdicts.append(Verdict(row, Measured(ours, 1.0, "10 games", score, histogram=histogram)))
+    return TableResult(load(name), "quick", tuple(verdicts))
+
+
+@pytest.mark.parametrize("source", [*sources()])
+def test_pictures_show_every_compared_row_and_are_small(source: str) -> None:
+    results = [invented(name) for name in names() if name.partition("/")[0] == source]
+    pictures = pictures_of(judge(results))
+    assert pictures == pictures_of(judge(results)), "equal results have equal bytes"
+    axes = {each.table.axis.get("beside", each.table.name) for each in results if each.table.axis}
+    assert set(pictures) == axes | ({source} - {"claims"})
+    for (picture,) in pictures.values():
+        assert len(picture.svg) < 60_000
+        assert f"<title>{picture.title.partition(': ')[2]}</title>" in unescape(picture.svg)
+    for picture in pictures.get(source, ()):
+        texts = [(float(x), float(y), unescape(text)) for x, y, text in TEXTS.findall(picture.svg)]
+        words = {text for _, _, text in texts}
+        for row in (each.row for result in results for each in result.rows(ours=False)):
+            names_of = (wrap(row.name, NAME), wrap(f"{row.name}: {next(iter(row.figures))}", NAME))
+            assert row.not_comparable or any(words.issuperset(lines) for lines in names_of), row.name
+        heights = sorted(y for x, y, _ in texts if x < 20)
+        assert min(below - above for above, below in pairwise(heights)) > 9.5, "no name lies on another"

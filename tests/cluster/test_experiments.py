@@ -15,6 +15,7 @@ from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.need import Need
 from cluster.lab.sources.page import to_html, to_markdown
+from cluster.lab.sources.pictures import pictures_of
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
@@ -356,11 +357,14 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
 
 
 def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
-    parts = [*report.parts(judge([measured(tmp_path)]), "quick", {})]
+    studies = judge([measured(tmp_path)])
+    parts = [*report.parts(studies, "quick", pictures_of(studies))]
     text, page = to_markdown(parts), to_html(parts)
     for row in TABLE.rows_at["quick"]:
         assert row.name in text
         assert row.name in page
     assert "banyan experiment 999/1 --scale quick" in text
+    assert "![999: The figures of source 999 and ours, row by row](pictures/999.svg)" in text
+    assert "stroke: var(--ours)" in page, "in the colours of the page's theme"
     for outside in ("src=", "@import", "url(http", 'href="http'):
         assert outside not in page
