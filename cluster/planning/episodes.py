@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import games
 from cluster.planning.store import EpisodeStore
+from cluster.runtime.jobset import Stoppable
 from cluster.runtime.tasks import Task
 from cluster.system.terminal import duration
 from games.compile.watch import note
@@ -94,7 +95,7 @@ class PlanWorker:
             self._noticed()
 
 
-class Episodes:
+class Episodes(Stoppable):
     """The units of a plan; episodes that are already stored are not played again."""
 
     def __init__(self, context: PlanContext, number: int, store: EpisodeStore) -> None:
@@ -103,8 +104,6 @@ class Episodes:
         self.seeds = range(context.request.seed, context.request.seed + number)
         self.played = {seed: episode for seed, episode in store.played.items() if seed in self.seeds}
         """By seed."""
-        self.stopped = False
-        self.retried = 0
         self._store = store
 
     @property
@@ -126,10 +125,6 @@ class Episodes:
         self.played[result.episode.seed] = result.episode
         self._store.add(result.episode)
 
-    def note_retry(self, context: int) -> None:
-        """Note that an episode was lost with its worker and is played again."""
-        self.retried += 1
-
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """An episode raised and would do so again: raises PlanFailed."""
         raise PlanFailed(f"episode {self.seeds[index]} failed: {error}") from cause
@@ -137,7 +132,3 @@ class Episodes:
     def give_up(self, context: int, index: int, reason: str) -> None:
         """An episode was lost too often: raises PlanFailed."""
         raise PlanFailed(f"episode {self.seeds[index]} was {reason}")
-
-    def stop(self, reason: str) -> None:
-        """End with the episodes played so far."""
-        self.stopped = True

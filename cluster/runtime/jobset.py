@@ -44,6 +44,22 @@ class Units(Protocol):
         """End with the units that are done; no effect after the end."""
 
 
+class Stoppable:
+    """Units that can be stopped, and that count those which are run again."""
+
+    stopped = False
+    retried = 0
+    """Number of units run again because their worker was lost."""
+
+    def note_retry(self, context: int) -> None:
+        """Note that a unit was lost with its worker and is run again."""
+        self.retried += 1
+
+    def stop(self, reason: str) -> None:
+        """End with the units that are done."""
+        self.stopped = True
+
+
 U = TypeVar("U", bound=Units)
 
 

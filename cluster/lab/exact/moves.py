@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import games
 from cluster.lab.exact.store import Move, MoveStore
 from cluster.matches.game import PlayerFailed, ask, seed_of
+from cluster.runtime.jobset import Stoppable
 from cluster.runtime.tasks import Task
 from games.game import Game
 from search.players import Player, player_of
@@ -94,7 +95,7 @@ def numbers_of(positions: int, tries: int) -> list[int]:
     return [attempt * MAX_POSITIONS + place for attempt in range(tries) for place in range(positions)]
 
 
-class Moves:
+class Moves(Stoppable):
     """The units of all players; moves that are already stored are not made again."""
 
     def __init__(
@@ -112,8 +113,6 @@ class Moves:
         self._numbers = numbers_of(len(contexts[0].positions), tries)
         self.done = sum(number in moves for moves in self.moves for number in self._numbers)
         """Number of moves that are known."""
-        self.stopped = False
-        self.retried = 0
         self._store = store
         self._tasks = [
             task
@@ -142,10 +141,6 @@ class Moves:
         self.done += len(result.moves)
         self._store.add(self.contexts[context].player, result.moves)
 
-    def note_retry(self, context: int) -> None:
-        """Note that a unit was lost with its worker and is run again."""
-        self.retried += 1
-
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """A unit raised and would do so again: raises PlayerFailed."""
         raise PlayerFailed(error.removeprefix("PlayerFailed: ")) from cause
@@ -153,10 +148,6 @@ class Moves:
     def give_up(self, context: int, index: int, reason: str) -> None:
         """A unit was lost too often: raises PlayerFailed."""
         raise PlayerFailed(f"moves of {self.contexts[context].player} were {reason}")
-
-    def stop(self, reason: str) -> None:
-        """End with the moves made so far."""
-        self.stopped = True
 
     def _units(self, key: int, context: MoveContext, move_s: float) -> list[Task]:
         size = max(1, min(MOST_MOVES, int(UNIT_S / move_s)))

@@ -97,14 +97,6 @@ def window_patterns(arguments: Arguments) -> Found:
     }
 
 
-def first_move_calls(arguments: Arguments) -> Found:
-    """Number of positions that a player examines for the first move of a game."""
-    game = games.load(arguments["game"])
-    player = player_of(arguments["a"], game)
-    choice, _ = ask(player, game, deal(game, seed_of(arguments["seed"], 0)), seed_of(arguments["seed"], 1))
-    return {"calls": choice.nodes}
-
-
 def every_line(arguments: Arguments) -> Found:
     """Results of a player against all moves of its opponent, on both sides, in a game without chance.
 
@@ -220,7 +212,6 @@ COUNTS: dict[str, Callable[[Arguments], Found]] = {
     "game tree": game_tree,
     "search tree": search_tree,
     "window patterns": window_patterns,
-    "first move's calls": first_move_calls,
     "every line": every_line,
     "sampling accuracy": sampling_accuracy,
 }

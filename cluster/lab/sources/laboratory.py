@@ -47,7 +47,7 @@ class Laboratory:
         """The needs of all tables, without duplicates."""
         self._places: dict[str, int] = {}
         self._costs: dict[int, float] = {}
-        """CPU seconds of a unit as tables state them, by index in `needs`."""
+        """CPU seconds of a unit as tables state them, by index in `needs`; of single counts, 0 otherwise."""
         self._failures: dict[tuple[str, int], str] = {}
         self._of_rows: dict[tuple[str, int], tuple[int, Need]] = {}
         """By table name and row index: the index in `needs`, and the row's own need, which may have fewer
@@ -57,9 +57,6 @@ class Laboratory:
                 self._add(table.name, number, row, seed)
 
     def _add(self, table: str, number: int, row: Row, seed: int) -> None:
-        if "not_run" in row.details:
-            self._failures[table, number] = str(row.details["not_run"])
-            return
         if row.measure not in measures():
             raise InvalidInput("measure", row.measure, "one of " + ", ".join(measures()))
         try:
@@ -74,8 +71,8 @@ class Laboratory:
         elif self.needs[place].units < need.units:
             self.needs[place] = need
         self._of_rows[table, number] = place, need
-        if row.cpu_s is not None:
-            self._costs[place] = row.cpu_s
+        if row.cpu_s is not None or need.units == 1:
+            self._costs[place] = row.cpu_s or 0.0
 
     def keep_from(self, store: Store) -> dict[int, Kept]:
         """The stored units of all needs, by index in `needs`."""
@@ -83,19 +80,15 @@ class Laboratory:
 
     def left(self, kept: Mapping[int, Kept], tables: Collection[str] = ()) -> Left:
         """What is done and left of some tables, or of all; units that rows share count once."""
-        own: dict[int, Need] = {}
-        for (table, _), (place, need) in self._of_rows.items():
-            if (not tables or table in tables) and (place not in own or own[place].units < need.units):
-                own[place] = need
-        missing = {place: len(kept[place].missing(need)) for place, need in own.items()}
-        costs = {place: kept[place].unit_cpu_s or self._costs.get(place) for place in own}
-        units = sum(need.units for need in own.values())
-        return Left(
-            units - sum(missing.values()),
-            units,
-            sum(missing[place] * (cost or 0.0) for place, cost in costs.items()),
-            all(costs[place] is not None or not number for place, number in missing.items()),
-        )
+        places = set().union(*map(self.places, tables)) if tables else range(len(self.needs))
+        missing = {place: len(kept[place].missing(self.needs[place])) for place in places}
+        costs = [
+            (number, kept[place].unit_cpu_s or self._costs.get(place)) for place, number in missing.items()
+        ]
+        units = sum(self.needs[place].units for place in places)
+        cpu_s = sum(number * (cost or 0.0) for number, cost in costs)
+        known = all(cost is not None for number, cost in costs if number)
+        return Left(units - sum(missing.values()), units, cpu_s, known)
 
     def places(self, name: str) -> set[int]:
         """Indices of the needs of a table."""

@@ -15,7 +15,7 @@ from cluster.lab.sources.need import CountNeed, MatchNeed, Need
 from cluster.lab.sources.store import Kept
 from cluster.lab.sources.table import Row
 from cluster.matches.game import MatchContext
-from cluster.matches.record import Effort, GameRecord
+from cluster.matches.record import GameRecord
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import mean, score_interval
 from games.errors import InvalidInput, counted
@@ -68,8 +68,6 @@ class Measured:
     """The amount of play, in words."""
     score: tuple[float, float, float] | None = None
     """A's mean score in a match, with its 95 % interval; None for counts."""
-    also: Mapping[str, str] = field(default_factory=dict)
-    """Further facts by name."""
     histogram: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     """How often each number was observed, by name of the series; empty for most measures."""
 
@@ -98,19 +96,11 @@ def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
     else:
         number = len(standing.pairs) if unit == PAIRS else standing.number
     what = f"{number} {'pair' if unit == PAIRS else 'game'}{'s' * (number != 1)}"
-    efforts = standing.efforts
-    also = {
-        f"player {n}": f"{effort.simulations / max(1, effort.moves):.0f} simulations, "
-        f"{1000 * effort.cpu_s / max(1, effort.moves):.2f} ms a move"
-        for n, effort in enumerate(efforts, start=1)
-        if effort.moves
-    }
-    also["plies a game"] = f"{standing.mean_plies:.0f}"
-    cpu_s = sum(effort.cpu_s for effort in efforts)
+    cpu_s = sum(effort.cpu_s for effort in standing.efforts)
     estimates = _OF_MATCHES[row.measure](row, played)
     score = _score(standing, unit) if row.measure == RESULTS else None
     histogram = played.histogram if row.measure == "branching" else {}
-    return Measured(estimates, cpu_s, what, score, also, histogram)
+    return Measured(estimates, cpu_s, what, score, histogram)
 
 
 def _score(standing: Standing, unit: str) -> tuple[float, float, float]:
@@ -186,18 +176,6 @@ def _branching(row: Row, played: Played) -> Estimates:
     }
 
 
-def _effort(row: Row, played: Played) -> Estimates:
-    """The effort of A's moves: the mean over games, and the longest move."""
-    efforts = [_effort_of_a(played, record) for record in played.records.values()]
-    efforts = [effort for effort in efforts if effort.moves]
-    return {
-        "simulations": Estimate.mean([effort.simulations / effort.moves for effort in efforts], "a move"),
-        "calls": Estimate.mean([effort.nodes / effort.moves for effort in efforts], "a move"),
-        "mean ms": Estimate.mean([1000 * effort.cpu_s / effort.moves for effort in efforts], "ms"),
-        "maximum ms": Estimate.alone(1000 * max(effort.longest_s for effort in efforts), "ms", len(efforts)),
-    }
-
-
 def _accuracy(row: Row, played: Played) -> Estimates:
     """Battleship with one shooter: fleet cells / shots of each game, and the number of shots."""
     shots = [_shots(record) for record in played.records.values()]
@@ -216,17 +194,9 @@ def _shots(record: GameRecord) -> int:
     return sum(move not in ("hit", "miss") and not move.startswith("sunk") for move in record.moves)
 
 
-def _effort_of_a(played: Played, record: GameRecord) -> Effort:
-    """The effort of A in a game; of both players if they are equal."""
-    assert record.leg is not None
-    a, b = played.context.players
-    return record.efforts[0] + record.efforts[1] if a == b else record.efforts[record.leg - 1]
-
-
 _OF_MATCHES: dict[str, Callable[[Row, Played], Estimates]] = {
     RESULTS: _results,
     "plies": _plies,
     "branching": _branching,
-    "effort": _effort,
     "accuracy": _accuracy,
 }

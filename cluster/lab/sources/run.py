@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from cluster.lab.sources.need import Need
 from cluster.lab.sources.store import Kept, Store
 from cluster.lab.sources.unit import UnitDone
+from cluster.runtime.jobset import Stoppable
 from cluster.runtime.tasks import Task
 
 
-class Run:
+class Run(Stoppable):
     """The units of all needs; units that are already stored are not run again.
 
     The context key of a need is its index. A unit that fails makes only its own need fail.
@@ -22,11 +23,8 @@ class Run:
         self.kept = dict(kept)
         self.failures: dict[int, str] = {}
         """Reasons of failed needs, by index."""
-        self.retried = 0
-        """Number of units run again because their worker was lost."""
         self.spent_s = 0.0
         """CPU seconds of the units of this run that are done."""
-        self.stopped = False
         self._store = store
         self._numbers = [self.kept[place].missing(need) for place, need in self.contexts.items()]
         self._left = [len(numbers) for numbers in self._numbers]
@@ -72,10 +70,6 @@ class Run:
         self.spent_s += result.cpu_s
         self._store.add(self.contexts[context], result)
 
-    def note_retry(self, context: int) -> None:
-        """Note that a unit was lost with its worker and is run again."""
-        self.retried += 1
-
     def fail(self, context: int, index: int, error: str, cause: Exception | None = None) -> None:
         """Note that a unit could not be run, or its result could not be sent: its need has failed."""
         self._left[context] -= 1
@@ -84,7 +78,3 @@ class Run:
     def give_up(self, context: int, index: int, reason: str) -> None:
         """Note that a unit was lost too often: its need has failed."""
         self.fail(context, index, reason)
-
-    def stop(self, reason: str) -> None:
-        """End with the units that are done."""
-        self.stopped = True

@@ -141,7 +141,6 @@ class Verdict:
                 }
                 for each in self.comparisons
             ],
-            "also": dict(measured.also) if measured else {},
         }
 
 
