@@ -26,6 +26,8 @@ __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules
 MAX_EXPLORATION = 1000.0
 GAME_OVER = "no further move: the game is over"
 VALUES_A_ROW = 10
+REST = "random"
+"""The word for which `Game.hide` takes a random place."""
 CHANCE_NAME = "chance"
 """Who moves where `CHANCE` does, in displayed text."""
 
@@ -326,6 +328,19 @@ class Game(ABC):
         no complete position fits. Without hidden information: the position itself.
         """
         return state.copy()
+
+    def hide(
+        self, state: State, owner: int, places: Sequence[str], stream: Stream
+    ) -> tuple[State, str | None, tuple[str, ...]]:
+        """A dealt start position in which ``owner`` (FIRST or SECOND) has placed what it hides.
+
+        ``places`` are the places of the first pieces, in order; `REST` at their end stands for random places
+        of all others. Returns the position, the piece that is next (None: all are placed), and its places.
+        Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
+        """
+        if places:
+            raise InvalidInput("fleet", ",".join(places), f"none: nobody places a fleet in {self.spec}")
+        return state, None, ()
 
     def secret(self, state: State, owner: int) -> Board | None:
         """What only ``owner`` (FIRST or SECOND) sees of a complete position; None if nothing is hidden."""

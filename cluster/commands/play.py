@@ -41,6 +41,16 @@ def play(
             help="The side that you play; with more than two players also third and so on, or all.",
         ),
     ] = "first",
+    fleet: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'A1 right,J7J10,...'",
+            help="Battleship: where your ships lie, in order, each by its first cell and right, left, up or "
+            "down, or by both ends; random at the end places the rest. Without it you are asked at a "
+            "terminal; otherwise your fleet is dealt.",
+            rich_help_panel=POSITION,
+        ),
+    ] = None,
     moves: MovesOption = None,
     load: Annotated[
         Path | None,
@@ -74,7 +84,7 @@ def play(
     else:
         loaded, record, _ = read_record(game, load, number)
     spec = opponent or opponent_of(preset or STRONGEST, loaded)
-    table = table_of(loaded, spec, side, seed, split_moves(moves), record)
+    table = table_of(loaded, spec, side, seed, split_moves(moves), record, fleet)
     opening = None if opponent else opponent_line(spec, preset or STRONGEST, "--preset plain")
     try:
         converse(table, opening, reader(), colour=colour_wanted(no_color))

@@ -10,10 +10,10 @@ from cluster.front_door.game_argument import spec_of
 from cluster.matches.record import GameRecord
 from cluster.play.loop import PlayLoop, Read
 from cluster.play.play import Play, sides_of
-from cluster.play.typed import reader
+from cluster.play.typed import read_terminal, reader
 from cluster.system.terminal import has_colour, stdout_console, write
 from games.errors import InvalidInput
-from games.game import Game
+from games.game import REST, Game
 from search.players import player_of
 from search.players.player import MAX_SECONDS
 from search.players.presets import NAMES, PLAIN, STRONGEST, opponent_of
@@ -87,11 +87,17 @@ def play(
 
 
 def table_of(
-    game: Game, spec: str, side: str, seed: int, moves: Sequence[str] = (), record: GameRecord | None = None
+    game: Game,
+    spec: str,
+    side: str,
+    seed: int,
+    moves: Sequence[str] = (),
+    record: GameRecord | None = None,
+    fleet: str | None = None,
 ) -> Play:
     """A game of people against the player of a spec, after the moves, or where the record ends.
 
-    Raises InvalidInput (fields ``side``, ``seed``, ``player``, ``moves``).
+    Raises InvalidInput (fields ``side``, ``seed``, ``player``, ``fleet``, ``moves``).
     """
     sides = sides_of(game)
     if side not in sides:
@@ -99,6 +105,9 @@ def table_of(
     if not 0 <= seed < 2**63:
         raise InvalidInput("seed", seed, "a whole number from 0 to 2**63 - 1")
     table = Play(game, player_of(spec, game), sides[side], seed, record)
+    piece = None if fleet is None else table.place(fleet.split(","))
+    if piece is not None:
+        raise InvalidInput("fleet", fleet, f"a place for the {piece} too, or {REST} at the end")
     for move in moves:
         table.give(move)
     return table
@@ -117,7 +126,7 @@ def converse(table: Play, opening: str | None, read: Read, *, colour: bool | Non
         write(opening)
     loop = PlayLoop(table, player_of, read, write, colour=has_colour(console))
     try:
-        loop.run()
+        loop.run(read is read_terminal)
     except KeyboardInterrupt:
         write("")
         loop.offer()

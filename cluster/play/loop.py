@@ -13,6 +13,7 @@ from cluster.play.position import read_record
 from cluster.system import terminal
 from games.drawing import draw
 from games.errors import InvalidInput, counted
+from games.game import REST
 from search.players import Choice
 
 MOVES_A_LINE = 100
@@ -27,6 +28,9 @@ A move is made by typing it, such as {example}.
   continue     continue playing from the earlier position that is shown
   save FILE    save the game              load FILE    load a saved game (load FILE 3: the third one)
   help         this                       quit         leave"""
+PLACING = f"""\
+Place each ship by its first cell and right, left, up or down (a1 right), or by both ends (a1e1).
+{REST}, or an empty line, places the rest; undo takes a ship back; quit leaves."""
 
 Read = Callable[[str], str | None]
 """(prompt) -> the next line of input; None at the end of input."""
@@ -63,11 +67,13 @@ class PlayLoop:
             "load": self._load,
         }
 
-    def run(self) -> None:
-        """Read and execute lines until `quit` or the end of input."""
+    def run(self, ask_fleet: bool = False) -> None:
+        """Read and execute lines to `quit` or the end of input; ``ask_fleet``: first have a fleet placed."""
         first, *others = map(self._who, range(self.play.game.num_players))
         against = f" against {', '.join(others)}" if others else ""
         self._write(f"{self.play.game.spec}: {first}{against}; help lists commands")
+        if ask_fleet and self.play.new and not self._place():
+            return
         self._show()
         while True:
             self._advance()
@@ -79,8 +85,7 @@ class PlayLoop:
                 try:
                     self._obey(words)
                 except InvalidInput as error:
-                    what = f"{error.value!r} is not accepted; expected " if error.value != "" else ""
-                    self._write(f"{what}{error.accepted}")
+                    self._refuse(error)
                 except OSError as error:
                     self._write(f"{error.filename}: {error.strerror}")
         self.offer()
@@ -93,7 +98,8 @@ class PlayLoop:
         if play.game.hidden_information and record.result is None:
             # The record would show hidden information; with its seed the command deals it again.
             moves = " ".join(record.moves)
-            command = ["banyan", "play", record.game, "--seed", str(record.seed), "--moves", moves]
+            fleet = ["--fleet", ",".join(play.placed)] if play.placed else []
+            command = ["banyan", "play", record.game, "--seed", str(record.seed), *fleet, "--moves", moves]
             self._write(f"To continue: {shlex.join(command)}")
         else:
             for side, (seat, cost) in enumerate(zip(record.seats, record.efforts, strict=True)):
@@ -101,6 +107,30 @@ class PlayLoop:
                     took = f"{terminal.duration(cost.cpu_s)} of CPU time"
                     self._write(f"{self._name(side)} thought about {counted(cost.moves, 'move')} for {took}")
             self._write("\n" + "\n".join(record.lines()))
+
+    def _place(self) -> bool:
+        """Ask where the pieces of the hidden fleet lie, one by one; returns whether the game goes on."""
+        places: list[str] = []
+        piece = self.play.place(places)
+        if piece is not None:
+            self._write(PLACING)
+        while piece is not None:
+            self._show_secret(self.play.humans[0])
+            line = self._read(f"{piece}> ")
+            word = "quit" if line is None else line.strip().lower() or REST
+            if word in ("quit", "exit"):
+                return False
+            wanted = places[:-1] if word == "undo" else [*places, word]
+            try:
+                piece = self.play.place(wanted)
+                places = wanted
+            except InvalidInput as error:
+                self._refuse(error)
+        return True
+
+    def _refuse(self, error: InvalidInput) -> None:
+        what = f"{error.value!r} is not accepted; expected " if error.value != "" else ""
+        self._write(f"{what}{error.accepted}")
 
     def _obey(self, words: list[str]) -> None:
         command = self._commands.get(words[0])
@@ -149,11 +179,14 @@ class PlayLoop:
         shown = play.position
         self._write(draw(play.game.board(shown.state, shown.last_move), colour=self._colour))
         if not play.over and play.mover in play.humans:
-            secret = play.game.secret(shown.state, play.mover)
-            if secret is not None:
-                self._write(f"what only {self._name(play.mover)} sees:\n{draw(secret, colour=self._colour)}")
+            self._show_secret(play.mover)
         if play.behind:
             self._write(f"after {play.ply} of {counted(play.plies, 'move')}")
+
+    def _show_secret(self, side: int) -> None:
+        secret = self.play.game.secret(self.play.state, side)
+        if secret is not None:
+            self._write(f"what only {self._name(side)} sees:\n{draw(secret, colour=self._colour)}")
 
     def _prompt(self) -> str:
         play = self.play

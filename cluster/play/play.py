@@ -9,6 +9,7 @@ its result. A person is shown only what that side knows. What chance brings foll
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cluster.matches.game import ask, dealt, drawn, seed_of, start_text
@@ -16,11 +17,13 @@ from cluster.matches.record import Effort, GameRecord
 from cluster.play.position import Position
 from games.errors import InvalidInput
 from games.game import CHANCE, FIRST, SECOND, Game, State
+from games.rng import new_stream
 from search.players import Choice, Player
 
 HUMAN = "human"
-PLAY_STREAM, DICE_STREAM = 9, 10
-"""Purposes of the random seeds of moves, and of chance, in these games; different from those of matches."""
+PLAY_STREAM, DICE_STREAM, FLEET_STREAM = 9, 10, 11
+"""Purposes of the random seeds of moves, of chance, and of ships that people leave to chance, in these games;
+different from those of matches."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Names of sides on the command line; later sides are numbers."""
 SEEN = "no move taken back before the game is over, because moves reveal hidden information"
@@ -66,6 +69,8 @@ class Play:
         self.thought: Thought | None = None
         """The opponent's last move; None before its first."""
         self.resigned: int | None = None
+        self.placed: tuple[str, ...] = ()
+        """Where a person placed the own fleet, as `Game.hide` takes it; empty if it was dealt."""
         players = range(game.num_players)
         self._efforts = [Effort() for _ in players] if record is None else list(record.efforts)
         self._given = record
@@ -144,6 +149,25 @@ class Play:
         before = self._given
         known = before is not None and (before.moves, before.result) == (record.moves, record.result)
         return bool(record.moves) and not known
+
+    @property
+    def new(self) -> bool:
+        """Whether one person begins the game, and has placed nothing yet."""
+        return not (self._given or self._moves or self.placed) and len(self.humans) == 1
+
+    def place(self, places: Sequence[str]) -> str | None:
+        """Place what the person hides, as `Game.hide` does; returns the piece that is next, or None.
+
+        Raises InvalidInput (field ``fleet``).
+        """
+        if not self.new:
+            raise InvalidInput("fleet", ",".join(places), "no fleet unless one person begins a new game")
+        stream = new_stream(seed_of(self.seed, FLEET_STREAM))
+        self.state, piece, _ = self.game.hide(self._start, self.humans[0], places, stream)
+        if piece is None and places:
+            self.placed, self._start = tuple(places), self.state.copy()
+            self._record = replace(self._record, start=self.game.format_position(self.state))
+        return piece
 
     def warm_up(self) -> None:
         """Ask the opponent for a move, so that kernels are compiled or loaded before the game begins."""

@@ -19,10 +19,11 @@ def reader() -> Read:
     with contextlib.suppress(ImportError):
         # Lines can then be edited, and called back.
         importlib.import_module("readline")
-    return _read_terminal
+    return read_terminal
 
 
-def _read_terminal(prompt: str) -> str | None:
+def read_terminal(prompt: str) -> str | None:
+    """The line that a person types; None at the end of input."""
     try:
         with typed_at_terminal():
             return input(prompt)

@@ -304,6 +304,9 @@ class PositionView(BaseModel):
     outcome: str | None = Field(description="The outcome as text, if the game is over.")
     board: DrawnBoard
     secret: DrawnBoard | None = Field(description="What only the player given in `show` sees.")
+    placing: str | None = Field(
+        description="The ship that is placed next in `fleet`; `legal_moves` are then its places. null: none."
+    )
     chances: list[list[float | None]] | None = Field(
         description="For each cell: the share of draws in which something hidden is on it."
     )

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import games
-from cluster.matches.game import ask, dealt, drawn
+from cluster.matches.game import ask, dealt, drawn, seed_of
 from cluster.play.descriptions import describe, position_json
+from cluster.play.play import FLEET_STREAM
 from cluster.play.position import Position
 from cluster.service.request_models import MoveBody, PositionBody
 from games.drawing import draw
@@ -60,20 +61,35 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
     """The description of a position. Raises InvalidInput (fields ``game``, ``moves``, ``position``)."""
     game = load(spec)
     state = _start(game, body.position, body.deal)
+    placing = None
+    if body.fleet is not None:
+        if body.deal is None or body.show is None:
+            raise InvalidInput("fleet", ",".join(body.fleet), "null without deal and show")
+        stream = new_stream(seed_of(body.deal, FLEET_STREAM))
+        state, placing, places = game.hide(state, body.show, body.fleet, stream)
+        if placing and body.moves:
+            raise InvalidInput(
+                "fleet", ",".join(body.fleet), f"a place for the {placing} before the first move"
+            )
     played = game.play_text(state, body.moves)
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
     secret = None if body.show is None else game.secret(state, body.show)
-    return position_json(shown) | {
-        "position": game.format_seen(state),
-        "player": None if shown.over else shown.player,
-        "cells": _cells(game, shown),
-        "outcome": shown.outcome_text if shown.over else None,
-        "board": _board_json(board),
-        "secret": None if secret is None else _board_json(secret),
-        "chances": _chances(shown, board, body.draws),
-        "drawing": draw(board, colour=False),
-    }
+    return (
+        position_json(shown)
+        | {
+            "position": game.format_seen(state),
+            "player": None if shown.over else shown.player,
+            "cells": _cells(game, shown),
+            "outcome": shown.outcome_text if shown.over else None,
+            "board": _board_json(board),
+            "secret": None if secret is None else _board_json(secret),
+            "chances": _chances(shown, board, body.draws),
+            "placing": placing,
+            "drawing": draw(board, colour=False),
+        }
+        | ({"legal_moves": places} if placing else {})
+    )
 
 
 def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_time) -> dict[str, Any]:

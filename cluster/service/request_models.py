@@ -152,6 +152,11 @@ class PositionBody(Strict):
     show: Literal[0, 1] | None = Field(
         default=None, description="The player whose hidden information is shown, if `deal` is given."
     )
+    fleet: list[Move] | None = Field(
+        default=None,
+        description="With `deal` and `show`: where that player places the own ships, in order: `a1e1`; `random` "
+        "at the end places the rest. While some are missing, `placing` names the next.",
+    )
     draws: int = Field(
         default=0, ge=0, le=1000, description="Number of determinizations for `chances`; 0: no chances."
     )

@@ -7,17 +7,18 @@ announced ``sunk-carrier`` and the like. Positions as text are in games.battlesh
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from games.battleship import density, outlook, rules
-from games.battleship.placements import fits_at_once, placements_of
+from games.battleship.placements import cells_of, fits_at_once, free_places, placements_of
 from games.battleship.position import format_grids, read_position
 from games.battleship.sampling import determinize, make_view
 from games.errors import InvalidInput, counted
-from games.game import FIRST, Board, Cell, Game, Rules, State
+from games.game import FIRST, REST, Board, Cell, Game, Rules, State
 from games.notation import column_name, format_cell, parse_cell, row_name
-from games.rng import Stream
+from games.rng import Stream, below
 from games.spec import Options, Spec
 
 MIN_SIZE, MAX_LENGTH = 4, 6
@@ -28,6 +29,9 @@ _FLEET_FORM = (
     f"1 to {rules.MAX_SHIPS} lengths from 1 to {MAX_LENGTH}, divided by '-', that fit the board, "
     f"such as {STANDARD}"
 )
+_DIRECTED = re.compile(r"(([a-z])([0-9]+))(right|left|up|down|[rlud])")
+_DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
+_APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 
 
 class Battleship(Game):
@@ -87,9 +91,8 @@ class Battleship(Game):
         self.max_plies = 2 * (self.num_sides * area - (self.num_sides - 1))
         self.nominal_simulations_per_s = 5e5
         self._start = self._empty()
-        if not (
-            fits_at_once(placements_of(size, self.lengths, touch)) or self._view(self._start) is not None
-        ):
+        self._placements = placements_of(size, self.lengths, touch)
+        if not self._leaves_room(()):
             raise InvalidInput("game option fleet", fleet, _FLEET_FORM)
 
     @classmethod
@@ -170,9 +173,7 @@ class Battleship(Game):
 
     def parse_position(self, text: str) -> State:
         """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
-        return read_position(
-            text, self.initial_state(), self.ships, placements_of(self.size, self.lengths, self.touch)
-        )
+        return read_position(text, self.initial_state(), self.ships, self._placements)
 
     def outcome_text(self, state: State) -> str:
         """The winner of a race; for the task solo, the number of shots."""
@@ -200,6 +201,46 @@ class Battleship(Game):
         columns = [column_name(column) for column in range(self.size)]
         row_names = [row_name(row) for row in reversed(range(self.size))]
         return Board(rows, row_names, columns if self.num_sides == 1 else [*columns, " ", *columns])
+
+    def hide(
+        self, state: State, owner: int, places: Sequence[str], stream: Stream
+    ) -> tuple[State, str | None, tuple[str, ...]]:
+        """Ships in the order of the fleet, each by its first cell and a direction, ``a1 right``, or by both
+        ends, ``a1e1``. In the task solo nobody places a fleet."""
+        side, hidden, chosen = 1 - owner, state.copy(), list[int]()
+        if side >= self.num_sides:
+            return super().hide(state, owner, places, stream)
+        fleet = hidden[rules.CELLS + side * self.size**2 :][: self.size**2]
+        fleet[:] = 0
+        for ship, length in enumerate(self.lengths):
+            piece = f"{self.ships[ship]} ({counted(length, 'cell')})"
+            given = places[ship] if ship < len(places) else REST if REST in places[-1:] else ""
+            text = re.sub("[ -]", "", given.lower())
+            if directed := _DIRECTED.fullmatch(text):
+                start, column, row, direction = directed.groups()
+                right, up = (step * (length - 1) for step in _DIRECTIONS[direction[0]])
+                text = f"{start}{chr(ord(column) + right)}{int(row) + up}"
+            free: dict[str, int] = {}
+            for place in free_places(self._placements, chosen):
+                cells = cells_of(self._placements, place, length)
+                first, last = (format_cell(*divmod(cell, self.size)) for cell in (cells[0], cells[-1]))
+                ends = {first + last: place, last + first: place}
+                if text in ("", REST, *ends) and self._leaves_room([*chosen, place]):
+                    free |= ends
+            if not given:
+                return hidden, piece, tuple(free)
+            if text == REST:
+                with np.errstate(over="ignore"):
+                    text = [*free][below(stream, len(free))]
+            if text not in free:
+                where = f"on free cells{_APART[self.touch]}, with room for the other ships; or {REST}"
+                how = f"first cell and right, left, up or down, or its ends, such as {next(iter(ends))}"
+                raise InvalidInput("fleet", given, f"the {piece} by its {how}, {where}")
+            chosen.append(free[text])
+            fleet[cells_of(self._placements, free[text], length)] = (ship + 1) << 4
+        if len(places) > len(chosen) and REST not in places[-1:]:
+            raise InvalidInput("fleet", ",".join(places), counted(len(chosen), "ship"))
+        return hidden, None, ()
 
     def secret(self, state: State, owner: int) -> Board | None:
         """The owner's fleet, ships as numbers, X where hit; None if the owner has none or none is dealt."""
@@ -249,9 +290,24 @@ class Battleship(Game):
         status = int(state[rules.CELLS + side * self.size**2 + cell]) & 15
         return ".ox"[min(status, rules.HIT_FIRST)]
 
+    def _leaves_room(self, chosen: Sequence[int]) -> bool:
+        """Whether the ships after those of the placements ``chosen`` fit on the board too.
+
+        They do if the answers are possible of a shooter alone who has sunk the chosen ships, each announced.
+        """
+        if fits_at_once(self._placements, chosen):
+            return True
+        area, shown = self.size**2, self._empty()[: rules.CELLS + self.size**2]
+        shown[rules.SIDES] = shown[rules.ANNOUNCE] = 1
+        for ship, place in enumerate(chosen):
+            cells = cells_of(self._placements, place, self.lengths[ship])
+            for cell in cells:
+                self.calls.play(shown, cell)
+                self.calls.play(shown, area + (rules.SUNK + ship if cell == cells[-1] else rules.HIT))
+        return self._view(shown) is not None
+
     def _view(self, state: State) -> State | None:
-        placements = placements_of(self.size, self.lengths, self.touch)
-        return make_view(state, placements, self.placement == "sequential")
+        return make_view(state, self._placements, self.placement == "sequential")
 
     def _empty(self) -> State:
         area = self.size**2

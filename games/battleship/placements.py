@@ -5,8 +5,8 @@ A mask is WORDS integers of WORD_BITS bits each; cell c is bit c % WORD_BITS of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -60,25 +60,36 @@ def placements_of(size: int, fleet: tuple[int, ...], touch: str) -> Placements:
                     cells = [first + i * step for i in range(length)]
                     rows.append((mask_of(cells), mask_of(_halo(size, cells, touch)), first, step))
         starts.append(len(rows))
-    cells_of, halos, first_of, step_of = (
-        np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
-    )
-    clash = (cells_of[:, None, :] & halos[None, :, :]).any(axis=2)
+    masks, halos, first_of, step_of = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    clash = (masks[:, None, :] & halos[None, :, :]).any(axis=2)
     blocked = np.add.reduceat(clash, starts[:-1], axis=1).astype(np.int64)
-    return Placements(np.array(starts, dtype=np.int64), cells_of, halos, first_of, step_of, blocked)
+    return Placements(np.array(starts, dtype=np.int64), masks, halos, first_of, step_of, blocked)
 
 
-def fits_at_once(placements: Placements) -> bool:
-    """Whether a greedy placement (each ship takes its first free placement) succeeds.
+def free_places(placements: Placements, chosen: Sequence[int]) -> list[int]:
+    """The placements of the next ship that go with the placements ``chosen`` of the ships before it."""
+    start, end = placements.starts[len(chosen) : len(chosen) + 2].tolist()
+    taken = np.bitwise_or.reduce(placements.cells[np.array(chosen, dtype=np.int64)], axis=0)
+    clash = (placements.halos[start:end] & taken).any(axis=1)
+    return [start + place for place in np.flatnonzero(~clash).tolist()]
+
+
+def cells_of(placements: Placements, place: int, length: int) -> list[int]:
+    """The cells of a placement of a ship of this length, in ascending order."""
+    return [int(placements.first[place] + i * placements.step[place]) for i in range(length)]
+
+
+def fits_at_once(placements: Placements, chosen: Sequence[int] = ()) -> bool:
+    """Whether a greedy placement (each ship after the chosen takes its first free placement) succeeds.
 
     A fleet may fit the board although the greedy placement fails.
     """
-    taken = np.zeros(WORDS, dtype=np.int64)
-    for start, end in pairwise(placements.starts):
-        free = ~(placements.halos[start:end] & taken).any(axis=1)
-        if not free.any():
+    placed = [*chosen]
+    while len(placed) < len(placements.starts) - 1:
+        free = free_places(placements, placed)
+        if not free:
             return False
-        taken |= placements.cells[start + int(free.argmax())]
+        placed.append(free[0])
     return True
 
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from games.battleship import rules
-from games.battleship.placements import WORDS, Placements
+from games.battleship.placements import Placements, cells_of, free_places
 from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
 from games.errors import InvalidInput
 from games.notation import format_cell, parse_cell
@@ -159,25 +157,19 @@ class _Reader:
 
     def _fleet(self, side: int, words: list[str]) -> None:
         """Place the ships, which must not clash and must agree with all answers."""
-        starts, first, step = self.placements.starts, self.placements.first, self.placements.step
         base, block = CELLS + side * self.area, rules.BLOCK + rules.BLOCK_LENGTH * side
-        taken = [0] * WORDS
+        chosen: list[int] = []
         if len(words) != len(self.ships):
             raise self._refusal(f"{len(self.ships)} ships in a fleet")
         for ship, word in enumerate(words):
             length = int(self.state[LENGTHS + ship])
-            ends = sorted(self._cells(word)) or [-1]
-            own = [
-                place
-                for place in starts[ship] + np.flatnonzero(first[starts[ship] : starts[ship + 1]] == ends[0])
-                if ends == [first[place], first[place] + (length - 1) * step[place]]
-                and not any(taken[w] & int(self.placements.halos[place, w]) for w in range(WORDS))
-            ]
+            ends = sorted(self._cells(word))
+            free = {p: cells_of(self.placements, p, length) for p in free_places(self.placements, chosen)}
+            own = [place for place, cells in free.items() if ends == [cells[0], cells[-1]]]
             if not own:
                 raise self._refusal(f"both ends of the {self.ships[ship]} where it may lie, not {word}")
-            for w in range(WORDS):
-                taken[w] |= int(self.placements.cells[own[0], w])
-            cells = [int(first[own[0]] + i * step[own[0]]) for i in range(length)]
+            chosen.append(own[0])
+            cells = free[own[0]]
             self.state[block + rules.LEFT + ship] = sum(self.state[base + cell] == 0 for cell in cells)
             if not self._answered(side, ship, cells):
                 raise self._refusal(f"a fleet that agrees with the answers ({word} does not)")

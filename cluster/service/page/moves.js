@@ -46,8 +46,8 @@ export class Moves {
       const target = cell && falls ? landing(position.board, cell) : cell;
       const shown = target ? keyOf(...target) : null;
       const [source, end] = stepOf(move, this.names);
-      // A game may show its moves where they begin.
-      this.targets.set(move, shown !== null && shown === source ? end : shown);
+      // A game may show its moves where they begin, or nowhere.
+      this.targets.set(move, shown === null || shown === source ? end : shown);
       this.sources.set(move, source);
     }
   }

@@ -14,6 +14,8 @@ const DICE = "banyan-dice";
 /** Who moves where chance does. */
 const CHANCE = -1;
 const SEEDS = 2 ** 32;
+/** Places all ships that a person has not placed. */
+const REST = "random";
 const DRAWS = 300;
 const REST_MS = 350;
 /** The player that is a search, which can be watched; others are asked for a move. */
@@ -34,6 +36,7 @@ export class Play {
     byId("undo").addEventListener("click", () => this.#undo());
     byId("hint").addEventListener("click", () => this.#hint());
     byId("draw").addEventListener("click", () => this.#draw());
+    byId("rest").addEventListener("click", () => this.#made(REST));
     kept("chances", CHANCES, (shown) => this.board.showChances(shown));
     kept("dice", DICE, (drawn) => {
       this.dice = drawn;
@@ -58,6 +61,7 @@ export class Play {
     this.start = null;
     const deal = Math.floor(Math.random() * SEEDS);
     this.deal = this.#hides ? deal : null;
+    this.fleet = [];
     // Where there is chance, games may begin in different ways.
     if (this.game.chance && !this.#hides) {
       try {
@@ -132,22 +136,23 @@ export class Play {
         moves: this.moves,
         ...(this.start === null ? {} : { position: this.start }),
         ...(this.deal === null ? {} : { deal: this.deal, draws: DRAWS }),
-        ...(mine === null || this.deal === null ? {} : { show: mine }),
+        ...(mine === null || this.deal === null ? {} : { show: mine, fleet: this.fleet }),
       });
     } catch (error) {
       if (turn === this.turn) this.#refused(error);
       return;
     }
     if (turn !== this.turn) return;
+    if (position.placing) position = placed(position, mine);
     this.position = position;
-    const given = this.deal !== null && position.legal_moves.length === 1 && !position.cells[position.legal_moves[0]];
+    const given = this.deal !== null && !position.placing && position.legal_moves.length === 1 && !position.cells[position.legal_moves[0]];
     if (given) {
       // An answer that only one thing can be is nobody's choice.
       this.#played(position.legal_moves[0]);
       return;
     }
     const chance = position.player === CHANCE;
-    const person = !position.over && (chance ? !this.dice : this.plan.sides[position.player].who === "person");
+    const person = position.placing || !position.over && (chance ? !this.dice : this.plan.sides[position.player].who === "person");
     this.board.show(position, { players: this.game.players, enabled: person, mine });
     this.#status(person);
     if (chance) {
@@ -181,7 +186,10 @@ export class Play {
 
   #made(move) {
     this.#drop();
-    this.#played(move, this.position.player !== CHANCE);
+    if (this.position.placing) {
+      this.fleet.push(move);
+      this.#show();
+    } else this.#played(move, this.position.player !== CHANCE);
   }
 
   /** `chosen`: whether a person chose the move. */
@@ -281,6 +289,7 @@ export class Play {
   /** Take back the last move that a person chose, and what followed; a single move where nobody did. */
   #undo() {
     this.#drop();
+    if (this.position.placing) this.fleet.pop();
     const back = Math.max(this.chosen.lastIndexOf(true), -1);
     const left = back < 0 ? this.moves.length - 1 : back;
     this.moves.splice(left);
@@ -296,6 +305,7 @@ export class Play {
     const last = this.#last();
     const chance = position.player === CHANCE;
     if (position.over) this.#say([`${last}The game is over: `, ...outcomeOf(kindOf(position), this.game.players, position.outcome), ".", ...(this.game.num_players > 1 ? this.#scores() : [])]);
+    else if (position.placing) this.#say(`Place your ${position.placing}: choose its first cell, then its last.`);
     else if (chance) this.#say([`${last}Chance moves.`, ...this.#scores()]);
     else {
       const mover = isPlayer(this.plan.sides[position.player], this.game) ? this.game.opponent : "A search";
@@ -303,9 +313,10 @@ export class Play {
       this.#say([last + who, this.#side(position.player), ".", ...this.#scores()]);
     }
     byId("settings-shown").textContent = settingsLine(this.plan.sides, this.game);
-    byId("undo").disabled = position.moves.length === 0 || (this.deal !== null && !position.over);
+    byId("undo").disabled = position.placing ? !this.fleet.length : position.moves.length === 0 || (this.deal !== null && !position.over);
+    byId("rest").hidden = !position.placing;
     byId("chances-shown").hidden = position.chances === null;
-    byId("hint").disabled = position.over || chance || !person;
+    byId("hint").disabled = position.over || position.placing || chance || !person;
     byId("dice-shown").hidden = !this.game.chance || this.game.open_loop;
     byId("draw").hidden = !chance || this.dice;
     const moves = byId("moves");
@@ -345,6 +356,12 @@ export class Play {
     node.replaceChildren(...[words].flat());
     node.classList.toggle("problem", problem);
   }
+}
+
+/** A position of which `mine` still places ships: the board is that of the own fleet, as the other shoots at it. */
+function placed(position, mine) {
+  const rows = position.secret.rows.map((row) => row.map(() => ({ text: "", owner: null, last: false })));
+  return { ...position, player: 1 - mine, board: { ...position.secret, rows } };
 }
 
 /** A side for each player: those of the form, of which the second stands for all others. */
