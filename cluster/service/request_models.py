@@ -154,8 +154,8 @@ class PositionBody(Strict):
     )
     fleet: list[Move] | None = Field(
         default=None,
-        description="With `deal` and `show`: where that player places the own ships, in order: `a1e1`; `random` "
-        "at the end places the rest. While some are missing, `placing` names the next.",
+        description="With `deal` and `show`: where that player places the own ships, in order: `a1e1`; "
+        "`random` at the end places the rest. While some are missing, `placing` names the next.",
     )
     draws: int = Field(
         default=0, ge=0, le=1000, description="Number of determinizations for `chances`; 0: no chances."
@@ -164,7 +164,7 @@ class PositionBody(Strict):
     def check(self, limits: Limits) -> None:
         """Raises InvalidInput for values beyond the limits."""
         check_text(self.position, "position", limits)
-        check_moves(self.moves, limits)
+        check_moves([*self.moves, *(self.fleet or ())], limits)
 
 
 class MoveBody(Strict):

@@ -51,7 +51,7 @@ def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
         words.append(f"{''.join(texts)}={ships[int(state[block + rules.SUNK_SHIP + n])]}")
     if state[rules.DEALT]:
         placed = [[c for c in range(area) if cells[c] >> 4 == k + 1] for k in range(len(ships))]
-        ends = ["".join(format_cell(*divmod(c, size)) for c in (own[0], own[-1])) for own in placed]
+        ends = ["".join(format_cell(*divmod(c, size)) for c in (own[0], own[-1])) for own in placed if own]
         words.append(f"fleet={','.join(ends)}")
     return " ".join(words)
 

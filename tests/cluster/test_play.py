@@ -18,6 +18,7 @@ import pytest
 
 import games
 from cluster.matches.record import GameRecord, read_file, read_records
+from cluster.play.call import table_of
 from cluster.play.loop import PlayLoop
 from cluster.play.play import Play, sides_of
 from games.battleship import rules as battleship
@@ -34,14 +35,15 @@ class Talk:
     """A game that is played by lines that were written beforehand."""
 
     def __init__(
-        self, game: str, *lines: str, side: str = "first", opponent: Player | None = None, seed: int = 0
-    ) -> None:
+        self, game: str, *lines: str, side: str = "first", opponent: Player | None = None, seed: int = 0,
+        place: bool = False,
+    ) -> None:  # fmt: skip
         self.lines = list(lines)
         self.told: list[str] = []
         loaded = games.load(game)
         play = Play(loaded, opponent or First("first"), sides_of(loaded)[side], seed)
         self.loop = PlayLoop(play, make, self._read, self.told.append, colour=False)
-        self.loop.run()
+        self.loop.run(place)
 
     @property
     def play(self) -> Play:
@@ -231,6 +233,34 @@ def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
     status, out, err = here_with(capsys, "", *command)
     assert status == 0, err
     assert "To continue" in out
+
+
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_a_person_places_the_own_fleet_and_the_opponent_does_not_see_it(
+    side: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spy, name = Peeks("spy"), "--fleet"
+    lines = ("a5 r", "a5 down", "undo", "A1 Right", "c1 up", "", "e5", "quit")
+    talk = Talk(SMALL_FLEET, *lines, side=side, opponent=spy, seed=4, place=True)
+    assert talk.told.count("3a (3 cells)> ") == 2 and talk.told.count("2a (2 cells)> ") == 4
+    assert len([line for line in talk.told if "is not accepted" in line]) == 2
+    start = str(talk.play.record.start)
+    own = start.split(" | ")[side == "first"]
+    dealt = str(Talk(SMALL_FLEET, side=side, seed=4).play.record.start).split(" | ")
+    assert own.startswith("5/5/5/5/5 fleet=a1c1,") and dealt[side == "first"] != own
+    assert dealt[side != "first"] in start, "the other fleet is the one of the seed"
+    for seen, _ in spy.seen:
+        assert not np.any(seen.state[battleship.CELLS : battleship.CELLS + 50] >> 4)
+    command = shlex.split(talk.told[-1].removeprefix("To continue: banyan "))
+    assert command[command.index(name) + 1] == "a1 right,random"
+    moves = command[-1].split()
+    again = table_of(games.load(SMALL_FLEET), "random", side, 4, moves, fleet="a1 right,random")
+    assert np.array_equal(again.state, talk.play.state)
+    for fleet, accepted in (("a1 right", "a place for the 2a"), ("a1 right,c1 up,random", "2a (2 cells) by")):
+        status, out, err = here_with(capsys, "", "play", SMALL_FLEET, name, fleet, "--opponent", "random")
+        assert (status, out) == (2, "") and err.startswith("banyan: error: --fleet:") and accepted in err
+    for options in (("tictactoe",), (SMALL_FLEET, "--side", "both"), ("battleship:task=solo",)):
+        assert here_with(capsys, "", "play", *options, name, "random", "--opponent", "random")[0] == 2
 
 
 def here_with(capsys: pytest.CaptureFixture[str], text: str, *arguments: str) -> tuple[int, str, str]:

@@ -18,7 +18,8 @@ from games.battleship.placements import placements_of
 from games.battleship.sampling import ENTRIES, NUM_ENTRIES, WEIGHT_OF_ONE, make_view
 from games.compile.rule_stubs import determinize
 from games.compile.specialise import cached_njit, specialise
-from games.game import State
+from games.contract.findings import deal
+from games.game import REST, State
 from games.jit import njit
 from games.rng import Stream, new_stream
 from tests.games import naive_battleship as naive
@@ -437,6 +438,45 @@ def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
     solo = games.load("battleship:size=4,fleet=2,task=solo")
     dealt = solo.parse_position("4/4/4/4 fleet=a1b1")
     assert solo.secret(dealt, games.FIRST) is None, "a shooter alone has none"
+
+
+@pytest.mark.parametrize("owner", [0, 1])
+@pytest.mark.parametrize(
+    "options", ["fleet=3-2-2", "fleet=3-2-2,touch=no_side", "fleet=4-2,touch=no_contact", "fleet=4-4-4-4"]
+)
+def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -> None:
+    """The places are those of all complete fleets; a direction means what both ends mean."""
+    game, draw = battleship(f"battleship:size=4,{options}"), random.Random(options)
+    dealt = game.parse_position(game.format_position(deal(game, 5)))
+    every = [fleet for fleet, _ in naive.fleets(4, game.lengths, game.touch)]
+    places: list[str] = []
+    for ship, length in enumerate(game.lengths):
+        _, piece, free = game.hide(dealt, owner, places, new_stream(1))
+        assert piece == f"{game.ships[ship]} ({length} cells)"
+        cells = {text: frozenset(map(_cell, (text[:2], text[2:]))) for text in free}
+        assert set(cells.values()) == {frozenset((min(fleet[ship]), max(fleet[ship]))) for fleet in every}
+        text = draw.choice(free)
+        every = [fleet for fleet in every if {min(fleet[ship]), max(fleet[ship])} == cells[text]]
+        ways = {1: "right", -1: "left", 4: "up", -4: "down"}
+        way = ways[(_cell(text[2:]) - _cell(text[:2])) // (length - 1)]
+        for wrong in ("a1", "e1 left", "a1c2", f"{text[:2]} north", "a1 left"):
+            with pytest.raises(InvalidInput, match="fleet"):
+                game.hide(dealt, owner, [*places, wrong, REST], new_stream(1))
+        places.append(draw.choice([text, f"{text[:2]}-{text[2:]}", f"{text[:2]} {way}", text[:2] + way[0]]))
+        whole, last, _ = game.hide(dealt, owner, [*places, REST], new_stream(ship))
+        # Both texts can be read: the fleet is complete, and the other player's is as before.
+        texts = [
+            game.format_position(game.parse_position(game.format_position(each))) for each in (dealt, whole)
+        ]
+        sides = [each.split(" | ") for each in texts]
+        assert (last, sides[0][owner]) == (None, sides[1][owner])
+    assert game.hide(dealt, owner, places, new_stream(1))[0].tolist() == whole.tolist()
+    with pytest.raises(InvalidInput, match=r"expected \d ships"):
+        game.hide(dealt, owner, [*places, "a1 right"], new_stream(1))
+
+
+def _cell(text: str) -> int:
+    return (int(text[1:]) - 1) * 4 + "abcd".index(text[0])
 
 
 def test_chances_share_out_what_is_still_to_be_found() -> None:

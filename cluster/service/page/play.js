@@ -305,7 +305,7 @@ export class Play {
     const last = this.#last();
     const chance = position.player === CHANCE;
     if (position.over) this.#say([`${last}The game is over: `, ...outcomeOf(kindOf(position), this.game.players, position.outcome), ".", ...(this.game.num_players > 1 ? this.#scores() : [])]);
-    else if (position.placing) this.#say(`Place your ${position.placing}: choose its first cell, then its last.`);
+    else if (position.placing) this.#say(`Place your ${position.placing}: choose its first cell, then the marked cell in its direction.`);
     else if (chance) this.#say([`${last}Chance moves.`, ...this.#scores()]);
     else {
       const mover = isPlayer(this.plan.sides[position.player], this.game) ? this.game.opponent : "A search";
@@ -361,7 +361,7 @@ export class Play {
 /** A position of which `mine` still places ships: the board is that of the own fleet, as the other shoots at it. */
 function placed(position, mine) {
   const rows = position.secret.rows.map((row) => row.map(() => ({ text: "", owner: null, last: false })));
-  return { ...position, player: 1 - mine, board: { ...position.secret, rows } };
+  return { ...position, player: 1 - mine, chances: null, board: { ...position.secret, rows } };
 }
 
 /** A side for each player: those of the form, of which the second stands for all others. */

@@ -81,6 +81,8 @@ class Visitor:
         self.page.click("text=New game")
         expect(self.page.locator("#moves li")).to_have_count(0)
         expect(self.page.locator("#spec-shown")).to_contain_text(name)
+        if name == "battleship" and [first, second].count("person") == 1:
+            self.page.click("#rest")
 
     def unfold(self, name: str) -> None:
         """Open what is folded up, if it is."""

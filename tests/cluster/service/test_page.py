@@ -180,6 +180,34 @@ def test_battleship_by_its_chances(visitor: Visitor) -> None:
     assert {"hit", "miss"} & set(visitor.played)
 
 
+@pytest.mark.parametrize("me", ["first", "second"])
+def test_ones_own_ships_are_placed(visitor: Visitor, me: str) -> None:
+    """By two clicks, by keys, by chance; a ship is taken back; then the game begins."""
+    page, status = visitor.page, visitor.page.locator("#status")
+    visitor.begin("battleship", *(("person", "search") if me == "first" else ("search", "person")), 100)
+    assert visitor.my_turn()
+    page.click("text=New game")
+    for ends, then in ((("c3", "g3"), "battleship (4 cells)"), (("b9", "b6"), "cruiser (3 cells)")):
+        for end in ends:
+            visitor.click_cell(end)
+        expect(status).to_contain_text(f"Place your {then}")
+    page.locator('[data-cell="j10"]').focus()
+    for key in ("Enter", "ArrowLeft", "ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    expect(status).to_contain_text("submarine")
+    assert page.locator("rect.ship").count() == 12
+    page.click("#undo")
+    expect(status).to_contain_text("cruiser")
+    page.click("#rest")
+    assert visitor.my_turn()
+    expect(page.locator("rect.ship")).to_have_count(17)
+    own = page.locator("svg.board").last.locator('.cell[aria-label*="your ship"]')
+    names = own.evaluate_all("all => all.map((cell) => cell.dataset.cell)")
+    assert {"c3", "d3", "e3", "f3", "g3", "b6", "b7", "b8", "b9"} <= set(names)
+    visitor.make("a1")
+    assert visitor.my_turn() and page.locator("#rest").is_hidden()
+
+
 def test_grundys_piles(visitor: Visitor) -> None:
     visitor.begin("grundy:pile=8", "person", "search")
     while visitor.my_turn():

@@ -45,6 +45,23 @@ def test_a_secret_is_told_only_to_who_asks_for_it() -> None:
     assert dealt["board"] == plain["board"]
 
 
+def test_a_player_places_the_own_ships() -> None:
+    """Each answer names the ship that is next, and its places, until all lie; the rest may be random."""
+    first = read(SMALL, PositionBody(deal=5, show=0, fleet=[]))
+    assert first["placing"] == "3a (3 cells)" and "a1c1" in first["legal_moves"]
+    body = PositionBody(deal=5, show=0, fleet=["c1a1", "random"])
+    whole = read(SMALL, body)
+    assert whole["placing"] is None and read(SMALL, body) == whole
+    assert sum(cell["owner"] == 0 for cell in cells(whole["secret"])) == 5
+    assert read(
+        SMALL, PositionBody(deal=5, show=0, fleet=["c1a1", "random"], moves=["a1", "miss", "a1", "hit"])
+    )
+    assert whole["board"] == read(SMALL, PositionBody(deal=5))["board"]
+    for wrong in ({"deal": 5}, {"show": 0}, {"deal": 5, "show": 0, "moves": ["a1"]}):
+        with pytest.raises(InvalidInput, match="fleet"):
+            read(SMALL, PositionBody(fleet=["a1c1"], **wrong))
+
+
 def test_chances_go_by_what_was_seen_alone() -> None:
     moves = ["c3", "miss", "a1", "miss"]
     found = read(SMALL, PositionBody(moves=moves, draws=200))["chances"]
