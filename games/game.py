@@ -340,7 +340,7 @@ class Game(ABC):
         """
         if places:
             raise InvalidInput("fleet", ",".join(places), f"none: nobody places a fleet in {self.spec}")
-        return state, None, ()
+        return state.copy(), None, ()
 
     def secret(self, state: State, owner: int) -> Board | None:
         """What only ``owner`` (FIRST or SECOND) sees of a complete position; None if nothing is hidden."""

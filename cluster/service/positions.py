@@ -68,28 +68,25 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
         stream = new_stream(seed_of(body.deal, FLEET_STREAM))
         state, placing, places = game.hide(state, body.show, body.fleet, stream)
         if placing and body.moves:
-            raise InvalidInput(
-                "fleet", ",".join(body.fleet), f"a place for the {placing} before the first move"
-            )
+            raise InvalidInput("fleet", ",".join(body.fleet), f"a place for the {placing}, or no moves")
     played = game.play_text(state, body.moves)
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
     secret = None if body.show is None else game.secret(state, body.show)
-    return (
-        position_json(shown)
-        | {
-            "position": game.format_seen(state),
-            "player": None if shown.over else shown.player,
-            "cells": _cells(game, shown),
-            "outcome": shown.outcome_text if shown.over else None,
-            "board": _board_json(board),
-            "secret": None if secret is None else _board_json(secret),
-            "chances": _chances(shown, board, body.draws),
-            "placing": placing,
-            "drawing": draw(board, colour=False),
-        }
-        | ({"legal_moves": places} if placing else {})
-    )
+    told = position_json(shown)
+    if placing:
+        told["legal_moves"] = places
+    return told | {
+        "position": game.format_seen(state),
+        "player": None if shown.over else shown.player,
+        "cells": _cells(game, shown),
+        "outcome": shown.outcome_text if shown.over else None,
+        "board": _board_json(board),
+        "secret": None if secret is None else _board_json(secret),
+        "chances": _chances(shown, board, body.draws),
+        "placing": placing,
+        "drawing": draw(board, colour=False),
+    }
 
 
 def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_time) -> dict[str, Any]:

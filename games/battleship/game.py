@@ -29,7 +29,7 @@ _FLEET_FORM = (
     f"1 to {rules.MAX_SHIPS} lengths from 1 to {MAX_LENGTH}, divided by '-', that fit the board, "
     f"such as {STANDARD}"
 )
-_DIRECTED = re.compile(r"(([a-z])([0-9]+))(right|left|up|down|[rlud])")
+_DIRECTED = re.compile(r"(([a-z])([0-9]{1,2}))(right|left|up|down|[rlud])")
 _DIRECTIONS = {"r": (1, 0), "l": (-1, 0), "u": (0, 1), "d": (0, -1)}
 _APART = {"any": "", "no_side": ", beside no ship", "no_contact": ", beside no ship nor its corners"}
 

@@ -101,7 +101,7 @@ def test_bad_input_is_one_line_and_the_prompt_again() -> None:
 
 
 def test_undo_takes_back_to_the_last_choice_of_the_person() -> None:
-    talk = Talk("tictactoe", "c3", "b2", "undo", "c2")
+    talk = Talk("tictactoe", "c3", "b2", "undo", "c2", place=True)
     assert talk.play.record.moves == ("c3", "a1", "c2", "b1")
     twice = Talk("tictactoe", "c3", "b2", "undo", "undo", "a3")
     assert twice.play.record.moves == ("a3", "a1")

@@ -464,7 +464,7 @@ def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -
                 game.hide(dealt, owner, [*places, wrong, REST], new_stream(1))
         places.append(draw.choice([text, f"{text[:2]}-{text[2:]}", f"{text[:2]} {way}", text[:2] + way[0]]))
         whole, last, _ = game.hide(dealt, owner, [*places, REST], new_stream(ship))
-        # Both texts can be read: the fleet is complete, and the other player's is as before.
+        # The fleet is complete, and that of the other player as before.
         texts = [
             game.format_position(game.parse_position(game.format_position(each))) for each in (dealt, whole)
         ]
