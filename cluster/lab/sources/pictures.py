@@ -35,8 +35,8 @@ LINE, AXIS, TOP, PANEL = 0.19, 0.62, 0.64, 2.8
 """Heights in inches: of a line of text, an axis, title and legend, and a panel of curves."""
 NAME, HEADING, TITLE = 37, 92, 84
 """Letters in a line: of a row's name, of the heading of a table, and of a title."""
-BIN = 10
-"""Width of a bar of a histogram."""
+BIN, BESIDE = 10, 0.006
+"""Width of a bar of a histogram; distance of points with equal places, as a share of the picture's width."""
 STYLE: dict[Any, Any] = {
     **dict.fromkeys(("font.size", "axes.titlesize", "legend.fontsize"), 9.5),
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
@@ -224,22 +224,35 @@ def _curves(groups: Groups) -> Picture:
     log, every = table.axis.get("log", ""), [line for _, lines in groups for line in lines]
     series = sorted(dict.fromkeys(line.row.series for line in every), key=bool)
     sides = [side for side in SIDES if any(side in line.marks for line in every)]
-    width = TITLE // len(groups)
-    figure, panels = _figure(len(groups), LINE * (len(series) // 2 + 4 * (len(groups) > 1)))
+    curves = [
+        (f"{side}, {name}" if sides[1:] and name else name or side, side, name)
+        for name in series
+        for side in sides
+    ]
+    above = len(curves) // _columns([label for label, *_ in curves]) + 4 * (len(groups) > 1)
+    figure, panels = _figure(len(groups), LINE * above)
     for panel, (result, lines) in zip(panels, groups, strict=True):
-        title = wrap(f"{result.table.name}  {result.table.title}", width, max_lines=4, placeholder=" ...")
+        title = wrap(
+            f"{result.table.name}  {result.table.title}",
+            TITLE // len(groups),
+            max_lines=4,
+            placeholder=" ...",
+        )
         panel.set_title("\n".join(title if len(groups) > 1 else ()), loc="left", weight="bold")
-        for number, name in enumerate(series):
-            for side in sides:
-                look = SIDES[side] if sides[1:] else SERIES[number % len(SERIES)]
-                label = f"{side}, {name}" if sides[1:] and name else name or side
-                own = [line for line in lines if line.row.series == name and side in line.marks]
-                if points := sorted((line.row.x or 0.0, *line.marks[side]) for line in own):
-                    x, values, *ends = zip(*points, strict=True)
-                    dashes = {"ls": DASHES[number % len(DASHES)], "capsize": 2}
-                    panel.errorbar(x, values, ends, label=label, **dashes, **look, **MARK)
-        _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
         places = sorted({line.row.x or 0.0 for line in lines})
+        first, last = places[0], places[-1]
+        there = [each for each in curves if any(each[2] == line.row.series for line in lines)]
+        for number, (label, side, name) in enumerate(there):
+            shift = BESIDE * len(groups) * (number - (len(there) - 1) / 2)
+            factor, step = ((last / first) ** shift, 0.0) if "x" in log else (1.0, (last - first) * shift)
+            own = [line for line in lines if line.row.series == name and side in line.marks]
+            if points := sorted(((line.row.x or 0.0) * factor + step, *line.marks[side]) for line in own):
+                x, values, *ends = zip(*points, strict=True)
+                place = series.index(name)
+                look: dict[str, Any] = {**(SIDES[side] if sides[1:] else SERIES[place % len(SERIES)]), **MARK}
+                look |= {"ls": DASHES[place % len(DASHES)], "capsize": 2, "label": label}
+                panel.errorbar(x, values, ends, **look)
+        _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
         if "x" in log or len(places) < 4:
             panel.set_xticks(places)
             panel.set_xticks([], minor=True)
@@ -280,6 +293,11 @@ def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) 
     return _svg(figure, result.table.name, result.table.title)
 
 
+def _columns(labels: Sequence[str]) -> int:
+    """Number of columns of a legend."""
+    return max(1, min(4, 112 // (8 + max(map(len, labels)))))
+
+
 def _svg(figure: Figure, name: str, title: str) -> Picture:
     """The picture of a figure, with title and legend, and without what is not needed in an SVG."""
     height = figure.get_figheight()
@@ -289,7 +307,8 @@ def _svg(figure: Figure, name: str, title: str) -> Picture:
     for panel in figure.axes:
         shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
     place = (0, 1 - 0.28 / height)
-    figure.legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=place, ncols=4)
+    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": place, "ncols": _columns([*shown])}
+    figure.legend(shown.values(), shown.keys(), **look)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
     svg = re.sub(r"\s*\n\s*", " ", re.sub("|".join(UNUSED), "", file.getvalue())).strip()
