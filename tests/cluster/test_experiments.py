@@ -350,6 +350,16 @@ def test_a_file_that_is_wrong_says_where(change: tuple[str, str], says: str) -> 
     assert says in caught.value.accepted
 
 
+def test_a_line_has_games_figures_interval_and_verdict() -> None:
+    """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
+    rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, OURS))
+    text = to_markdown(report.of_study(study(*rows), {}))
+    assert "| 0 | 250/250 games | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
+    assert "| 1 (a) | 10/500 games | 50/0/50 | 48/4/48 (40-60) | not excluded, p 1 |" in text
+    assert "- a: Deviates: d" in text
+    assert "| 2 | 250/100 games | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("of ours")[2]
+
+
 def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
     studies = judge([measured(tmp_path)])
     parts = [*report.parts(studies, "quick", pictures_of(studies))]

@@ -10,10 +10,20 @@ from string import ascii_lowercase
 
 from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
 from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
-from cluster.lab.sources.table import names
-from cluster.lab.sources.verdict import AGREES, DIFFERS, OPEN, OPPOSITE, SAME, Study, Verdict, figure_text
+from cluster.lab.sources.table import OUTCOMES, names
+from cluster.lab.sources.verdict import (
+    AGREES,
+    DIFFERS,
+    NOT_COMPARABLE,
+    OPEN,
+    OPPOSITE,
+    SAME,
+    Study,
+    Verdict,
+    figure_text,
+)
 from cluster.report.machine import machine
-from cluster.report.table import Table, left, right, text, verdict
+from cluster.report.table import Table, left, right, verdict
 from cluster.system import terminal
 from games.errors import counted
 
@@ -21,14 +31,14 @@ PAGE = "cluster/lab/sources/RESULTS.md"
 """Path of the report in the repository."""
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
-    f"""Source and ours: figures in the order of the heading, ours with 95 % intervals. Games: the
-source's (in brackets if inferred from its percentages) and ours. p: the probability of figures as far apart
-as these if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs": p is below 0.05
-after Holm's correction for all rows of the source in this report. "agrees": the interval of the difference
-stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of figures not in percent. "not excluded":
-neither, and the source's games are too few to show more. "open": more games of ours decide. "other ahead":
-not the source's player has more wins. Letters refer to sentences below a table; rows are as printed unless
-one of these says what deviates.""".split()
+    f"""Games: the source's (in brackets if inferred from its percentages) and ours. Ours: figures with 95 %
+    intervals; beside wins, draws and losses in % that of the score, wins and half the draws. p: the
+    probability of figures as far apart as these if nothing differs; exact for wins, draws and losses (Freeman
+    and Halton). "differs": p is below 0.05 after Holm's correction for all rows of the source in this report.
+    "agrees": the interval of the difference stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of
+    figures not in percent. "not excluded": neither, and the source's games are too few to show more. "open":
+    more games of ours decide. "other ahead": not the source's player has more wins. Letters refer to
+    sentences below a table; rows are as printed unless one of these says what deviates.""".split()
 )
 """How to read the tables."""
 WIDEST = 5.0
@@ -104,9 +114,10 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
     """A line for each row; ``letters`` are those of sentences about rows."""
     shown = [_figures(each, rows[0] if relative else None) for each in rows]
     names_of = {tuple(name for name, *_ in figures) for figures in shown}
-    shared = "; ".join(names_of.pop()) if len(names_of) == 1 else ""
+    shared = _heading(names_of.pop()) if len(names_of) == 1 else ""
     headings = right(f"source: {shared}" if shared else "source", "ours")
-    found = Table([*left("row", "games"), *headings, *left("verdict")])
+    tested = left("verdict") if any(each.outcome != NOT_COMPARABLE for each in rows) else []
+    found = Table([*left("row", "games"), *headings, *tested])
     for each, figures in zip(rows, shown, strict=True):
         marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
@@ -115,17 +126,25 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
             )
             for side in (0, 1)
         ]
-        differs = {AGREES: True, DIFFERS: False}.get(each.outcome)
+        good = {AGREES: True, DIFFERS: False}.get(each.outcome)
         name = f"{each.row.name} ({', '.join(marks)})" if marks else each.row.name
-        found.add(name, _games(each), *map(text, columns), verdict(_outcome(each), differs))
+        found.add(name, _games(each), *columns, *[verdict(_outcome(each), good)] * len(tested))
     return found
 
 
 def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]:
     """Name, source's and our text of each figure of a row; with ratios to the first row's, if given."""
     estimates = each.measured.estimates if each.measured else {}
+    names_of = [*(each.row.figures or estimates)]
+    if (*names_of,) == OUTCOMES:
+        source = "/".join(map(source_text, each.row.figures.values()))
+        own = "/".join(figure_text(estimates[name].value) for name in names_of if name in estimates)
+        if each.measured and each.measured.score and estimates["wins"].number > FEWEST:
+            _, low, high = each.measured.score
+            own += f" ({100 * low:.0f}-{100 * high:.0f})"
+        return [("/".join(OUTCOMES), source, own)]
     found = []
-    for name in each.row.figures or [*estimates][:MOST_OF_OURS]:
+    for name in names_of[: None if each.row.figures else MOST_OF_OURS]:
         printed, ours = each.row.figures.get(name), estimates.get(name)
         source = source_text(printed) if printed else ""
         own = (figure_text(ours.value) if first else ours_text(ours)) if ours else ""
@@ -136,8 +155,16 @@ def _figures(each: Verdict, first: Verdict | None) -> list[tuple[str, str, str]]
     return found
 
 
+def _heading(names: Sequence[str]) -> str:
+    """Names of figures, what they have in common first."""
+    common = {name.rpartition(", ")[0] for name in names}
+    if len(common) == 1 and common != {""}:
+        return f"{common.pop()}: {'/'.join(name.rpartition(', ')[2] for name in names)}"
+    return "/".join(names)
+
+
 def _ratio(value: float, first: float) -> str:
-    return f" (x{value / first:.3g})" if first > 0 else ""
+    return f" (x{figure_text(value / first)})" if first > 0 and value != first else ""
 
 
 def source_text(figure: SourceFigure) -> str:
@@ -158,16 +185,19 @@ def _games(each: Verdict) -> str:
     """Numbers of games of the source and of ours."""
     number = next((figure.number for figure in each.row.figures.values() if figure.number), None)
     source = "" if not number else f"({number:,})" if each.row.inferred else f"{number:,}"
-    return "; ".join(
-        filter(None, [source, each.measured.what.replace("counted", "") if each.measured else ""])
-    )
+    own = each.measured.what if each.measured and each.measured.what != "counted" else ""
+    return "/".join(filter(None, [source, own]))
 
 
 def _outcome(each: Verdict) -> str:
-    """The verdict on a row, its p, and who is ahead."""
-    if each.row.ours:
-        return ""
-    p = "" if each.p in (None, 1.0) else "p <0.001" if each.p < 0.001 else f"p {each.p:.2g}"
+    """The verdict on a row, its p unless it agrees, and who is ahead if that is another player."""
+    p = (
+        ""
+        if each.p is None or each.outcome == AGREES
+        else f"p {each.p:.2g}"
+        if each.p >= 0.001
+        else "p <0.001"
+    )
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))
 

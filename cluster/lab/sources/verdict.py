@@ -243,12 +243,8 @@ def figure_text(value: float, unit: str = "") -> str:
     """A figure with its significant digits."""
     if not math.isfinite(value):
         return "?"
-    if value == int(value) and abs(value) < 1e7:
-        text = f"{int(value):,}"
-    else:
-        text = (
-            f"{value:.4g}" if abs(value) >= 1e7 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
-        )
+    form = ".4g" if abs(value) >= 1e7 else ",.0f" if value == int(value) or abs(value) >= 1000 else ".3g"
+    text = f"{value:{',.1f' if form == '.3g' and abs(value) >= 10 else form}}"
     return f"{text} %" if unit.startswith("%") else text
 
 
