@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, njit
-from games.morris.boards import BIT_OF, CODE_OF, MILLS, MILLS_OF, NEIGHBOURS, POINTS
+from games.morris.boards import BIT_OF, CODE_OF, MILLS, MILLS_OF, NEIGHBOURS, POINTS, SEVEN
 from games.rules import Moves
 
 BOARD, CAP, FLY, MILL_WINS, MOVES_EARLY, REPETITION, FULL_DRAWS = range(7)
@@ -155,7 +155,8 @@ def play(state: State, move: int) -> None:
 def closes_mill(board: Int, stones: Int, bit: Int) -> bool:
     """Whether the stone at ``bit`` stands in a mill."""
     closed = False
-    for number in range(MILLS_OF.shape[2]):
+    # Only the centre of seven men's morris has more than 4 mills, and each turn of a playout comes here.
+    for number in range(MILLS_OF.shape[2] if board == SEVEN else 4):
         mill = MILLS_OF[board, bit, number]
         closed |= stones & mill == mill
     return closed
