@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.page import THEME, Picture
 from cluster.lab.sources.table import Row
-from cluster.lab.sources.verdict import DIFFERS, NOT_COMPARABLE, Study, TableResult, figure_text
+from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
 
 INK, DIM, RULE, PAPER, SHADE, BAD, *COLOURS = THEME
 OURS, SOURCE, THIRD, FOURTH = COLOURS
@@ -31,8 +31,8 @@ WIDTH, LEFT, RIGHT = 8.2, 0.37, 0.735
 """Width of a picture in inches; the ends of a panel of rows as shares of it."""
 MARGIN, INDENT, COLUMNS, END = -0.98, -0.95, (1.17, 1.39, 1.42), 1.695
 """Left and right ends of texts, as multiples of the width of a panel of rows."""
-LINE, AXIS, TOP, PANEL = 0.19, 0.62, 0.64, 2.8
-"""Heights in inches: of a line of text, an axis, title and legend, and a panel of curves."""
+LINE, SPACE, AXIS, TOP, PANEL = 0.19, 0.09, 0.62, 0.64, 2.8
+"""Heights in inches: of a line, the space above a heading, an axis, title and legend, a panel of curves."""
 NAME, HEADING, TITLE = 37, 92, 84
 """Letters in a line: of a row's name, of the heading of a table, and of a title."""
 BIN, BESIDE = 10, 0.006
@@ -64,6 +64,8 @@ class Line(NamedTuple):
 
 
 Groups = Sequence[tuple[TableResult, list[Line]]]
+Rows = tuple[str, str, list[tuple[str, list[Line]]]]
+"""A panel of rows: label and scale of its axis, and its lines by heading."""
 
 
 def pictures_of(studies: Sequence[Study]) -> dict[str, list[Picture]]:
@@ -113,22 +115,31 @@ def _lines(result: TableResult) -> Iterator[Line]:
             if source := figures.get(name):
                 marks["source"] = _mark(float(source.value), *source.interval(ours[name]))
             several = f"{row.name}: {name}" if name == names[0] else f"... {name}"
-            outcome = "" if verdict.outcome == NOT_COMPARABLE else verdict.outcome
-            yield Line(several if names[1:] else row.name, row, outcome, ours[name].unit, marks)
+            text = _wrapped(several if names[1:] else row.name, NAME)
+            tested = name in ("score", *(each.name for each in verdict.tested))
+            yield Line(text, row, verdict.outcome if tested else "", ours[name].unit, marks)
 
 
 def _mark(value: float, low: float, high: float) -> tuple[float, ...]:
     return value, *(max(0.0, end) if math.isfinite(end) else 0.0 for end in (value - low, high - value))
 
 
-def _panels(groups: Groups) -> Iterator[tuple[str, str, Groups]]:
+def _wrapped(text: str, letters: int, lines: int | None = None) -> str:
+    return "\n".join(wrap(text, letters, max_lines=lines, placeholder=" ..."))
+
+
+def _heading(result: TableResult, letters: int = HEADING, lines: int | None = None) -> str:
+    return _wrapped(f"{result.table.name}  {result.table.title}", letters, lines)
+
+
+def _panels(groups: Groups) -> Iterator[Rows]:
     """Label, scale and lines of a source's panels: percentages, then others relative to the source's."""
     for percent in (True, False):
         panel = []
         for result, lines in groups:
             own = [each for each in lines if "source" in each.marks and not each.row.not_comparable]
             if own := [each for each in own if each.unit.startswith(PERCENT) == percent]:
-                panel.append((result, own))
+                panel.append((_heading(result), own))
         if panel and percent:
             yield "score (wins and half the draws) or share, %", "percent", panel
         elif panel and all(line.marks["source"][0] > 0 for _, lines in panel for line in lines):
@@ -139,19 +150,26 @@ def _panels(groups: Groups) -> Iterator[tuple[str, str, Groups]]:
 
 def _ratios(groups: Groups) -> Picture:
     """Figures relative to those of the first row of their table."""
-    table = groups[0][0].table
-    for _, lines in groups:
+    table, found = groups[0][0].table, []
+    for result, lines in groups:
         firsts = {side: mark[0] for side, mark in lines[0].marks.items()}
-        for number, line in enumerate(lines):
-            marks = {side: tuple(x / firsts[side] for x in mark) for side, mark in line.marks.items()}
-            lines[number] = line._replace(marks=marks)
+        divided = [
+            {side: tuple(x / firsts[side] for x in each.marks[side]) for side in firsts} for each in lines
+        ]
+        own = [line._replace(marks=marks) for line, marks in zip(lines, divided, strict=True)]
+        found.append((_heading(result), own))
     label = f"{table.axis['figure']}, as a multiple of the table's first"
-    return _rows(table.name, table.axis.get("title", table.title), [(label, "log", groups)])
+    return _rows(table.name, table.axis.get("title", table.title), [(label, "log", found)])
 
 
-def _rows(name: str, title: str, panels: Sequence[tuple[str, str, Groups]]) -> Picture:
+def _rows(name: str, title: str, panels: Sequence[Rows]) -> Picture:
     """Rows below the titles of their tables: source above ours; figures and outcome at the right."""
-    depths = [sum(_depth(*group) for group in groups) for *_, groups in panels]
+    depths = []
+    for *_, groups in panels:
+        spaces = [
+            _depth(heading) + SPACE + sum(_depth(each.name) for each in lines) for heading, lines in groups
+        ]
+        depths.append(sum(spaces))
     height = TOP + sum(depths) + AXIS * len(panels)
     figure, top = Figure((WIDTH, height)), height - TOP
     for (label, scale, groups), depth in zip(panels, depths, strict=True):
@@ -159,41 +177,32 @@ def _rows(name: str, title: str, panels: Sequence[tuple[str, str, Groups]]) -> P
         panel.set(ylim=(depth, 0), yticks=())
         panel.spines["left"].set_visible(False)
         y, top = 0.0, top - depth - AXIS
-        for result, lines in groups:
-            y += _depth(result)
+        for heading, lines in groups:
+            y += _depth(heading) + SPACE
             across = panel.get_yaxis_transform()
-            panel.text(MARGIN, y, _heading(result), transform=across, va="bottom", weight="bold")
+            panel.text(MARGIN, y, heading, transform=across, va="bottom", weight="bold")
             for line in lines:
                 _row(panel, y, line, line.marks["source"][0] if scale == "ratio" else 1.0)
-                y += _depth_of(line)
+                y += _depth(line.name)
         _axis(panel.xaxis, label, scale)
         for artist in (*panel.lines, *panel.patches):
             artist.set_clip_on(False)
     return _svg(figure, name, title)
 
 
-def _heading(result: TableResult) -> str:
-    return "\n".join(wrap(f"{result.table.name}  {result.table.title}", HEADING))
-
-
-def _depth(result: TableResult, lines: Sequence[Line] = ()) -> float:
-    """Height of the title of a table, and of lines below it."""
-    return LINE * (_heading(result).count("\n") + 1.6) + sum(map(_depth_of, lines))
-
-
-def _depth_of(line: Line) -> float:
-    return LINE * len(wrap(line.name, NAME)) + 0.03
+def _depth(text: str) -> float:
+    return LINE * (text.count("\n") + 1) + 0.03
 
 
 def _row(panel: Any, y: float, line: Line, base: float) -> None:
     """Draw a row whose upper end is at ``y``, and whose figures are divided by ``base``."""
-    middle, bottom, across = y + _depth_of(line) / 2, y + _depth_of(line), panel.get_yaxis_transform()
+    middle, bottom, across = y + _depth(line.name) / 2, y + _depth(line.name), panel.get_yaxis_transform()
     write = partial(panel.text, transform=across, va="center")
     bad = line.outcome == DIFFERS
     if bad:
         corners = [MARGIN, END, END, MARGIN], [y, y, bottom, bottom]
         panel.fill(*corners, color=SHADE, transform=across)
-    write(INDENT, middle, "\n".join(wrap(line.name, NAME)))
+    write(INDENT, middle, line.name)
     write(COLUMNS[2], middle, line.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
     for side, right, shift in zip(SIDES, COLUMNS, (-0.035, 0.035), strict=False):
         value, below, above = (number / base for number in line.marks[side])
@@ -212,7 +221,9 @@ def _axis(axis: Any, label: str, scale: str) -> None:
     elif scale != "linear":
         axis.axes.set(**{f"{axis.axis_name}scale": "symlog" if scale == "symlog" else "log"})
         low, high = axis.get_view_interval()
-        if scale != "symlog" and high < 100 * low:
+        if scale == "symlog":
+            axis.axes.set(**{f"{axis.axis_name}lim": (min(low, -0.4), max(high, 1.4))})
+        elif high < 100 * low:
             axis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
         axis.set_minor_formatter("")
     axis.set_major_formatter(lambda value, _: f"{value:,g}")
@@ -232,13 +243,8 @@ def _curves(groups: Groups) -> Picture:
     above = len(curves) // _columns([label for label, *_ in curves]) + 4 * (len(groups) > 1)
     figure, panels = _figure(len(groups), LINE * above)
     for panel, (result, lines) in zip(panels, groups, strict=True):
-        title = wrap(
-            f"{result.table.name}  {result.table.title}",
-            TITLE // len(groups),
-            max_lines=4,
-            placeholder=" ...",
-        )
-        panel.set_title("\n".join(title if len(groups) > 1 else ()), loc="left", weight="bold")
+        head = _heading(result, TITLE // len(groups), 4) if len(groups) > 1 else ""
+        panel.set_title(head, loc="left", weight="bold")
         places = sorted({line.row.x or 0.0 for line in lines})
         first, last = places[0], places[-1]
         there = [each for each in curves if any(each[2] == line.row.series for line in lines)]
@@ -283,11 +289,8 @@ def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) 
         for side, value in (("source", float(each.source.value)), ("ours", each.ours.value)):
             colour, y = SIDES[side]["color"], y - 0.08 * top
             panel.axvline(value, color=colour, linewidth=1)
-            text, where = (
-                f" {side}: {each.name} {figure_text(value)} ",
-                "right" if value > right / 2 else "left",
-            )
-            panel.text(value, y, text, color=colour, ha=where)
+            end = "right" if value > right / 2 else "left"
+            panel.text(value, y, f" {side}: {each.name} {figure_text(value)} ", color=colour, ha=end)
     _axis(panel.xaxis, result.table.axis.get("x", "number"), "linear")
     _axis(panel.yaxis, f"share, % in each {BIN}", "linear")
     return _svg(figure, result.table.name, result.table.title)
@@ -301,8 +304,7 @@ def _columns(labels: Sequence[str]) -> int:
 def _svg(figure: Figure, name: str, title: str) -> Picture:
     """The picture of a figure, with title and legend, and without what is not needed in an SVG."""
     height = figure.get_figheight()
-    (head,) = wrap(title, TITLE, max_lines=1, placeholder=" ...")
-    figure.text(0.012, 1 - 0.08 / height, head, size=11, weight="bold", va="top")
+    figure.text(0.012, 1 - 0.08 / height, _wrapped(title, TITLE, 1), size=11, weight="bold", va="top")
     shown: dict[str, Any] = {}
     for panel in figure.axes:
         shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
