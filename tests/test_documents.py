@@ -47,6 +47,7 @@ WIDTH = 110
 MEASURED = (
     "cluster/lab/scaling/REPORT.md",
     "cluster/lab/sources/RESULTS.md",
+    "cluster/lab/sources/CLAIMS.md",
     "cluster/observe/METRICS.md",
     "cluster/lab/records/exact.md",
     "cluster/lab/records/games.md",

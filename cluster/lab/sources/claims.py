@@ -42,8 +42,8 @@ SHOWN = 99
 """A number of observations of which intervals are printed."""
 _RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9.]+")
 ABOUT = """What the five sources say of search, its growth, and parallel and distributed execution; quotes are
-translated. Verdicts are computed by the rules that stand there; a rule is true if it is true of all values in
-the 95 % intervals. A score is wins and half the draws of the first player, in percent."""
+translated. Verdicts are computed: a claim holds if its figures, with all values in their 95 % intervals, are
+what it needs. Figures of games are the score of the first player: wins and half the draws, in percent."""
 REFERENCES = """References of source 000: [15] (Bourki et al.): `tree` exchanges statistics between lanes in
 rounds, though whole increments instead of the top of the tree; its independent trees are `root`. [16]
 (Yoshizoe et al., positions distributed by hash) is not implemented. [17] (Liu et al., WU-UCT, visits in
@@ -129,8 +129,8 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
         elif measured is not None and measured.score is not None:
             value, low, high = (100 * end for end in measured.score)
             estimate = Estimate(value, low, high, PERCENT, SHOWN)
-        what = f"{each.get('figure', 'score')}, {measured.what}" if measured else "not run"
-        found[name] = Figure(f"{row} (`{table}`, {what})", estimate)
+        what = [each.get("figure", ""), f"`{table}`", measured.what if measured else "not run"]
+        found[name] = Figure(f"{row} ({', '.join(filter(None, what))})", estimate)
     return found
 
 
@@ -160,12 +160,17 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
         yield Heading(2, f"{number}. {claim['title']}: {verdict}")
         because = claim.get("because", {}).get(verdict, "")
         yield Paragraph(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
+        rules = [*map(str.split, claim.get("holds_if", ()))]
+        between = [rule for rule in rules if rule[2] in figures]
         for name, figure in figures.items():
             value = ours_text(figure.estimate) if figure.estimate else "-"
-            yield Item(f"{name}: {value}, {figure.label}")
-        if "holds_if" in claim:
-            open_too = f"; not measured: {claim['open']}" if "open" in claim else ""
-            yield Paragraph(f"Holds if {', '.join(claim['holds_if'])}{open_too}.")
+            named = f"{name}: " if any(name in rule for rule in between) else ""
+            needs = [f"{rule[1]} {rule[2]}" for rule in rules if rule[0] == name and rule not in between]
+            yield Item(f"{named}{figure.label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}")
+        if between:
+            yield Paragraph(f"Needs {', '.join(map(' '.join, between))}.")
+        if "open" in claim:
+            yield Paragraph(f"Not measured: {claim['open']}.")
         for table in tables_of(claim):
             yield from () if table in shown else pictures.get(table, ())
             shown.add(table)
