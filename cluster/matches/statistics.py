@@ -137,6 +137,7 @@ def freeman_halton(first: Sequence[int], second: Sequence[int]) -> float:
     probabilities of all tables with the same margins that are at most as probable as this one: Fisher's exact
     test, for three outcomes after Freeman and Halton 1951.
     """
+    first, second = sorted((first, second), key=sum)
     games = sum(first)
     a, b, c = [x + y for x, y in zip(first, second, strict=True)] + [0] * (3 - len(first))
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, a + b + c + 1)))))

@@ -13,13 +13,12 @@ from cluster.lab.sources import report
 from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.measures import Measured
-from cluster.lab.sources.need import Need
+from cluster.lab.sources.need import Need, UnitDone, UnitWorker
 from cluster.lab.sources.page import to_html, to_markdown
 from cluster.lab.sources.pictures import pictures_of
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
-from cluster.lab.sources.unit import UnitDone, UnitWorker
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from cluster.lab.sources import claims, page, report
 from cluster.lab.sources.laboratory import Laboratory
+from cluster.lab.sources.need import UnitWorker
 from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
-from cluster.lab.sources.unit import UnitWorker
 from cluster.lab.sources.verdict import Study, judge
 from cluster.launch import Output, Placement, launch
 from cluster.report.table import Table, left, right, text
@@ -72,33 +73,20 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     store = Store(out)
     laboratories = {scale: Laboratory(map(load, names()), scale, seed) for scale in LISTED}
     kept = {scale: laboratory.keep_from(store) for scale, laboratory in laboratories.items()}
-    found = []
-    shown = Table(
-        [*left("table", "what it measures"), *right(*chain(*((scale, "CPU left") for scale in LISTED)))]
-    )
-    source = ""
-    for table in laboratories[LISTED[0]].tables:
-        if table.source != source:
-            source = table.source
-            shown.add("", text(source, "dim"))
+    found: list[dict[str, Any]] = []
+    shown = Table([*left("table", "what it measures"), *right("quick", "CPU left", "full", "CPU left")])
+    for table in map(load, names()):
+        if not found or table.source != found[-1]["source"]:
+            shown.add("", text(table.source, "dim"))
         scales = {scale: laboratories[scale].left(kept[scale], [table.name]) for scale in LISTED}
-        cells = chain(*((f"{each.done:,} of {each.units:,}", each.time) for each in scales.values()))
-        shown.add(text(table.name, "strong"), table.title, *cells)
-        numbers = {
-            scale: {
-                "done": each.done,
-                "units": each.units,
-                "left_cpu_s": each.cpu_s,
-                "left_known": each.known,
-            }
-            for scale, each in scales.items()
-        }
-        found.append({"table": table.name, "title": table.title, "source": source, **numbers})
+        found.append({"table": table.name, "title": table.title, "source": table.source})
+        found[-1] |= {scale: each._asdict() for scale, each in scales.items()}
+        cells = [(f"{each.done:,} of {each.units:,}", each.time) for each in scales.values()]
+        shown.add(text(table.name, "strong"), table.title, *chain(*cells))
     if output.json:
         terminal.print_json(found)
         return
-    everything = {scale: laboratories[scale].left(kept[scale]).time for scale in LISTED}
-    shown.add("", "all", *chain(*(("", each) for each in everything.values())))
+    shown.add("", "all", *chain(*(("", laboratories[scale].left(kept[scale]).time) for scale in LISTED)))
     console = terminal.stdout_console(output.colour)
     console.print(shown)
     said = f"Games and counts that are done, in {out}. banyan experiment TABLE --scale quick runs the others."

@@ -70,15 +70,13 @@ def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
     yield Heading(2, f"{study.name} {study.results[0].table.source}")
-    missing = counted(_missing(study), "table")
-    left = f" In this report {missing} of the source are missing." if _missing(study) > 0 else ""
-    ahead = Counter(each.conclusion for each in study.rows if each.conclusion)
-    if ahead:
-        left += (
-            f" The player ahead is that of the source in {counted(ahead[SAME], 'row')}, the other in "
-            f"{ahead[OPPOSITE]}, and open in {ahead[OPEN]}."
-        )
-    yield Paragraph(study.sentence + left)
+    said = [study.sentence]
+    if _missing(study) > 0:
+        said.append(f"Not in this report: {counted(_missing(study), 'table')} of the source.")
+    if ahead := Counter(each.conclusion for each in study.rows if each.conclusion):
+        same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
+        said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
+    yield Paragraph(" ".join(said))
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
@@ -91,7 +89,7 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         letters = dict(zip([each for each in reasons if each not in shared], _letters(), strict=False))
         for ours in (False, True):
             if rows := result.rows(ours):
-                if ours:
+                if ours and len(rows) < len(result.verdicts):
                     yield Paragraph("Beside them, of ours:")
                 yield _rows(rows, table.relative, letters)
         yield from map(Item, shared)
@@ -191,13 +189,8 @@ def _games(each: Verdict) -> str:
 
 def _outcome(each: Verdict) -> str:
     """The verdict on a row, its p unless it agrees, and who is ahead if that is another player."""
-    p = (
-        ""
-        if each.p is None or each.outcome == AGREES
-        else f"p {each.p:.2g}"
-        if each.p >= 0.001
-        else "p <0.001"
-    )
+    p = "" if each.p is None or each.outcome == AGREES else f"p {each.p:.2g}"
+    p = "p <0.001" if p and (each.p or 0) < 0.001 else p
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cluster.lab.sources.need import Need
+from cluster.lab.sources.need import Need, UnitDone
 from cluster.lab.sources.store import Kept, Store
-from cluster.lab.sources.unit import UnitDone
 from cluster.runtime.jobset import Stoppable
 from cluster.runtime.tasks import Task
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.lab.sources.need import CountNeed, MatchNeed, Need
-from cluster.lab.sources.unit import UnitDone
+from cluster.lab.sources.need import CountNeed, MatchNeed, Need, UnitDone
 from cluster.matches.folder import GAMES, MatchFolder
 from cluster.matches.record import GameRecord, read_records
 from cluster.system.file_lock import lock_in

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from cluster.lab.sources.estimate import Estimate, SourceFigure
+from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.table import OUTCOMES, Row, Table
 from cluster.matches.statistics import freeman_halton, holm
@@ -71,18 +71,13 @@ class Verdict:
 
     @cached_property
     def p(self) -> float | None:
-        """Probability of the source's figures if it had measured what we did; None if there is no test."""
-        if not self.tested:
+        """Probability of a difference as large as this between equal players; None if there is no test."""
+        tested = self.tested
+        if not tested:
             return None
-        number = self.tested[0].source.number
-        if (
-            self.measured
-            and self.measured.score
-            and number
-            and {each.name for each in self.tested} <= {*OUTCOMES}
-        ):
-            return _exact(self.tested, number)
-        return min(1.0, len(self.tested) * min(each.source.probability(each.ours) for each in self.tested))
+        if tested[0].ours.unit == PERCENT and (number := tested[0].source.number):
+            return _exact(tested, number)
+        return min(1.0, len(tested) * min(each.source.probability(each.ours) for each in tested))
 
     @property
     def outcome(self) -> str:
@@ -116,7 +111,7 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         row, measured = self.row, self.measured
-        said = {"deviates": row.deviates, "cause": row.cause, "remark": row.remark, "failure": self.failure}
+        said = {name: getattr(row, name) for name in ("deviates", "cause", "remark", "not_comparable")}
         return {
             "row": row.name,
             "outcome": self.outcome,
@@ -124,8 +119,7 @@ class Verdict:
             "p_corrected": self.corrected,
             "conclusion": self.conclusion or None,
             "ours": row.ours,
-            **{name: text or None for name, text in said.items()},
-            "not_comparable": row.not_comparable or None,
+            **{name: text or None for name, text in {**said, "failure": self.failure}.items()},
             "played": measured.what if measured else None,
             "cpu_s": round(measured.cpu_s, 3) if measured else None,
             "figures": [
@@ -197,7 +191,7 @@ class Study:
         cause = f"{caused or 'none'} with a cause"
         games = Counter(each.tested[0].source.number for each in self.rows if each.outcome == NOT_EXCLUDED)
         if not total:
-            said = "nothing of it can be compared" if self.rows else "no row of it is repeated"
+            said = "nothing of it can be compared" if self.rows else "all its rows are ours"
         elif number[AGREES] == total:
             at = [result.table.holds for result in self.results if result.table.holds]
             said = " ".join(["holds", *at[:1]]) + f": {rows}, all of which agree"
@@ -227,11 +221,10 @@ def judge(results: Sequence[TableResult]) -> list[Study]:
         tested = [each.p for each in verdicts if each.p is not None]
         corrected = iter(holm(tested))
         judged = iter(
-            [each if each.p is None else replace(each, corrected=next(corrected)) for each in verdicts]
+            [replace(each, corrected=None if each.p is None else next(corrected)) for each in verdicts]
         )
-        studies.append(
-            Study(tuple(replace(each, verdicts=tuple(next(judged) for _ in each.verdicts)) for each in own))
-        )
+        results_of = [replace(each, verdicts=tuple(next(judged) for _ in each.verdicts)) for each in own]
+        studies.append(Study(tuple(results_of)))
     return studies
 
 
