@@ -56,6 +56,8 @@ SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 _SAID = ("remark", "not_comparable", "deviates", "cause")
 _OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", "cpu_s", *_SAID, *SCALES)
+_OF_SOURCE = ("as_printed", "deviates", "cause")
+"""Keys that rows of ours do not take from [defaults]."""
 _TABLE = ("title", "note", "not_comparable", "relative", "holds", "axis", "defaults", "scales", "rows")
 _AXIS = ("x", "y", "figure", "log", "title", "beside")
 """Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
@@ -158,8 +160,9 @@ def read(name: str, text: str, source: str) -> Table:
 
 
 def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str) -> Row:
-    row = {**data.get("defaults", {}), **own}
-    ours = bool(row.get("ours"))
+    defaults = data.get("defaults", {})
+    ours = bool(own.get("ours", defaults.get("ours")))
+    row = {key: value for key, value in defaults.items() if not (ours and key in _OF_SOURCE)} | dict(own)
     missing = [
         key for key in ("name", "measure", "figures") if key not in row and not (ours and key == "figures")
     ]
