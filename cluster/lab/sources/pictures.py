@@ -33,7 +33,7 @@ MARGIN, INDENT, COLUMNS, END = -0.98, -0.95, (1.17, 1.39, 1.42), 1.695
 """Left and right ends of texts, as multiples of the width of a panel of rows."""
 LINE, SPACE, AXIS, TOP, PANEL = 0.19, 0.09, 0.62, 0.64, 2.8
 """Heights in inches: of a line, the space above a heading, an axis, title and legend, a panel of curves."""
-NAME, HEADING, TITLE = 37, 92, 84
+NAME, HEADING, TITLE = 38, 92, 84
 """Letters in a line: of a row's name, of the heading of a table, and of a title."""
 BIN, BESIDE = 10, 0.006
 """Width of a bar of a histogram; distance of points with equal places, as a share of the picture's width."""
@@ -222,7 +222,7 @@ def _axis(axis: Any, label: str, scale: str) -> None:
         axis.axes.set(**{f"{axis.axis_name}scale": "symlog" if scale == "symlog" else "log"})
         low, high = axis.get_view_interval()
         if scale == "symlog":
-            axis.axes.set(**{f"{axis.axis_name}lim": (min(low, -0.4), max(high, 1.4))})
+            axis.axes.set(**{f"{axis.axis_name}lim": (min(low, -1), max(high, 1))})
         elif high < 100 * low:
             axis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
         axis.set_minor_formatter("")
