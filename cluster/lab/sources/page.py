@@ -37,6 +37,8 @@ class Paragraph:
     """Prose; parts between backquotes are code."""
 
     text: str
+    more: str = ""
+    """What only the HTML page says besides."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def _element(part: Part) -> str:
         case Item(text):
             return f"<ul><li>{_prose(text)}</li></ul>"
         case Paragraph(text):
-            return f"<p>{_prose(text)}</p>"
+            more = f"<p>{_prose(part.more)}</p>" if part.more else ""
+            return f"<p>{_prose(text)}</p>{more}"
 
 
 def _prose(text: str) -> str:

@@ -82,7 +82,7 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         table = result.table
         yield Heading(3, f"{table.name} {table.title}")
         if table.note:
-            yield Paragraph(table.note)
+            yield Paragraph(*table.note.split("\n", 1))
         yield from pictures.get(table.name, ())
         reasons = list(dict.fromkeys(reason for each in result.verdicts for reason in _reasons(each)))
         shared = [each for each in reasons if all(each in _reasons(one) for one in result.verdicts)]

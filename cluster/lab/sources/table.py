@@ -1,7 +1,8 @@
 """A table of a source as data: one TOML file, read and checked.
 
     title = "..."                       what the source's table shows
-    note = "..."                        how it was translated: what our figures mean, budgets
+    note = "..."                        how it was translated: what our figures mean, budgets; Markdown and
+                                        the terminal have its first paragraph, the HTML page all of it
     not_comparable = "..."              optional: why no figure can be compared
     relative = true                     optional: figures are shown as ratios to those of the first row
     holds = "at its own budget"         optional: words for the sentence about a source that holds
@@ -149,7 +150,7 @@ def read(name: str, text: str, source: str) -> Table:
         name=name,
         source=source,
         title=data["title"],
-        note=" ".join(data.get("note", "").split()),
+        note="\n".join(" ".join(each.split()) for each in data.get("note", "").split("\n\n", 1)),
         rows_at={
             scale: _numbered([_row(name, data, row, scale) for row in data["rows"]]) for scale in SCALES
         },
