@@ -19,7 +19,6 @@ from search.request import SearchRequest
 PLAIN, STRONGEST = "plain", "best"
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     PLAIN: {},
-    "morris-thesis": {"exploration": math.sqrt(2.0)},
     "thud-thesis": {"exploration": 0.65 * math.sqrt(2.0), "exploration_scale": "fixed", "final_move": "max"},
     "tictactoe-article": {"exploration": 0.141},
 }

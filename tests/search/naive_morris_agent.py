@@ -22,21 +22,15 @@ DRAW = source_of(below)
 
 @dataclass
 class Node:
-    """``piece`` is 1 if the agent performs ``action``, -1 if the other player does."""
+    """``action``: a move, or ~stone; ``piece``: 1 if it is the agent's, -1 if it is the other player's."""
 
-    action: tuple[str, int]
-    piece: int
+    action: int = -1
+    piece: int = 1
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
     visits: int = 0
     victories: int = 0
     power: float = 0.0
-
-    @property
-    def code(self) -> int:
-        """The action as the compiled twin stores it."""
-        kind, number = self.action
-        return ~number if kind == "stone" else number
 
 
 @dataclass
@@ -51,46 +45,42 @@ class Agent:
     """All nodes in the order in which they were made."""
 
     def find_move(self, root: State) -> int:
-        top = self.new_node(("root", -1), 1, None)
+        self.nodes.append(top := Node())
         only = self.actions(root, -1)
-        if len(only) == 1 and only[0][0] == "move":
-            return only[0][1]
+        if len(only) == 1 and only[0] >= 0:
+            return only[0]
         for _ in range(self.simulations):
             self.simulate(root.copy(), top, int(root[MOVER]))
             self.calculate_power(top, math.sqrt(2))
         self.calculate_power(top, 0.0)
-        node = top
-        while node.action[0] != "move":
+        node = self.select_strongest(top.children)
+        if node.action < 0:
             if not node.children:
-                self.expand(node, root, node.action[1], int(root[MOVER]))
+                self.expand(node, root, ~node.action, 1)
             node = self.select_strongest(node.children)
-        return node.action[1]
+        return node.action
 
-    def new_node(self, action: tuple[str, int], piece: int, parent: Node | None) -> Node:
-        self.nodes.append(Node(action, piece, parent))
-        return self.nodes[-1]
-
-    def simulate(self, state: State, node: Node, agent: int) -> None:
+    def simulate(self, state: State, node: Node | None, agent: int) -> None:
         stone = -1
+        assert node is not None
         while not state[OVER] and node.visits:
             if not node.children:
-                self.expand(node, state, stone, agent)
+                self.expand(node, state, stone, 1 if state[MOVER] == agent else -1)
             new = [child for child in node.children if not child.visits] if self.unvisited_first else []
             node = self.select_strongest(new or node.children)
             stone = self.perform(state, node.action)
         state[REPETITION] = 0
         while not state[OVER]:
             actions = self.actions(state, stone)
-            stone = self.perform(state, actions[DRAW(self.stream, len(actions))])
-        at: Node | None = node
-        while at is not None:
-            at.visits += 1
-            at.victories += int(state[RESULT]) == (1, -1)[agent]
-            at = at.parent
+            stone = self.perform(state, actions[int(DRAW(self.stream, len(actions)))])
+        while node is not None:
+            node.visits += 1
+            node.victories += int(state[RESULT]) == (1, -1)[agent]
+            node = node.parent
 
-    def expand(self, node: Node, state: State, stone: int, agent: int) -> None:
-        piece = 1 if state[MOVER] == agent else -1
-        node.children = [self.new_node(action, piece, node) for action in self.actions(state, stone)]
+    def expand(self, node: Node, state: State, stone: int, piece: int) -> None:
+        node.children = [Node(action, piece, node) for action in self.actions(state, stone)]
+        self.nodes += node.children
 
     def calculate_power(self, node: Node, c: float) -> None:
         node.power = 0
@@ -110,19 +100,17 @@ class Agent:
                 strongest.append(child)
         return strongest[int(DRAW(self.stream, max(1, len(strongest) - 1)))]
 
-    def perform(self, state: State, action: tuple[str, int]) -> int:
-        kind, number = action
-        if kind == "stone":
-            return number
-        self.game.calls.play(state, number)
-        return -1
+    def perform(self, state: State, action: int) -> int:
+        if action >= 0:
+            self.game.calls.play(state, action)
+        return ~action if action < 0 else -1
 
-    def actions(self, state: State, stone: int) -> list[tuple[str, int]]:
-        ratings: dict[tuple[str, int], int] = {}
+    def actions(self, state: State, stone: int) -> list[int]:
+        ratings: dict[int, int] = {}
         for move in self.moves(state):
             start = (move - MOVE) // 24 if move >= MOVE else -1
             if stone in (-1, start):
-                action = ("stone", start) if stone < 0 <= start else ("move", move)
+                action = ~start if stone < 0 <= start else move
                 ratings[action] = max(ratings.get(action, 0), self.rating(state, move))
         return [action for action, rating in ratings.items() if rating == max(ratings.values())]
 
@@ -134,18 +122,15 @@ class Agent:
     def rating(self, state: State, move: int) -> int:
         if not self.prune or state[REMOVING]:
             return 0
-        if self.closes(state, move):
-            return 2
         other = state.copy()
         other[MOVER] = 1 - other[MOVER]
-        to = _target(move)
-        threats = (reply for reply in self.moves(other) if _target(reply) == to)
-        return int(any(self.closes(other, reply) for reply in threats))
+        threats = (reply for reply in self.moves(other) if _target(reply) == _target(move))
+        return 2 if self.closes(state, move) else any(self.closes(other, reply) for reply in threats)
 
     def closes(self, state: State, move: int) -> bool:
         after = state.copy()
         self.game.calls.play(after, move)
-        to, stones = int(BIT_OF[state[BOARD], _target(move)]), int(after[STONES + state[MOVER]])
+        to, stones = BIT_OF[state[BOARD], _target(move)], int(after[STONES + state[MOVER]])
         mills = LAYOUTS[state[BOARD]].mills
         return any(to in mill and all(stones >> bit & 1 for bit in mill) for mill in mills)
 
