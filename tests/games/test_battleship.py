@@ -447,7 +447,7 @@ def test_each_player_sees_the_own_fleet_and_where_it_was_shot_at() -> None:
 def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -> None:
     """The places are those of all complete fleets; a direction means what both ends mean."""
     game, draw = battleship(f"battleship:size=4,{options}"), random.Random(options)
-    dealt = game.parse_position(game.format_position(deal(game, 5)))
+    dealt = deal(game, 5)
     every = [fleet for fleet, _ in naive.fleets(4, game.lengths, game.touch)]
     places: list[str] = []
     for ship, length in enumerate(game.lengths):
@@ -465,11 +465,9 @@ def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -
         places.append(draw.choice([text, f"{text[:2]}-{text[2:]}", f"{text[:2]} {way}", text[:2] + way[0]]))
         whole, last, _ = game.hide(dealt, owner, [*places, REST], new_stream(ship))
         # The fleet is complete, and that of the other player as before.
-        texts = [
-            game.format_position(game.parse_position(game.format_position(each))) for each in (dealt, whole)
-        ]
-        sides = [each.split(" | ") for each in texts]
-        assert (last, sides[0][owner]) == (None, sides[1][owner])
+        before, after = (game.format_position(each).split(" | ") for each in (dealt, whole))
+        assert (last, before[owner]) == (None, after[owner])
+        game.parse_position(" | ".join(after))
     assert game.hide(dealt, owner, places, new_stream(1))[0].tolist() == whole.tolist()
     with pytest.raises(InvalidInput, match=r"expected \d ships"):
         game.hide(dealt, owner, [*places, "a1 right"], new_stream(1))

@@ -187,6 +187,7 @@ def test_ones_own_ships_are_placed(visitor: Visitor, me: str) -> None:
     visitor.begin("battleship", *(("person", "search") if me == "first" else ("search", "person")), 100)
     assert visitor.my_turn()
     page.click("text=New game")
+    expect(status).to_contain_text("Place your carrier (5 cells)")
     for ends, then in ((("c3", "g3"), "battleship (4 cells)"), (("b9", "b6"), "cruiser (3 cells)")):
         for end in ends:
             visitor.click_cell(end)
@@ -201,11 +202,9 @@ def test_ones_own_ships_are_placed(visitor: Visitor, me: str) -> None:
     page.click("#rest")
     assert visitor.my_turn()
     expect(page.locator("rect.ship")).to_have_count(17)
-    own = page.locator("svg.board").last.locator('.cell[aria-label*="your ship"]')
-    names = own.evaluate_all("all => all.map((cell) => cell.dataset.cell)")
-    assert {"c3", "d3", "e3", "f3", "g3", "b6", "b7", "b8", "b9"} <= set(names)
+    for cell in ("c3", "e3", "g3", "b6", "b9"):
+        assert "your ship" in str(page.locator(f'[data-cell="{cell}"]').last.get_attribute("aria-label"))
     visitor.make("a1")
-    assert visitor.my_turn() and page.locator("#rest").is_hidden()
 
 
 def test_grundys_piles(visitor: Visitor) -> None:
