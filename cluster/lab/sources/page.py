@@ -21,6 +21,7 @@ PICTURES = "pictures"
 """Name of the folder beside a Markdown file in which its pictures are."""
 THEME = {"#22251f": "ink", "#65695f": "dim", "#d9dbd3": "rule", "#fdfdfb": "paper", "#f7e4de": "differs"}
 THEME |= {"#a3341f": "no", "#1b6e9c": "ours", "#b0581a": "source", "#3f8f55": "third", "#9a5fb3": "fourth"}
+THEME |= {"#a08a10": "fifth"}
 """Colours of pictures, and the variables that replace them in HTML, whose theme is light or dark."""
 
 

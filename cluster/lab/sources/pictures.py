@@ -21,19 +21,19 @@ from cluster.lab.sources.table import Row
 from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
 
 INK, DIM, RULE, PAPER, SHADE, BAD, *COLOURS = THEME
-OURS, SOURCE, THIRD, FOURTH = COLOURS
+OURS, SOURCE, THIRD, FOURTH, _ = COLOURS
 SIDES = {"source": {"color": SOURCE, "marker": "D", "mfc": "none"}, "ours": {"color": OURS, "marker": "o"}}
-SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^v", strict=True)]
+SERIES = [{"color": colour, "marker": marker} for colour, marker in zip(COLOURS, "os^vP", strict=True)]
 """How source and ours are drawn, and the series of a picture without figures of a source."""
 DASHES = ("-", "--", ":", "-.")
 MARK = {"markersize": 4.5, "linewidth": 1.4, "elinewidth": 1.4}
-WIDTH, LEFT, RIGHT = 8.2, 0.37, 0.735
+WIDTH, LEFT, RIGHT = 8.2, 0.385, 0.735
 """Width of a picture in inches; the ends of a panel of rows as shares of it."""
-MARGIN, INDENT, COLUMNS, END = -0.98, -0.95, (1.17, 1.39, 1.42), 1.695
+MARGIN, INDENT, COLUMNS, END = -1.066, -1.033, (1.175, 1.395, 1.42), 1.725
 """Left and right ends of texts, as multiples of the width of a panel of rows."""
 LINE, SPACE, AXIS, TOP, PANEL = 0.19, 0.09, 0.62, 0.64, 2.8
 """Heights in inches: of a line, the space above a heading, an axis, title and legend, a panel of curves."""
-NAME, HEADING, TITLE = 38, 92, 84
+NAME, HEADING, TITLE = 40, 92, 84
 """Letters in a line: of a row's name, of the heading of a table, and of a title."""
 BIN, BESIDE = 10, 0.006
 """Width of a bar of a histogram; distance of points with equal places, as a share of the picture's width."""
