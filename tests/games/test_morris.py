@@ -104,6 +104,22 @@ def test_any_three_neighbours_on_the_cross_of_seven_are_a_mill(row: str, closed:
     assert (game.rules.current_player(state) == games.FIRST) == closed
 
 
+@pytest.mark.parametrize("turned", range(4))
+@pytest.mark.parametrize(
+    "rows",
+    [("w b .", " b.. ", "bw...", " b.. ", "w b ."), ("w b .", " .b. ", "b.wb.", " .b. ", "w b .")],
+    ids=["to the centre", "from the centre"],
+)
+def test_playouts_take_every_step_of_the_cross(rows: tuple[str, ...], turned: int) -> None:
+    """It is white's only move; without it white would lose, with it the cap ends the game."""
+    game = games.load("morris:variant=seven,repetition=none,cap=21")
+    board = np.rot90([list(row) for row in rows], turned)
+    state = game.parse_position("/".join("".join(row).replace(" ", "") for row in board) + " w 0 0 20")
+    assert len(game.legal_moves(state)) == 1
+    lengths, results = sample(game, state, 1, 3, own=True)
+    assert (lengths[0], results[0]) == (1, 0.0)
+
+
 def test_two_mills_at_once_remove_one_stone() -> None:
     game = games.load("morris")
     # The last stone of a7-d7-g7 and of g7-g4-g1.
