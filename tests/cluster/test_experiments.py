@@ -202,7 +202,7 @@ def test_rows_of_a_study_are_corrected_together() -> None:
 
 
 def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
-    """97.6 % are stated; the rest as losses is just what we have."""
+    """90 % are stated; with the game that is left out as a loss, the row is equal to ours."""
     assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
 
 
