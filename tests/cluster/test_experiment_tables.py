@@ -69,7 +69,7 @@ def test_shooting_at_cells_again_costs_what_a_geometric_waiting_time_does() -> N
     assert sum(distribution_of_misses(2, 50, False).values()) == pytest.approx(1)
 
 
-def figures_at(claim: Mapping[str, Any], score: float) -> dict[str, claims.Figure]:
+def figures_at(claim: Mapping[str, Any], score: float) -> claims.Figures:
     """The figures of a claim, if all its rows were measured with this score and figures of this size."""
     results = {}
     for name in claims.tables_of(claim):
@@ -104,9 +104,9 @@ def test_every_claim_is_decided_by_figures_that_there_are(claim: Mapping[str, An
     ],
 )
 def test_a_verdict_is_computed_from_intervals(rules: list[str], verdict: str) -> None:
-    figures = {"a": claims.Figure("", Estimate(66, 60, 70)), "b": claims.Figure("", Estimate.exact(40))}
+    figures = {"a": ("", Estimate(66, 60, 70)), "b": ("", Estimate.exact(40))}
     assert claims.verdict_of({"holds_if": rules}, figures) == verdict
-    assert claims.verdict_of({"holds_if": rules}, {**figures, "c": claims.Figure("", None)}) == claims.NOT_RUN
+    assert claims.verdict_of({"holds_if": rules}, {**figures, "c": ("", None)}) == claims.NOT_RUN
     for wrong in ("a = 50", "a > c", "a >50", ""):
         with pytest.raises(InvalidInput, match="rule"):
             claims.verdict_of({"holds_if": [wrong]}, figures)
