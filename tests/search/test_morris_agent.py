@@ -25,6 +25,7 @@ POSITIONS = [
     ("morris:repetition=none,cap=60", "w.w/.../..b/..w.b./.../b../b.. b 0 0 40"),
     ("morris:variant=lasker,cap=60", "w.w/.../..b/..w.b./.../b../b.. b 4 4 20"),
     ("morris:variant=six,cap=30", "w.w/b.b/w..b/.bw/w.b w 0 0 20"),
+    ("morris:variant=seven,cap=30", "w.w/b.b/w.w.b/.bw/w.b w 0 0 20"),
     (SMALL, "ww./b.b/.bw w 0 0 8"),
     ("morris:variant=three", "w.b/.w./b.. b 1 1 4"),
 ]
