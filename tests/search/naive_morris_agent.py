@@ -1,7 +1,7 @@
 """The thesis' agent for mill games with objects, the slow twin of search/players/morris_agent.py.
 
 Selection and the calculation of power follow the printed methods line by line; powers of the whole tree are
-calculated anew after each simulation. What closes or blocks a mill is found out by trying moves.
+calculated anew after each simulation.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from games.game import Game, State
 from games.jit import source_of
-from games.morris.boards import BIT_OF, LAYOUTS
-from games.morris.rules import BOARD, MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT, STONES
+from games.morris.insight import priority
+from games.morris.rules import MOVE, MOVER, OVER, REMOVING, REPETITION, RESULT
 from games.rng import Stream, below
 
 DRAW = source_of(below)
@@ -106,34 +106,12 @@ class Agent:
         return ~action if action < 0 else -1
 
     def actions(self, state: State, stone: int) -> list[int]:
-        ratings: dict[int, int] = {}
-        for move in self.moves(state):
+        ratings: dict[int, float] = {}
+        moves = np.zeros(self.game.max_moves, dtype=np.uint16)
+        for move in map(int, moves[: self.game.calls.legal_moves(state, moves)]):
             start = (move - MOVE) // 24 if move >= MOVE else -1
             if stone in (-1, start):
                 action = ~start if stone < 0 <= start else move
-                ratings[action] = max(ratings.get(action, 0), self.rating(state, move))
+                rating = priority(state, move) if self.prune and not state[REMOVING] else 0.0
+                ratings[action] = max(ratings.get(action, 0.0), rating)
         return [action for action, rating in ratings.items() if rating == max(ratings.values())]
-
-    def moves(self, state: State) -> list[int]:
-        """The legal moves in the order of the rules, which is that of the children."""
-        moves = np.zeros(self.game.max_moves, dtype=np.uint16)
-        return [int(move) for move in moves[: self.game.calls.legal_moves(state, moves)]]
-
-    def rating(self, state: State, move: int) -> int:
-        if not self.prune or state[REMOVING]:
-            return 0
-        other = state.copy()
-        other[MOVER] = 1 - other[MOVER]
-        threats = (reply for reply in self.moves(other) if _target(reply) == _target(move))
-        return 2 if self.closes(state, move) else any(self.closes(other, reply) for reply in threats)
-
-    def closes(self, state: State, move: int) -> bool:
-        after = state.copy()
-        self.game.calls.play(after, move)
-        to, stones = BIT_OF[state[BOARD], _target(move)], int(after[STONES + state[MOVER]])
-        mills = LAYOUTS[state[BOARD]].mills
-        return any(to in mill and all(stones >> bit & 1 for bit in mill) for mill in mills)
-
-
-def _target(move: int) -> int:
-    return (move - MOVE) % 24 if move >= MOVE else move
