@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
-from itertools import cycle
+from itertools import compress, cycle, pairwise
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ class Line(NamedTuple):
 
     name: str
     row: Row
+    series: str
     outcome: str
     unit: str
     marks: dict[str, tuple[float, ...]]
@@ -117,7 +118,8 @@ def _lines(result: TableResult) -> Iterator[Line]:
             several = f"{row.name}: {name}" if name == names[0] else f"... {name}"
             text = _wrapped(several if names[1:] else row.name, NAME)
             tested = name in ("score", *(each.name for each in verdict.tested))
-            yield Line(text, row, verdict.outcome if tested else "", ours[name].unit, marks)
+            outcome = verdict.outcome if tested else ""
+            yield Line(text, row, row.series, outcome, ours[name].unit, marks)
 
 
 def _mark(value: float, low: float, high: float) -> tuple[float, ...]:
@@ -150,16 +152,10 @@ def _panels(groups: Groups) -> Iterator[Rows]:
 
 def _ratios(groups: Groups) -> Picture:
     """Figures relative to those of the first row of their table."""
-    table, found = groups[0][0].table, []
-    for result, lines in groups:
-        firsts = {side: mark[0] for side, mark in lines[0].marks.items()}
-        divided = [
-            {side: tuple(x / firsts[side] for x in each.marks[side]) for side in firsts} for each in lines
-        ]
-        own = [line._replace(marks=marks) for line, marks in zip(lines, divided, strict=True)]
-        found.append((_heading(result), own))
+    table = groups[0][0].table
     label = f"{table.axis['figure']}, as a multiple of the table's first"
-    return _rows(table.name, table.axis.get("title", table.title), [(label, "log", found)])
+    rows = [(_heading(result), lines) for result, lines in groups]
+    return _rows(table.name, table.axis.get("title", table.title), [(label, "log", rows)])
 
 
 def _rows(name: str, title: str, panels: Sequence[Rows]) -> Picture:
@@ -182,7 +178,7 @@ def _rows(name: str, title: str, panels: Sequence[Rows]) -> Picture:
             across = panel.get_yaxis_transform()
             panel.text(MARGIN, y, heading, transform=across, va="bottom", weight="bold")
             for line in lines:
-                _row(panel, y, line, line.marks["source"][0] if scale == "ratio" else 1.0)
+                _row(panel, y, line, scale, lines[0])
                 y += _depth(line.name)
         _axis(panel.xaxis, label, scale)
         for artist in (*panel.lines, *panel.patches):
@@ -194,21 +190,21 @@ def _depth(text: str) -> float:
     return LINE * (text.count("\n") + 1) + 0.03
 
 
-def _row(panel: Any, y: float, line: Line, base: float) -> None:
-    """Draw a row whose upper end is at ``y``, and whose figures are divided by ``base``."""
-    middle, bottom, across = y + _depth(line.name) / 2, y + _depth(line.name), panel.get_yaxis_transform()
-    write = partial(panel.text, transform=across, va="center")
-    bad = line.outcome == DIFFERS
+def _row(panel: Any, y: float, line: Line, scale: str, first: Line) -> None:
+    """Draw a row whose upper end is at ``y``; ``first``: the first one below its heading."""
+    middle, bottom, bad = y + _depth(line.name) / 2, y + _depth(line.name), line.outcome == DIFFERS
+    write = partial(panel.text, transform=panel.get_yaxis_transform(), va="center")
     if bad:
-        corners = [MARGIN, END, END, MARGIN], [y, y, bottom, bottom]
-        panel.fill(*corners, color=SHADE, transform=across)
+        panel.axhspan(y, bottom, MARGIN, END, color=SHADE)
     write(INDENT, middle, line.name)
     write(COLUMNS[2], middle, line.outcome, color=BAD if bad else DIM, weight="bold" if bad else "normal")
     for side, right, shift in zip(SIDES, COLUMNS, (-0.035, 0.035), strict=False):
+        base = {"log": first.marks[side], "ratio": line.marks["source"]}.get(scale, (1.0,))[0]
         value, below, above = (number / base for number in line.marks[side])
-        ends, label = [[below], [above]], f"{side}, 95 % interval"
-        panel.errorbar(value, middle + shift, xerr=ends, label=label, ls="none", **SIDES[side], **MARK)
-        write(right, middle, figure_text(line.marks[side][0]), color=SIDES[side]["color"], ha="right")
+        look = {"label": f"{side}, 95 % interval", "ls": "none", **SIDES[side], **MARK}
+        panel.errorbar(value, middle + shift, xerr=[[below], [above]], **look)
+        text = figure_text(value if scale == "log" else line.marks[side][0])
+        write(right, middle, text, color=SIDES[side]["color"], ha="right")
 
 
 def _axis(axis: Any, label: str, scale: str) -> None:
@@ -230,28 +226,37 @@ def _axis(axis: Any, label: str, scale: str) -> None:
 
 
 def _curves(groups: Groups) -> Picture:
-    """A panel for each table: figures along its axis, a curve for each series of source and ours."""
-    table = groups[0][0].table
-    log, every = table.axis.get("log", ""), [line for _, lines in groups for line in lines]
-    series = sorted(dict.fromkeys(line.row.series for line in every), key=bool)
+    """A panel for each table: figures along its axis, a curve for each series of source and ours.
+
+    Many series of one table are drawn in panels by the first words of their names, up to a comma.
+    """
+    table, many = groups[0][0].table, {line.row.series for line in groups[0][1]}
+    shown = [(_heading(result, TITLE // len(groups), 4), lines) for result, lines in groups]
+    if len(groups) == 1 and len(many) > len(SERIES):
+        parted = [(*line.series.partition(", ")[::2], line) for line in groups[0][1]]
+        shown = [
+            (each, [line._replace(series=rest) for first, rest, line in parted if first == each])
+            for each in dict.fromkeys(first for first, *_ in parted)
+        ]
+    every = [line for _, lines in shown for line in lines]
+    series = sorted(dict.fromkeys(line.series for line in every), key=bool)
     sides = [side for side in SIDES if any(side in line.marks for line in every)]
     curves = [
         (f"{side}, {name}" if sides[1:] and name else name or side, side, name)
         for name in series
         for side in sides
     ]
-    above = len(curves) // _columns([label for label, *_ in curves]) + 4 * (len(groups) > 1)
-    figure, panels = _figure(len(groups), LINE * above)
-    for panel, (result, lines) in zip(panels, groups, strict=True):
-        head = _heading(result, TITLE // len(groups), 4) if len(groups) > 1 else ""
-        panel.set_title(head, loc="left", weight="bold")
+    log, heads = table.axis.get("log", ""), max(head.count("\n") + 1 for head, _ in shown)
+    figure, panels = _figure(len(shown), LINE * ((len(curves) - 1) // 2 + heads * (len(shown) > 1)))
+    for panel, (head, lines) in zip(panels, shown, strict=True):
+        panel.set_title(head if len(shown) > 1 else "", loc="left", weight="bold")
         places = sorted({line.row.x or 0.0 for line in lines})
         first, last = places[0], places[-1]
-        there = [each for each in curves if any(each[2] == line.row.series for line in lines)]
+        there = [each for each in curves if any(each[2] == line.series for line in lines)]
         for number, (label, side, name) in enumerate(there):
-            shift = BESIDE * len(groups) * (number - (len(there) - 1) / 2)
+            shift = BESIDE * len(shown) * (number - (len(there) - 1) / 2)
             factor, step = ((last / first) ** shift, 0.0) if "x" in log else (1.0, (last - first) * shift)
-            own = [line for line in lines if line.row.series == name and side in line.marks]
+            own = [line for line in lines if line.series == name and side in line.marks]
             if points := sorted(((line.row.x or 0.0) * factor + step, *line.marks[side]) for line in own):
                 x, values, *ends = zip(*points, strict=True)
                 place = series.index(name)
@@ -260,7 +265,8 @@ def _curves(groups: Groups) -> Picture:
                 panel.errorbar(x, values, ends, **look)
         _axis(panel.xaxis, table.axis["x"], "log" if "x" in log else "linear")
         if "x" in log or len(places) < 4:
-            panel.set_xticks(places)
+            apart = [b / a > (last / first) ** (0.05 * len(shown) ** 1.5) for a, b in pairwise(places)]
+            panel.set_xticks([*compress(places, [*apart, True])])
             panel.set_xticks([], minor=True)
         percent = "percent" if every[0].unit.startswith(PERCENT) else "linear"
         _axis(panel.yaxis, "", "log" if "y" in log else percent)
@@ -296,11 +302,6 @@ def _histogram(result: TableResult, histogram: Mapping[str, Mapping[int, int]]) 
     return _svg(figure, result.table.name, result.table.title)
 
 
-def _columns(labels: Sequence[str]) -> int:
-    """Number of columns of a legend."""
-    return max(1, min(4, 112 // (8 + max(map(len, labels)))))
-
-
 def _svg(figure: Figure, name: str, title: str) -> Picture:
     """The picture of a figure, with title and legend, and without what is not needed in an SVG."""
     height = figure.get_figheight()
@@ -309,7 +310,7 @@ def _svg(figure: Figure, name: str, title: str) -> Picture:
     for panel in figure.axes:
         shown |= zip(*reversed(panel.get_legend_handles_labels()), strict=True)
     place = (0, 1 - 0.28 / height)
-    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": place, "ncols": _columns([*shown])}
+    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": place, "ncols": 2}
     figure.legend(shown.values(), shown.keys(), **look)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
