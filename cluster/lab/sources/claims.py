@@ -146,5 +146,5 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
             shown.add(table)
     yield Heading(2, "Where recorded figures come from")
     for name, record in data["records"].items():
-        yield Item(f"{name}: `{record['command']}` ({record['where']})")
+        yield Item(f"{name}: {record['command']} ({record['where']})")
     yield Paragraph(data["references"])
