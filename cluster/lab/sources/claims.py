@@ -63,17 +63,14 @@ def tables_of(claim: Mapping[str, Any]) -> list[str]:
 def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
     """Whether a rule is true of all values in the intervals; None: of some. Raises InvalidInput (rule)."""
     parts = _RULE.fullmatch(rule)
-    if parts is None or not all(_NUMBER.fullmatch(part) or part in figures for part in parts.group(1, 3)):
+    sides = parts.group(*((1, 3) if parts[2] == ">" else (3, 1))) if parts else ("",)
+    if not all(_NUMBER.fullmatch(side) or side in figures for side in sides):
         raise InvalidInput("rule", rule, "such as few > 50, of numbers and " + ", ".join(figures))
+    shown = (figures.get(side) or Estimate.exact(float(side)) for side in sides)
     (least, most), (low, high) = (
-        _ends(figures[part]) if part in figures else (float(part), float(part))
-        for part in parts.group(*((1, 3) if parts[2] == ">" else (3, 1)))
+        (each.low, each.high) if each.has_interval else (each.value, each.value) for each in shown
     )
     return True if least > high else False if most <= low else None
-
-
-def _ends(figure: Estimate) -> tuple[float, float]:
-    return (figure.low, figure.high) if figure.has_interval else (figure.value, figure.value)
 
 
 def verdict_of(claim: Mapping[str, Any], figures: Figures) -> str:
