@@ -211,9 +211,10 @@ def test_a_budget_in_plies_is_the_same_on_every_machine(
 ) -> None:
     spec = f"{player}{',' if ':' in player else ':'}plies={3000 if JIT else 300},{playouts}"
     choice = ask(spec, "gomoku:size=5")
-    # No playout of 3 plies ends early: so few simulations look only some plies ahead.
+    # No playout of 3 plies ends early: so few simulations look only some plies ahead. The first jobs, sized
+    # by the nominal speed of the game, are long beside the smaller budget.
     spent = choice.simulations * PER_PLAYOUT[playouts]
-    assert 1 <= spent / (3000 if JIT else 300) <= (1.03 if JIT else 1.1)
+    assert 1 <= spent / (3000 if JIT else 300) <= (1.03 if JIT else 1.5)
     ticks = (random.Random(1).random() * 1000 * number for number in range(1, 10**9))
     monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
     seen = seen_at("gomoku:size=5")
