@@ -60,7 +60,8 @@ def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield Heading(1, TITLE)
     for study in studies:
-        yield Item(f"{study.name}: {study.sentence}")
+        title = study.results[0].table.source.partition(",")[0]
+        yield Item(f"{study.name} ({title}): {study.sentence}")
     yield Paragraph(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
     yield Paragraph(HOW)
     for study in studies:
