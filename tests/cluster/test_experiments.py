@@ -353,10 +353,10 @@ def test_a_line_has_games_figures_interval_and_verdict() -> None:
     """Of 240 wins and 240 losses of 500 the interval of the score is made up: 40 to 60 %."""
     rows = (EVEN, ("50/0/50", 10, (240, 20, 240), 'deviates = "d"'), ("0.0/0/100", 250, WON, OURS))
     text = to_markdown(report.of_study(study(*rows), {}))
-    assert "| 0 | 250/250 games | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
-    assert "| 1 (a) | 10/500 games | 50/0/50 | 48/4/48 (40-60) | not excluded, p 1 |" in text
+    assert "| 0 | 250/250 | 50.0/0/50.0 | 50/0/50 (40-60) | agrees |" in text
+    assert "| 1 (a) | 10/500 | 50/0/50 | 48/4/48 (40-60) | not excluded, p=1 |" in text
     assert "- a: Deviates: d" in text
-    assert "| 2 | 250/100 games | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("of ours")[2]
+    assert "| 2 | 250/100 | 0.0/0/100 | 100/0/0 (40-60) |\n" in text.partition("Of ours")[2]
 
 
 def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) 
         assert row.name in text
         assert row.name in page
     assert "banyan experiment 999/1 --scale quick" in text
-    assert "![999: The figures of source 999 and ours, row by row](pictures/999.svg)" in text
+    assert "![999](pictures/999.svg)" in text
     assert "stroke: var(--ours)" in page, "in the colours of the page's theme"
     for outside in ("src=", "@import", "url(http", 'href="http'):
         assert outside not in page

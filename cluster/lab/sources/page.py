@@ -92,8 +92,8 @@ def to_markdown(parts: Iterable[Part]) -> str:
         match part:
             case Heading(level, text):
                 lines.append(f"{'#' * level} {text}")
-            case Picture(stem, title):
-                lines.append(f"![{title}]({PICTURES}/{stem}.svg)")
+            case Picture(stem):
+                lines.append(f"![{stem}]({PICTURES}/{stem}.svg)")
             case Table():
                 lines += markdown(part)
             case Item(text):

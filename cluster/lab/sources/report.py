@@ -31,14 +31,14 @@ PAGE = "cluster/lab/sources/RESULTS.md"
 """Path of the report in the repository."""
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
-    f"""Games: the source's (in brackets if inferred from its percentages) and ours. Ours: figures with 95 %
-    intervals; beside wins, draws and losses in % that of the score, wins and half the draws. p: the
-    probability of figures as far apart as these if nothing differs; exact for wins, draws and losses (Freeman
-    and Halton). "differs": p is below 0.05 after Holm's correction for all rows of the source in this report.
-    "agrees": the interval of the difference stays within {MARGIN_POINTS:g} points, or within {MARGIN:.0%} of
-    figures not in percent. "not excluded": neither, and the source's games are too few to show more. "open":
-    more games of ours decide. "other ahead": not the source's player has more wins. Letters refer to
-    sentences below a table; rows are as printed unless one of these says what deviates.""".split()
+    f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
+    beside wins, draws and losses in % that of the score, wins and half the draws. p: the probability of
+    figures as far apart if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs":
+    p is below 0.05 after Holm's correction for all rows of the source in this report. "agrees": the interval
+    of the difference stays within {MARGIN_POINTS:g} points, or {MARGIN:.0%} of figures not in percent. "not
+    excluded": neither, and the source's games are too few to show more. "open": more games of ours decide.
+    "other ahead": not the source's player has more wins. Letters refer to sentences below a table; rows are
+    as printed unless one says what deviates.""".split()
 )
 """How to read the tables."""
 WIDEST = 5.0
@@ -65,19 +65,22 @@ def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[
     yield Paragraph(f"Made on {date.today()} by `{made}`, on {machine()}; {cpu} of CPU time in all.")
     yield Paragraph(HOW)
     for study in studies:
-        yield from of_study(study, pictures)
+        heading, _, *others = of_study(study, pictures)  # The sentence stands above.
+        yield from (heading, *others)
 
 
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
     yield Heading(2, f"{study.name} {study.results[0].table.source}")
-    said = [study.sentence]
+    yield Paragraph(study.sentence)
+    said = []
     if _missing(study) > 0:
         said.append(f"Not in this report: {counted(_missing(study), 'table')} of the source.")
     if ahead := Counter(each.conclusion for each in study.rows if each.conclusion):
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
         said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
-    yield Paragraph(" ".join(said))
+    if said:
+        yield Paragraph(" ".join(said))
     yield from pictures.get(study.name, ())
     for result in study.results:
         table = result.table
@@ -91,7 +94,7 @@ def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterato
         for ours in (False, True):
             if rows := result.rows(ours):
                 if ours and len(rows) < len(result.verdicts):
-                    yield Paragraph("Beside them, of ours:")
+                    yield Paragraph("Of ours:")
                 yield _rows(rows, table.relative, letters)
         yield from map(Item, shared)
         yield from (Item(f"{letter}: {reason}") for reason, letter in letters.items())
@@ -116,7 +119,10 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
     shared = _heading(names_of.pop()) if len(names_of) == 1 else ""
     headings = right(f"source: {shared}" if shared else "source", "ours")
     tested = left("verdict") if any(each.outcome != NOT_COMPARABLE for each in rows) else []
-    found = Table([*left("row", "games"), *headings, *tested])
+    units = {each.measured.what.rpartition(" ")[2].rstrip("s") for each in rows if each.measured}
+    unit = f"{units.pop()}s" if len(units) == 1 else "games"
+    played = [] if unit == "counteds" else left(unit)
+    found = Table([*left("row"), *played, *headings, *tested])
     for each, figures in zip(rows, shown, strict=True):
         marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
@@ -125,9 +131,12 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
             )
             for side in (0, 1)
         ]
+        if each.outcome == AGREES and columns[0] == columns[1]:
+            columns[1] = "equal"
         good = {AGREES: True, DIFFERS: False}.get(each.outcome)
-        name = f"{each.row.name} ({', '.join(marks)})" if marks else each.row.name
-        found.add(name, _games(each), *columns, *[verdict(_outcome(each), good)] * len(tested))
+        name = f"{each.row.name} ({','.join(marks)})" if marks else each.row.name
+        games = [_games(each, unit)] * len(played)
+        found.add(name, *games, *columns, *[verdict(_outcome(each), good)] * len(tested))
     return found
 
 
@@ -180,18 +189,19 @@ def ours_text(ours: Estimate) -> str:
     return f"{value} ({figure_text(ours.low)}{'-' if ours.low >= 0 else ' to '}{figure_text(ours.high)})"
 
 
-def _games(each: Verdict) -> str:
-    """Numbers of games of the source and of ours."""
+def _games(each: Verdict, unit: str) -> str:
+    """Numbers of games of the source and of ours, with the unit if it is another one than the column's."""
     number = next((figure.number for figure in each.row.figures.values() if figure.number), None)
     source = "" if not number else f"({number:,})" if each.row.inferred else f"{number:,}"
-    own = each.measured.what if each.measured and each.measured.what != "counted" else ""
-    return "/".join(filter(None, [source, own]))
+    what = each.measured.what if each.measured and each.measured.what != "counted" else ""
+    what = what.removesuffix(unit).removesuffix(unit[:-1]).strip()
+    return "/".join(filter(None, [source, what]))
 
 
 def _outcome(each: Verdict) -> str:
     """The verdict on a row, its p unless it agrees, and who is ahead if that is another player."""
-    p = "" if each.p is None or each.outcome == AGREES else f"p {each.p:.2g}"
-    p = "p <0.001" if p and (each.p or 0) < 0.001 else p
+    p = "" if each.p is None or each.outcome == AGREES else f"p={each.p:.2g}"
+    p = "p<0.001" if p and (each.p or 0) < 0.001 else p
     ahead = "other ahead" if each.conclusion == OPPOSITE else ""
     return ", ".join(filter(None, [each.outcome, p, ahead]))
 
