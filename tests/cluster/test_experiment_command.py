@@ -20,6 +20,7 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
     rows = {row["table"]: row for row in json.loads(out)}
     assert rows["002/2"]["quick"]["done"] == 0
     assert rows["002/11"]["full"]["units"] == 1500
+    assert rows["002/11"]["full"]["cpu_s"] > rows["002/11"]["quick"]["cpu_s"] > 60
     here(capsys, "experiment", "002/2", "--out", str(tmp_path), *INLINE)
     _, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
     row = next(row for row in json.loads(out) if row["table"] == "002/2")

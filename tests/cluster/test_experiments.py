@@ -38,7 +38,9 @@ from search.ledger import MAX_ATTEMPTS
 
 TEXT = """
 title = "two players"
-note = "for tests"
+note = '''for tests
+
+for the page'''
 [defaults]
 measure = "results"
 game = "tictactoe"
@@ -368,6 +370,9 @@ def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) 
         assert row.name in page
     assert "banyan experiment 999/1 --scale quick" in text
     assert "![999](pictures/999.svg)" in text
+    assert "for tests" in text
+    assert "for the page" not in text
+    assert "for the page" in page
     assert "stroke: var(--ours)" in page, "in the colours of the page's theme"
     for outside in ("src=", "@import", "url(http", 'href="http'):
         assert outside not in page
