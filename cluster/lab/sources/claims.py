@@ -119,8 +119,7 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())
     yield Heading(1, "Claims of the sources")
     yield Paragraph(f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}")
-    made = f"`banyan experiment claims --scale {scale}`"
-    yield Paragraph(f"Made on {date.today()} by {made}, with what is there of other sources' tables.")
+    yield Paragraph(f"Made on {date.today()} by `banyan experiment claims --scale {scale}`.")
     shown: set[str] = set()
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):
         yield Heading(2, f"{number}. {claim['title']}: {verdict}")
