@@ -13,12 +13,12 @@ from cluster.matches import report as match_report
 from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match
-from cluster.matches.progress import MatchProgress
 from cluster.matches.standing import SCORINGS
 from cluster.matches.statistics import Sprt
 from cluster.matches.tournament import Tournament
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
+from cluster.runtime.progress import UnitsProgress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
@@ -68,8 +68,8 @@ def run_match(
         jobset = Jobset(Tournament([match], folders))
         make_worker = partial(MatchWorker, make_player)
         executor = started.start_units(place, jobset, make_worker, DEFAULT_GAME_TIMEOUT_S)
-        with MatchProgress(
-            started.errors, lambda _, elapsed_s: match_report.line(match, elapsed_s), enabled=output.progress
+        with UnitsProgress(
+            started.errors, lambda _: match_report.in_short(match), enabled=output.progress
         ) as progress:
             drive(jobset, executor, (progress,))
         elapsed_s, workers = jobset.elapsed_s, executor.num_workers

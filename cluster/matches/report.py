@@ -18,23 +18,20 @@ NAME_WIDTH = 13
 OPEN = "open"
 
 
-def line(match: Match, elapsed_s: float) -> str:
-    """The standing as one line of text."""
+def in_short(match: Match) -> list[str]:
+    """The standing in a few words."""
     if not match.done:
-        return f"no game has ended yet, {terminal.duration(elapsed_s)}"
+        return ["no game has ended yet"]
     played = f"{terminal.count(match.done)} of {counted(match.games, 'game')}"
     if match.context.seats > 2:
-        shares, again = match.shares(), f", {match.retried} played again" if match.retried else ""
-        return f"{played}, A won {share_text(shares)}{again}, {terminal.duration(elapsed_s)}"
+        return [played, f"A won {share_text(match.shares())}"]
     standing = match.standing()
     parts = [played, f"A {_short(standing.all)}"]
     if standing.pairs:
         parts.append(f"Elo {elo_text(standing)}")
     if match.sprt is not None:
         parts.append(f"LLR {_ratio(match, standing):+.2f}")
-    if match.retried:
-        parts.append(f"{match.retried} played again")
-    return ", ".join([*parts, terminal.duration(elapsed_s)])
+    return parts
 
 
 def facts(match: Match, game: Game) -> list[tuple[str, str]]:

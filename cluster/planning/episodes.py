@@ -111,7 +111,12 @@ class Episodes(Stoppable):
         return self.stopped or len(self.played) == len(self.seeds)
 
     @property
-    def done(self) -> list[Episode]:
+    def done(self) -> int:
+        """Number of episodes played so far."""
+        return len(self.played)
+
+    @property
+    def in_order(self) -> list[Episode]:
         """The episodes played so far, by seed."""
         return [self.played[seed] for seed in sorted(self.played)]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cluster.launch import Output, Placement, launch
 from cluster.planning.defaults import DEFAULT_EPISODE_TIMEOUT_S
@@ -15,18 +14,12 @@ from cluster.planning.plan import PlanRequest, executor_for, make_plan
 from cluster.planning.result import PlanResult, mean_text
 from cluster.report.files import write_files
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
+from cluster.runtime.progress import UnitsProgress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from cluster.system.status_line import StatusLine
 from games.errors import counted
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 BEFORE_ANY = "banyan: interrupted before any episode was played"
-LINE_S = 2.0
-"""Where there is no terminal: least seconds between two lines of progress."""
 
 
 def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path | None) -> int:
@@ -38,7 +31,7 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
         plan = make_plan(request)
         jobset = started.stack.enter_context(plan.opened(out))
         place = replace(place, executor=executor_for(place.executor, place.address, request.episodes))
-        progress = PlanProgress(started.errors, enabled=output.progress)
+        progress = UnitsProgress(started.errors, in_short, enabled=output.progress)
         make_worker: Callable[[], PlanWorker] = PlanWorker
         if place.executor == "inline":
             # Nothing else can show progress while an episode is played in this process.
@@ -56,19 +49,6 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
     return started.status
 
 
-class PlanProgress(StatusLine):
-    """An observer of the episodes, to be used as a context manager around `drive`."""
-
-    def __init__(self, console: Console, *, enabled: bool = True) -> None:
-        super().__init__(console, "playing episodes ...", LINE_S, enabled=enabled)
-
-    def __call__(self, jobset: Jobset[Episodes]) -> None:
-        """Update the line, if it is due."""
-        episodes = jobset.units
-        if not episodes.finished:
-            self.show(len(episodes.played), lambda: jobset.elapsed_s, lambda now: line(episodes, now))
-
-
 def _print(result: PlanResult, output: Output) -> None:
     if output.json:
         terminal.print_json(result.to_json())
@@ -83,16 +63,12 @@ def _print(result: PlanResult, output: Output) -> None:
         console.print(result.table())
 
 
-def line(episodes: Episodes, elapsed_s: float) -> str:
-    """The progress as one line of text."""
-    done = episodes.done
-    if not done:
-        return f"no episode has ended yet, {terminal.duration(elapsed_s)}"
-    parts = [f"{terminal.count(len(done))} of {counted(len(episodes.seeds), 'episode')}"]
-    parts.append(f"mean return {mean_text([episode.value for episode in done])}")
-    if episodes.retried:
-        parts.append(f"{episodes.retried} played again")
-    return ", ".join([*parts, terminal.duration(elapsed_s)])
+def in_short(episodes: Episodes) -> list[str]:
+    """What is done, in a few words."""
+    if not episodes.done:
+        return ["no episode has ended yet"]
+    done = f"{terminal.count(episodes.done)} of {counted(len(episodes.seeds), 'episode')}"
+    return [done, f"mean return {mean_text([episode.value for episode in episodes.in_order])}"]
 
 
 def write(result: PlanResult, folder: Path) -> list[Path]:

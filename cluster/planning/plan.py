@@ -78,7 +78,7 @@ class Plan:
         """The result of the episodes played so far, on this executor."""
         return PlanResult(
             problem=self.game.spec,
-            episodes=tuple(jobset.units.done),
+            episodes=tuple(jobset.units.in_order),
             budget=self.budget,
             state_handling=self.game.state_handling,
             clairvoyant=self.game.clairvoyant,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cluster.lab.exact import report
 from cluster.lab.exact.moves import Moves, MoveWorker
@@ -17,18 +16,14 @@ from cluster.launch import Launch, Output, Placement, launch
 from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
+from cluster.runtime.progress import LINE_S, UnitsProgress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from cluster.system.status_line import StatusLine
 from games.analysis.table import judge_of
 from games.errors import counted
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 BEFORE_ANY = "banyan: interrupted before any move was made"
-LINE_S = 2.0
-"""Where there is no terminal: least seconds between two lines of progress."""
 
 
 def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path | None) -> int:
@@ -49,7 +44,7 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
             jobset = Jobset(moves)
             executor = started.start_units(place, jobset, MoveWorker, DEFAULT_GAME_TIMEOUT_S)
             workers = executor.num_workers
-            with MovesProgress(started.errors, enabled=output.progress) as progress:
+            with UnitsProgress(started.errors, _in_short, enabled=output.progress) as progress:
                 drive(jobset, executor, (progress,))
             if jobset.cancelled:
                 started.status = INTERRUPTED
@@ -101,24 +96,6 @@ def _positions(plan: ExactPlan, started: Launch, output: Output) -> list[SharpPo
         return sharp_positions(plan.game, judge, wanted, seed, found, short)
 
 
-class MovesProgress(StatusLine):
-    """An observer of the moves, to be used as a context manager around `drive`."""
-
-    def __init__(self, console: Console, *, enabled: bool = True) -> None:
-        super().__init__(console, "making moves ...", LINE_S, enabled=enabled)
-
-    def __call__(self, jobset: Jobset[Moves]) -> None:
-        """Update the line, if it is due."""
-        moves = jobset.units
-        if not moves.finished:
-            self.show(moves.done, lambda: jobset.elapsed_s, lambda now: _line(moves, now))
-
-
-def _line(moves: Moves, elapsed_s: float) -> str:
-    """The progress in one plain line."""
-    if not moves.done:
-        return f"no move has been made yet, {terminal.duration(elapsed_s)}"
-    parts = [f"{terminal.count(moves.done)} of {counted(moves.all, 'move')}"]
-    if moves.retried:
-        parts.append(f"{counted(moves.retried, 'unit')} run again")
-    return ", ".join([*parts, terminal.duration(elapsed_s)])
+def _in_short(moves: Moves) -> list[str]:
+    """What is done, in a few words."""
+    return [f"{terminal.count(moves.done)} of {counted(moves.all, 'move')}"]

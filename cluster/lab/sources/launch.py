@@ -20,16 +20,14 @@ from cluster.launch import Output, Placement, launch
 from cluster.report.table import Table, left, right, text
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
+from cluster.runtime.progress import UnitsProgress
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from cluster.system.status_line import StatusLine
 from games.errors import InvalidInput, counted
 
 LISTED = ("quick", "full")
 """Scales of the list of tables."""
-LINE_S = 5.0
-"""Interval of progress lines in seconds, where the output is not a terminal."""
 BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
 """Time limit of a unit in seconds: a game with a minute per move takes hours."""
@@ -155,23 +153,18 @@ def _run_tables(
     waiting = list(request.tables)
     studies: list[Study] = []
     doing = ""
-    line = StatusLine(terminal.stderr_console(output.colour), "starting ...", LINE_S, enabled=output.progress)
-    with line:
 
-        def progress(_: Jobset[Run]) -> None:
-            if not run.finished:
-                line.show(run.done, lambda: jobset.elapsed_s, told)
+    def in_short(_: Run) -> list[str]:
+        """What is done, in a few words."""
+        parts = [f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}"]
+        left = laboratory.left(run.kept)
+        if run.done and left.known:
+            left_s = left.cpu_s * jobset.elapsed_s / max(run.spent_s, 1e-9)
+            parts.append(f"some {terminal.duration(left_s)} left")
+        return parts
 
-        def told(elapsed_s: float) -> str:
-            """The progress in one plain line."""
-            if not run.done:
-                return f"{doing}: nothing is done yet, {terminal.duration(elapsed_s)}"
-            parts = [f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}"]
-            parts += [f"{run.retried} run again"] if run.retried else []
-            left = laboratory.left(run.kept)
-            left_s = left.cpu_s * elapsed_s / max(run.spent_s, 1e-9)
-            parts += [f"some {terminal.duration(left_s)} left"] if left.known else []
-            return ", ".join([*parts, terminal.duration(elapsed_s)])
+    errors = terminal.stderr_console(output.colour)
+    with UnitsProgress(errors, in_short, enabled=output.progress) as progress:
 
         def take_whole(_: Jobset[Run]) -> None:
             nonlocal doing

@@ -16,14 +16,13 @@ from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MatchWorker
 from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
 from cluster.matches.match import Match
-from cluster.matches.progress import MatchProgress
 from cluster.matches.tournament import Tournament
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
+from cluster.runtime.progress import UnitsProgress
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from games.errors import counted
 
 BEFORE_THE_GAMES = "banyan: interrupted before the games began"
 GAMES = "games"
@@ -50,7 +49,7 @@ def run_strength(
         if not tournament.finished:
             jobset = Jobset(tournament)
             executor = started.start_units(place, jobset, MatchWorker, DEFAULT_GAME_TIMEOUT_S)
-            with MatchProgress(started.errors, strength_report.line, enabled=output.progress) as progress:
+            with UnitsProgress(started.errors, strength_report.in_short, enabled=output.progress) as progress:
                 drive(jobset, executor, (progress,))
         result = StrengthResult(plan, [match.standing() for match in tournament.matches], predicted)
         _print(result, tournament, executor, output)
@@ -101,10 +100,7 @@ def _print(result: StrengthResult, tournament: Tournament, executor: Executor | 
         console.print(strength_report.curve_table(result))
     for note in strength_report.notes(result):
         console.print(note, style="dim")
-    ran_on = f" ({counted(workers, 'worker')})" if workers else ""
-    console.print(
-        strength_report.PLACE.replace("whatever there is", f"whatever there is{ran_on}"), style="dim"
-    )
+    console.print(strength_report.PLACE, style="dim")
     for text in strength_report.warnings(result):
         terminal.stderr_console(output.colour).print(
             f"banyan: warning: {text}", style="yellow", soft_wrap=True

@@ -35,18 +35,15 @@ SCORES = (
 )
 
 
-def line(tournament: Tournament, elapsed_s: float) -> str:
-    """The progress of a measurement in one plain line."""
+def in_short(tournament: Tournament) -> list[str]:
+    """The progress of a measurement in a few words."""
     if not tournament.done:
-        return f"no game has ended yet, {terminal.duration(elapsed_s)}"
+        return ["no game has ended yet"]
     pairs = min(len(match.standing().pairs) for match in tournament.matches)
-    parts = [
+    return [
         f"{terminal.count(tournament.done)} of {counted(tournament.games, 'game')}",
         f"{counted(pairs, 'pair')} of each of {counted(len(tournament.matches), 'match', 'matches')}",
     ]
-    if tournament.retried:
-        parts.append(f"{tournament.retried} played again")
-    return ", ".join([*parts, terminal.duration(elapsed_s)])
 
 
 def title(result: StrengthResult) -> str:
