@@ -7,28 +7,27 @@ match ends. A game is stored completely or not at all, so an interrupted match c
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import IO, Any
 
 from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord, read_records, write_file
-from cluster.system.file_lock import lock_in
+from cluster.system.kept_folder import KeptFolder
 from games.errors import InvalidInput
 
 IDENTITY, GAMES = "match.json", "games.txt"
 
 
-class MatchFolder:
+class MatchFolder(KeptFolder):
     """The folder of one match. It must be closed."""
 
     def __init__(self, path: Path, context: MatchContext) -> None:
         """Creates the folder if needed. Raises OSError, or InvalidInput (field ``out``) if it holds another
         match."""
-        path.mkdir(parents=True, exist_ok=True)
         self.games = path / GAMES
-        self._check(path, _identity(context))
-        self._lock = lock_in(path, IDENTITY, "a folder that no other match is writing to")
+        if self.games.exists() and not (path / IDENTITY).exists():
+            raise InvalidInput("out", str(path), f"a folder with {IDENTITY}, or without {GAMES}")
+        super().__init__(path, IDENTITY, _identity(context), "match")
         text = self.games.read_text(encoding="utf-8") if self.games.exists() else ""
         self.played = read_records(text, "out")
         """The games that were stored when the folder was opened."""
@@ -50,24 +49,7 @@ class MatchFolder:
         self._file.close()
         records = read_records(self.games.read_text(encoding="utf-8"), "out")
         write_file(self.games, sorted(records, key=lambda record: (record.pair or 0, record.leg or 0)))
-        self._lock.close()
-
-    @staticmethod
-    def _check(path: Path, identity: dict[str, Any]) -> None:
-        file = path / IDENTITY
-        if not file.exists():
-            if (path / GAMES).exists():
-                raise InvalidInput("out", str(path), f"a folder with {IDENTITY}, or without {GAMES}")
-            file.write_text(json.dumps(identity, indent=1) + "\n", encoding="utf-8")
-            return
-        try:
-            there = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError:
-            there = {}
-        for name, value in identity.items():
-            if there.get(name) != value:
-                has = json.dumps(there.get(name))
-                raise InvalidInput("out", str(path), f"a folder for this match (in there {name} is {has})")
+        super().close()
 
 
 def _identity(context: MatchContext) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import games
+from cluster.system.kept_folder import replace_text
 from games.errors import InvalidInput
 from games.game import State
 from games.user_games import read_text
@@ -158,9 +159,7 @@ def read_file(path: Path) -> list[GameRecord]:
 
 def write_file(path: Path, records: Iterable[GameRecord]) -> None:
     """Replace the content of the file by these games, atomically."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text("".join(map(str, records)), encoding="utf-8")
-    beside.replace(path)
+    replace_text(path, "".join(map(str, records)))
 
 
 def _read(block: str, field: str) -> GameRecord:

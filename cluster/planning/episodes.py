@@ -128,7 +128,7 @@ class Episodes(Stoppable):
     def take(self, context: int, result: EpisodeDone) -> None:
         """Take the result of an episode."""
         self.played[result.episode.seed] = result.episode
-        self._store.add(result.episode)
+        self._store.keep(result.episode)
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """An episode raised and would do so again: raises PlanFailed."""

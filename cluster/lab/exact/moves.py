@@ -108,7 +108,7 @@ class Moves(Stoppable):
     ) -> None:
         """``simulations``: of a move of each player, which decide how many moves a unit has."""
         self.contexts: Mapping[int, MoveContext] = dict(enumerate(contexts))
-        self.moves = [store.read(context.player) for context in contexts]
+        self.moves = [store.made(context.player) for context in contexts]
         """By player, the moves made so far by number."""
         self._numbers = numbers_of(len(contexts[0].positions), tries)
         self.done = sum(number in moves for moves in self.moves for number in self._numbers)
@@ -139,7 +139,7 @@ class Moves(Stoppable):
         self._left -= 1
         self.moves[context] |= result.moves
         self.done += len(result.moves)
-        self._store.add(self.contexts[context].player, result.moves)
+        self._store.keep(self.contexts[context].player, result.moves)
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """A unit raised and would do so again: raises PlayerFailed."""

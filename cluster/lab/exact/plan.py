@@ -93,8 +93,13 @@ class ExactPlan:
         """What a move depends on, apart from its player and its number."""
         source = None if self.source is None else hashlib.sha256(self.source.encode()).hexdigest()
         request = self.request
-        short = {"hard": request.hard, "options": request.searches.options} if request.hard else {}
-        return {"game": self.game.spec, "source": source, "seed": request.searches.seed} | short
+        return {
+            "game": self.game.spec,
+            "source": source,
+            "seed": request.searches.seed,
+            "hard": request.hard,
+            "options": request.searches.options if request.hard else None,
+        }
 
     def describe(self) -> dict[str, Any]:
         """The plan as JSON."""

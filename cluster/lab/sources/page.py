@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster.report.table import Table, html, markdown
+from cluster.system.kept_folder import replace_text
 from games.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ def write(path: Path, parts: Sequence[Part]) -> None:
             if isinstance(part, Picture):
                 (path.parent / PICTURES).mkdir(exist_ok=True)
                 (path.parent / PICTURES / f"{part.stem}.svg").write_text(part.svg, encoding="utf-8")
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    replace_text(path, text)
 
 
 def to_markdown(parts: Iterable[Part]) -> str:

@@ -17,6 +17,7 @@ from cluster.lab.sources.need import CountNeed, MatchNeed, Need, UnitDone
 from cluster.matches.folder import GAMES, MatchFolder
 from cluster.matches.record import GameRecord, read_records
 from cluster.system.file_lock import lock_in
+from cluster.system.kept_folder import replace_text, whole_lines
 
 DEFAULT_OUT = Path("out/experiments")
 
@@ -73,19 +74,17 @@ class Store:
         kept = Kept()
         if isinstance(need, MatchNeed):
             file = self._match_path(need) / GAMES
-            for record in read_records(_text_of(file), "out"):
+            text = file.read_text(encoding="utf-8") if file.exists() else ""
+            for record in read_records(text, "out"):
                 assert record.pair is not None
                 assert record.leg is not None
                 kept.records[2 * (record.pair - 1) + record.leg - 1] = record
                 kept.cpu_s += sum(effort.cpu_s for effort in record.efforts)
             return kept
-        for line in _text_of(self._count_path(need)).splitlines(keepends=True):
-            # A process that was killed may leave an incomplete last line.
-            if line.endswith("\n"):
-                unit = json.loads(line)
-                if "number" in unit:
-                    kept.found[unit["number"]] = unit["found"]
-                    kept.cpu_s += unit["cpu_s"]
+        for unit in map(json.loads, whole_lines(self._count_path(need))):
+            if "number" in unit:
+                kept.found[unit["number"]] = unit["found"]
+                kept.cpu_s += unit["cpu_s"]
         return kept
 
     def add(self, need: Need, done: UnitDone) -> None:
@@ -108,13 +107,8 @@ class Store:
     def _open_count(self, need: CountNeed) -> IO[str]:
         path = self._count_path(need)
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = [line for line in _text_of(path).splitlines(keepends=True) if line.endswith("\n")]
-        if not whole:
-            identity = {"name": need.name, "arguments": json.loads(need.arguments)}
-            whole = [json.dumps(identity) + "\n"]
-        beside = path.with_suffix(".new")
-        beside.write_text("".join(whole), encoding="utf-8")
-        beside.replace(path)
+        identity = {"name": need.name, "arguments": json.loads(need.arguments)}
+        replace_text(path, "".join(whole_lines(path)) or json.dumps(identity) + "\n")
         return path.open("a", encoding="utf-8")
 
     def _match_path(self, need: MatchNeed) -> Path:
@@ -122,7 +116,3 @@ class Store:
 
     def _count_path(self, need: CountNeed) -> Path:
         return self.path / "counts" / f"{need.key}.jsonl"
-
-
-def _text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""

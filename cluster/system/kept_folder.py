@@ -1,0 +1,91 @@
+"""A folder in which a measurement keeps results as lines of JSON: it can be interrupted and extended."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from cluster.system.file_lock import lock_in
+from games.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+class KeptFolder:
+    """The locked folder of one measurement, or no folder: then nothing is kept. It must be closed."""
+
+    def __init__(self, path: Path | None, file: str, identity: dict[str, Any], what: str) -> None:
+        """``identity``: what results depend on, kept in ``file``; ``what``: the measurement in a word.
+
+        Raises OSError, or InvalidInput (field ``out``) if the folder holds another measurement.
+        """
+        self._path, self._what = path, what
+        self._lock: IO[str] | None = None
+        self._files: dict[str, IO[str]] = {}
+        if path is None:
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / file).exists():
+            replace_text(path / file, json.dumps(identity, indent=1) + "\n")
+        self._lock = lock_in(path, file, f"a folder that no other {what} is writing to")
+        try:
+            there = json.loads((path / file).read_text(encoding="utf-8"))
+        except ValueError:
+            there = None
+        for name, value in identity.items():
+            has = there.get(name) if isinstance(there, dict) else there
+            if has != value or there is None:
+                self.close()
+                raise InvalidInput(
+                    "out", str(path), f"a folder for this {what} (in there {name} is {json.dumps(has)})"
+                )
+
+    def read(self, file: str, entry: Callable[[Any], T]) -> list[T]:
+        """What ``entry`` makes of the lines of a file. Raises InvalidInput (out) for lines of others."""
+        found = []
+        try:
+            for number, line in enumerate(whole_lines(self._path / file) if self._path else ()):
+                accepted = f"a file that only this {self._what} has written to (not so line {number + 1})"
+                found.append(entry(json.loads(line)))
+        except UnicodeDecodeError:
+            self.close()
+            raise InvalidInput("out", str(self._path), f"a {file} of text in UTF-8") from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self.close()
+            raise InvalidInput("out", str(self._path and self._path / file), accepted) from None
+        return found
+
+    def add(self, file: str, value: Any) -> None:
+        """Append a line to a file."""
+        if self._path is not None:
+            if file not in self._files:
+                replace_text(self._path / file, "".join(whole_lines(self._path / file)))
+                self._files[file] = (self._path / file).open("a", encoding="utf-8")
+            self._files[file].write(json.dumps(value) + "\n")
+            self._files[file].flush()
+
+    def replace(self, file: str, values: Iterable[Any]) -> None:
+        """Replace the lines of a file, to which none is appended."""
+        if self._path is not None:
+            replace_text(self._path / file, "".join(f"{json.dumps(value)}\n" for value in values))
+
+    def close(self) -> None:
+        """Release the folder."""
+        for file in (*self._files.values(), *([self._lock] if self._lock else [])):
+            file.close()
+
+
+def whole_lines(path: Path) -> list[str]:
+    """The lines of a file, without an incomplete last one, which a process that was killed may leave."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith("\n")]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, should the process be killed meanwhile."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
