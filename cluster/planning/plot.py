@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from cluster.planning.result import PlanResult, interval_of
-from cluster.report.plot_frame import COLOURS, game_name, save
+from cluster.report.plot_frame import COLOURS, dress, game_name, save
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -28,7 +28,8 @@ def plot(result: PlanResult, path: Path) -> None:
     left.step(
         sorted(values), share, where="post", color=RETURNS, label="share of episodes with at most this return"
     )
-    left.set(xlabel="return of an episode", ylabel="share of episodes", ylim=(0, 1.02))
+    left.set_ylim(0, 1.02)
+    dress(left, "return of an episode", "share of episodes")
     numbers = range(1, len(values) + 1)
     right.plot(values, ".", color="#bbbbbb", label="return of an episode")
     right.plot(
@@ -46,10 +47,7 @@ def plot(result: PlanResult, path: Path) -> None:
         alpha=0.2,
         label="its 95 % interval",
     )
-    right.set(xlabel="episode", ylabel="return")
-    for panel in (left, right):
-        panel.grid(alpha=0.3)
-        panel.spines[["top", "right"]].set_visible(False)
+    dress(right, "episode", "return")
     mean = result.mean_return or 0.0
     title = f"{game_name(result.problem)}: mean return {mean:,.4g} in {counted(len(values), 'episode')}"
     save(figure, path, title, f"{result.problem}, {result.budget} for each move")

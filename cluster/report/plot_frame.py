@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ FOOT_IN = 0.22
 WIDE = 160
 """Number of letters of the title's size that fit in a figure 14 inches wide."""
 SIZE = 11.0
+MANY_TICKS = 7
+"""Number of ticks above which their labels are turned."""
+MARKERS = "osD^vP*X"
+Figure = tuple[float, float, float]
+"""A value with the ends of its interval."""
 CLEAR = (withStroke(linewidth=3, foreground="white"),)
 """Path effects for text inside a panel: a white outline that separates it from lines below."""
 
@@ -35,6 +41,34 @@ def span(numbers: Sequence[int], noun: str) -> str:
     least, most = min(numbers), max(numbers)
     which = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     return f"{which} {noun}{'s' * (most != 1)}"
+
+
+def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float] = ()) -> None:
+    """Give a panel labels and a grid; with ``doublings`` an axis to the base 2 across, with these ticks."""
+    panel.set_xlabel(across)
+    panel.set_ylabel(up)
+    if doublings:
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(doublings, [_short(tick) for tick in doublings])
+        panel.tick_params(axis="x", labelrotation=30 if len(doublings) > MANY_TICKS else 0)
+        panel.minorticks_off()
+    panel.grid(color="#eeeeee")
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def points(panel: Any, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> None:
+    """Draw figures with their intervals; an end that is not finite is not drawn."""
+    ends = [[value - low, high - value] for value, low, high in figures]
+    below, above = (
+        [max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)
+    )
+    values = [value for value, *_ in figures]
+    panel.errorbar(places, values, yerr=[below, above], **({"capsize": 3} | look))
+
+
+def _short(number: float) -> str:
+    """A short label for a number, such as "320 k"."""
+    return f"{number / 1000:,.0f} k" if number >= 10_000 and number % 1000 == 0 else f"{number:,g}"
 
 
 def save(

@@ -10,8 +10,8 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.exact.plan import ExactPlan
-from cluster.lab.exact.result import ExactResult, Figure, Row
-from cluster.report.plot_frame import COLOURS, game_name, save, span
+from cluster.lab.exact.result import ExactResult, Row
+from cluster.report.plot_frame import COLOURS, MANY_TICKS, MARKERS, dress, game_name, points, save, span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -19,10 +19,8 @@ from matplotlib.ticker import LogLocator
 
 from games.errors import counted
 
-MARKERS = "osD^vP*X"
 BESIDE = 0.04
 """Horizontal distance, in doublings, between points with equal simulations: all intervals are visible."""
-MANY_TICKS = 7
 SEQUENTIAL = "#333333"
 TALL, WIDE = 5, 6
 """Inches of a panel."""
@@ -58,7 +56,7 @@ def plot(plan: ExactPlan, result: ExactResult, details: str, path: Path) -> None
             style = _style(name, rows, place + 1) | {"linestyle": "-"}
             _worth(axes[1], rows, style, 2 ** (BESIDE * place), each=False)
         axes[1].plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
-        _frame(axes[1], "lanes", "strength speedup", lanes)
+        dress(axes[1], "lanes", "strength speedup", lanes)
         axes[1].set_yscale("log", base=2)
         axes[1].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     save(figure, path, title, details)
@@ -69,14 +67,12 @@ def _losses(panel: Any, groups: dict[str, list[Row]], budgets: Sequence[int]) ->
     for place, (name, rows) in enumerate(groups.items()):
         beside = 2 ** (BESIDE * place)
         at = [beside * row.simulations for row in rows]
-        _points(panel, at, [row.loss for row in rows], _style(name, rows, place))
+        points(panel, at, [(row.loss.value, *row.loss.interval) for row in rows], **_style(name, rows, place))
     panel.set_yscale("log")
     panel.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
     step = math.ceil(len(budgets) / (2 * MANY_TICKS))
-    _frame(
-        panel, "simulations a move", "mean loss of a move\n(a draw instead of a win is 1)", budgets[::step]
-    )
+    dress(panel, "simulations a move", "mean loss of a move\n(a draw instead of a win is 1)", budgets[::step])
 
 
 def _map(panel: Any, name: str, rows: list[Row], lanes: Sequence[int]) -> None:
@@ -94,7 +90,7 @@ def _map(panel: Any, name: str, rows: list[Row], lanes: Sequence[int]) -> None:
         _worth(panel, own, style, 2 ** (BESIDE * place), each=True)
     panel.axhline(1.0, linestyle=":", color="#999999")
     panel.set_title(name, fontsize=10)
-    _frame(panel, "lanes", "worth of a lane: strength speedup / lanes", lanes)
+    dress(panel, "lanes", "worth of a lane: strength speedup / lanes", lanes)
     panel.set_ylim(0.0, 1.5)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
@@ -109,33 +105,13 @@ def _style(name: str, rows: list[Row], place: int) -> dict[str, Any]:
     }
 
 
-def _frame(panel: Any, across: str, up: str, ticks: Sequence[int]) -> None:
-    """Labels, a logarithmic axis with these ticks, and a grid."""
-    panel.set_xlabel(across)
-    panel.set_ylabel(up)
-    panel.set_xscale("log", base=2)
-    panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    panel.tick_params(axis="x", labelrotation=30 if len(ticks) > MANY_TICKS else 0)
-    panel.minorticks_off()
-    panel.grid(color="#eeeeee")
-    panel.spines[["top", "right"]].set_visible(False)
-
-
 def _worth(panel: Any, rows: list[Row], style: dict[str, Any], beside: float, *, each: bool) -> None:
     """Strength speedups by lanes; ``each``: divided by the lanes."""
     shown = [(row.cell.lanes, row.strength) for row in rows if row.cell is not None and row.strength]
     sound = [(lanes, figure) for lanes, figure in shown if 0 < figure.value < math.inf]
-    figures = [_divided(figure, lanes if each else 1) for lanes, figure in sound]
-    _points(panel, [beside * lanes for lanes, _ in sound], figures, style)
-
-
-def _divided(figure: Figure, by: int) -> Figure:
-    return Figure(figure.value / by, (figure.interval[0] / by, figure.interval[1] / by))
-
-
-def _points(panel: Any, at: list[float], figures: list[Figure], style: dict[str, Any]) -> None:
-    """Points with their intervals; an end that is not finite and positive is not drawn."""
-    ends = [[figure.value - figure.interval[0], figure.interval[1] - figure.value] for figure in figures]
-    sides = [[side if math.isfinite(side) else 0.0 for side in pair] for pair in ends]
-    error = [[pair[0] for pair in sides], [pair[1] for pair in sides]]
-    panel.errorbar(at, [figure.value for figure in figures], yerr=error, capsize=3, **style)
+    shares = [lanes if each else 1 for lanes, _ in sound]
+    figures = [
+        (figure.value / by, figure.interval[0] / by, figure.interval[1] / by)
+        for (_, figure), by in zip(sound, shares, strict=True)
+    ]
+    points(panel, [beside * lanes for lanes, _ in sound], figures, **style)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +33,7 @@ from cluster.lab.strength.strength import Cell, player_spec, read_options
 from cluster.report import table as report
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
-from cluster.report.plot_frame import COLOURS, game_name, save
+from cluster.report.plot_frame import COLOURS, MARKERS, dress, game_name, points, save
 from games.errors import InvalidInput
 from games.spec import parse_spec
 from games.user_games import read_text
@@ -137,30 +138,15 @@ def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, pat
             gains = [row.gain for row in own]
             places = [row.lanes * 2 ** (BESIDE * place) for row in own]
             colour = COLOURS[parse_spec(strategy, "strategies").name]
-            panel.errorbar(
-                places,
-                [gain for gain, _, _ in gains],
-                yerr=[
-                    [gain - low for gain, low, _ in gains],
-                    [0.0 if high is None else high - gain for gain, _, high in gains],
-                ],
-                capsize=3,
-                marker="osD^v"[place % 5],
-                color=colour,
-                label=strategy,
-            )
+            figures = [(gain, low, math.inf if high is None else high) for gain, low, high in gains]
+            points(panel, places, figures, marker=MARKERS[place % 8], color=colour, label=strategy)
             beyond = [(x, gain) for x, (gain, _, high) in zip(places, gains, strict=True) if high is None]
             for x, gain in beyond:
                 panel.errorbar(x, gain, yerr=gain / 2, lolims=True, color=colour)
         panel.set_title(f"{budget * simulation_s:g} s of work for each worker", fontsize=10)
-        panel.set_xscale("log", base=2)
+        dress(panel, "workers, one lane each", doublings=lanes)
         panel.set_yscale("log", base=2)
-        panel.set_xticks(lanes, [f"{each:,}" for each in lanes])
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        panel.minorticks_off()
-        panel.set_xlabel("workers, one lane each")
-        panel.grid(color="#eeeeee")
-        panel.spines[["top", "right"]].set_visible(False)
     grid[0][0].set_ylabel("strength in time: how many times longer\none core thinks to play as well")
     title = f"What workers buy in {game_name(game)}: strength in time"
     details = (

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.predict.prediction import Check, Predicted
-from cluster.report.plot_frame import COLOURS, game_name, save, span
+from cluster.report.plot_frame import COLOURS, dress, game_name, points, save, span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -42,18 +42,10 @@ def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: 
         load.plot(workers, [100 * row.coordinator_busy for row in mine], "--o", color=colour, markersize=4)
         _runs(rates, [each for each in checks if each.strategy == strategy], colour)
     first = rows[0]
-    rates.set_xscale("log", base=2)
+    dress(rates, "", "simulations per second")
     rates.set_yscale("log")
-    rates.set_ylabel("simulations per second")
-    load.set_ylabel("coordinator busy, %")
+    dress(load, "workers", "coordinator busy, %", sorted({row.workers for row in rows}))
     load.set_ylim(0, 105)
-    load.set_xlabel("workers")
-    ticks = sorted({row.workers for row in rows})
-    load.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    load.minorticks_off()
-    for panel in (rates, load):
-        panel.grid(color="#eeeeee")
-        panel.spines[["top", "right"]].set_visible(False)
     rates.plot([], [], ":", color="#777777", label="linear in workers")
     numbers = span([row.workers for row in rows], "worker")
     save(
@@ -72,18 +64,14 @@ def _runs(panel: Any, checks: Sequence[Check], colour: str) -> None:
     if not checks:
         return
     workers = [each.workers for each in checks]
-    panel.errorbar(
+    points(
+        panel,
         workers,
-        [each.measured_per_s for each in checks],
-        yerr=[
-            [each.measured_per_s - each.spread[0] for each in checks],
-            [each.spread[1] - each.measured_per_s for each in checks],
-        ],
+        [(each.measured_per_s, *each.spread) for each in checks],
         fmt="D",
         color=colour,
         markerfacecolor="white",
         markersize=8,
-        capsize=4,
         label=f"{checks[0].strategy}, run here",
     )
     panel.plot(

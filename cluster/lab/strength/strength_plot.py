@@ -11,14 +11,13 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.strength.strength_result import Row, StrengthResult
-from cluster.report.plot_frame import COLOURS, game_name, save, span
+from cluster.report.plot_frame import COLOURS, MARKERS, Figure, dress, game_name, points, save, span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from games.errors import counted
 
-MARKERS = "osD^vP*X"
 OUTSIDE = 2.0
 """An interval without an upper end is drawn up to this multiple of the largest number of lanes."""
 NO_LOSS = "nothing is lost"
@@ -53,9 +52,6 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         _list(panels[0][0], result.rows)
     else:
         _by_lanes(panels[0], result)
-    for panel in panels[0]:
-        panel.grid(color="#eeeeee")
-        panel.spines[["top", "right"]].set_visible(False)
     lanes = span([row.cell.lanes for row in result.rows], "lane")
     name = game_name(result.plan.game.spec)
     save(figure, path, f"How well a {name} search on {lanes} plays beside a sequential search", title)
@@ -104,11 +100,9 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
     panel.plot(lanes, lanes, ":", color="#999999", label="a lane is worth a sequential search")
     for name, rows in groups.items():
         shown = [row for row in rows if row.strength is not None and 0 < row.strength.value < math.inf]
-        values = [row.strength.value for row in shown if row.strength is not None]
-        ends = [row.strength.interval for row in shown if row.strength is not None]
-        below = [value - max(low, value / 16) for value, (low, _) in zip(values, ends, strict=True)]
-        above = [max(0.0, min(high, top) - value) for value, (_, high) in zip(values, ends, strict=True)]
-        _errorbar(panel, shown, values, [below, above], name, styles[name])
+        found = [(each.value, *each.interval) for each in (row.strength for row in shown) if each is not None]
+        figures = [(value, max(low, value / 16), min(high, top)) for value, low, high in found]
+        _points(panel, shown, figures, name, styles[name])
         if known := [row for row in rows if row.predicted]:
             panel.plot(
                 [row.cell.lanes for row in known],
@@ -118,22 +112,18 @@ def _speedups(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) 
                 linewidth=1,
                 label=f"{name}: throughput, predicted",
             )
-    _doublings(panel.xaxis, lanes)
+    dress(panel, "lanes", "strength speedup", lanes)
     panel.set_yscale("log", base=2)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panel.set_ylim(bottom=max(panel.get_ylim()[0], LEAST))
-    panel.set_xlabel("lanes")
-    panel.set_ylabel("strength speedup")
 
 
 def _scores(panel: Any, groups: dict[str, list[Row]], styles: dict[str, Any]) -> None:
     panel.axhline(50, linestyle=":", color="#999999", label=NO_LOSS)
     for name, rows in groups.items():
-        shown, values, errors = _percents(rows)
-        _errorbar(panel, shown, values, errors, name, styles[name])
-    _doublings(panel.xaxis, sorted({row.cell.lanes for rows in groups.values() for row in rows}))
-    panel.set_xlabel("lanes")
-    panel.set_ylabel(AGAINST_TOTAL)
+        _points(panel, *_percents(rows), name, styles[name])
+    lanes = sorted({row.cell.lanes for rows in groups.values() for row in rows})
+    dress(panel, "lanes", AGAINST_TOTAL, lanes)
     panel.set_ylim(0, 100)
 
 
@@ -144,44 +134,41 @@ def _by_option(panel: Any, rows: Sequence[Row], option: str) -> None:
     for number, (count, marker, colour) in enumerate(
         zip(lanes, cycle(MARKERS), cycle(LANES_COLOURS), strict=False)
     ):
-        shown, values, errors = _percents([row for row in rows if row.cell.lanes == count])
+        shown, figures = _percents([row for row in rows if row.cell.lanes == count])
         beside = 2 ** (BESIDE * (number - (len(lanes) - 1) / 2))
-        panel.errorbar(
+        points(
+            panel,
             [float(row.cell.strategy.options[option]) * beside for row in shown],
-            values,
-            yerr=errors,
-            capsize=3,
+            figures,
             linewidth=1.6,
             marker=marker,
             color=colour,
             label=counted(count, "lane"),
         )
-    _doublings(panel.xaxis, sorted({float(row.cell.strategy.options[option]) for row in rows}))
-    panel.set_xlabel(f"{rows[0].cell.strategy.name}: {option}")
-    panel.set_ylabel(AGAINST_TOTAL)
+    ticks = sorted({float(row.cell.strategy.options[option]) for row in rows})
+    dress(panel, f"{rows[0].cell.strategy.name}: {option}", AGAINST_TOTAL, ticks)
     panel.set_ylim(0, 100)
 
 
 def _list(panel: Any, rows: Sequence[Row]) -> None:
     """Plot a list of scores, one line per strategy, in the requested order."""
     panel.axvline(50, linestyle=":", color="#999999", label=NO_LOSS)
-    shown, values, errors = _percents(rows)
-    for number, (row, value) in enumerate(zip(shown, values, strict=True)):
-        ends = [[errors[0][number]], [errors[1][number]]]
+    shown, figures = _percents(rows)
+    for number, (row, (value, low, high)) in enumerate(zip(shown, figures, strict=True)):
+        ends = [[value - low], [high - value]]
         colour = COLOURS[row.cell.strategy.name]
         panel.errorbar([value], [number], xerr=ends, capsize=3, linewidth=1.6, marker="o", color=colour)
     panel.set_yticks(range(len(shown)), [str(row.cell.strategy) for row in shown], fontsize=8)
     panel.invert_yaxis()
-    panel.set_xlabel(AGAINST_TOTAL.replace("\n", " "))
+    dress(panel, AGAINST_TOTAL.replace("\n", " "))
     panel.set_xlim(0, 100)
 
 
-def _percents(rows: Sequence[Row]) -> tuple[list[Row], list[float], list[list[float]]]:
-    """Rows with a score at equal totals; their scores and the lower and upper errors, in per cent."""
+def _percents(rows: Sequence[Row]) -> tuple[list[Row], list[Figure]]:
+    """Rows with a score at equal totals, and their scores in per cent."""
     shown = [(row, row.equal_total) for row in rows if row.equal_total is not None]
-    below = [100 * (score.score - score.interval[0]) for _, score in shown]
-    above = [100 * (score.interval[1] - score.score) for _, score in shown]
-    return [row for row, _ in shown], [100 * score.score for _, score in shown], [below, above]
+    figures = [(100 * score.score, 100 * score.interval[0], 100 * score.interval[1]) for _, score in shown]
+    return [row for row, _ in shown], figures
 
 
 def _curve(panel: Any, result: StrengthResult) -> None:
@@ -197,27 +184,12 @@ def _curve(panel: Any, result: StrengthResult) -> None:
         label="95 %",
     )
     panel.plot(budgets, [point.elo for point in points], "-o", color="#555555", label="sequential search")
-    _doublings(panel.xaxis, budgets)
-    panel.set_xlabel("simulations a move")
-    panel.set_ylabel("Elo above the smallest budget")
+    dress(panel, "simulations a move", "Elo above the smallest budget", budgets)
 
 
-def _doublings(axis: Any, values: Sequence[float]) -> None:
-    """Make an axis logarithmic, with the values as tick labels."""
-    axis.axes.set_xscale("log", base=2)
-    axis.set_ticks(values, [_short(value) for value in values])
-    axis.set_ticks([], minor=True)
-
-
-def _errorbar(
-    panel: Any, rows: Sequence[Row], values: Sequence[float], errors: Any, name: str, style: dict[str, Any]
+def _points(
+    panel: Any, rows: Sequence[Row], figures: Sequence[Figure], name: str, style: dict[str, Any]
 ) -> None:
     if rows:
         beside, look = style["beside"], {key: value for key, value in style.items() if key != "beside"}
-        lanes = [row.cell.lanes * beside for row in rows]
-        panel.errorbar(lanes, values, yerr=errors, capsize=3, linewidth=1.6, label=name, **look)
-
-
-def _short(number: float) -> str:
-    """A short label for a number, such as "320 k"."""
-    return f"{number / 1000:,.0f} k" if number >= 10_000 and number % 1000 == 0 else f"{number:,g}"
+        points(panel, [row.cell.lanes * beside for row in rows], figures, linewidth=1.6, label=name, **look)

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.throughput.speedup import Row
-from cluster.report.plot_frame import CLEAR, COLOURS, game_name, save, span
+from cluster.report.plot_frame import CLEAR, COLOURS, dress, game_name, points, save, span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -46,9 +46,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def _panel(panel: Any, rows: Sequence[Row]) -> None:
     workers = [row.workers for row in rows]
-    rates = [row.simulations_per_s for row in rows]
     colour = COLOURS.get(rows[0].strategy, "#555555")
-    one = rates[0] / workers[0]
+    one = rows[0].simulations_per_s / workers[0]
     panel.plot(
         [0, workers[-1]], [0, one * workers[-1]], ":", color="#999999", label="ideal: linear in workers"
     )
@@ -68,28 +67,15 @@ def _panel(panel: Any, rows: Sequence[Row]) -> None:
         markersize=4,
         label="ceiling: independent processes",
     )
-    panel.errorbar(
-        workers,
-        rates,
-        yerr=[
-            [row.simulations_per_s - row.spread[0] for row in rows],
-            [row.spread[1] - row.simulations_per_s for row in rows],
-        ],
-        fmt="-o",
-        color=colour,
-        capsize=4,
-        linewidth=2,
-        label=rows[0].strategy,
-    )
+    figures = [(row.simulations_per_s, *row.spread) for row in rows]
+    points(panel, workers, figures, fmt="-o", color=colour, linewidth=2, label=rows[0].strategy)
     _label_shares(panel, rows, colour)
     panel.set_title(rows[0].strategy)
-    panel.set_xlabel("workers")
+    dress(panel, "workers")
     panel.set_xticks(workers)
     panel.set_xlim(0, workers[-1] * 1.35)
     panel.set_ylim(bottom=0)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g} M" if value >= 1e5 else f"{value:g}")
-    panel.grid(axis="y", color="#eeeeee")
-    panel.spines[["top", "right"]].set_visible(False)
 
 
 def _label_shares(panel: Any, rows: Sequence[Row], colour: str) -> None:
