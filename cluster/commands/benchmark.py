@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.commands.groups import with_groups
-from cluster.commands.options import OutputOptions, colour_wanted, read_counts, report
+from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report
 from search.options import NETWORK
 from search.request import MAX_BATCH
 
@@ -29,25 +29,17 @@ def register(app: typer.Typer) -> None:
 class Measurement:
     """What is measured of each game."""
 
-    seconds: Annotated[float, typer.Option(metavar="S", help="Seconds of each measurement.")] = 1.0
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="How often everything is repeated; repeats are interleaved.")
-    ] = 5
+    seconds: Annotated[float, option("S", "Seconds of each measurement.")] = 1.0
+    repeats: Annotated[int, option("N", "How often everything is repeated; repeats are interleaved.")] = 5
     simulations: Annotated[
         list[int] | None,
-        typer.Option(
-            metavar="N", help="Simulations of each search (10000); may be repeated, for several rows."
-        ),
+        option("N", "Simulations of each search (10000); may be repeated, for several rows."),
     ] = None
     cut: Annotated[
-        list[int] | None,
-        typer.Option(metavar="N", help="Also measure playouts that are cut after N plies; may be repeated."),
+        list[int] | None, option("N", "Also measure playouts that are cut after N plies; may be repeated.")
     ] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")] = 0
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="openspiel", help="Another program to measure in the same run."),
-    ] = None
+    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0
+    against: Annotated[str | None, option("openspiel", "Another program to measure in the same run.")] = None
 
 
 @dataclass(frozen=True)
@@ -56,21 +48,14 @@ class Evaluation:
 
     evaluator: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE.py",
-            help="Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
+        option(
+            "FILE.py",
+            "Measure this evaluator instead, by batch size: leaves/s of whole jobs, and positions/s of "
             "its evaluate alone; ./net.py:key=value sets its options. May be repeated.",
-            rich_help_panel=NETWORK,
+            NETWORK,
         ),
     ] = None
-    batches: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N,...",
-            help=f"Leaves in a job ({DEFAULT_BATCHES}).",
-            rich_help_panel=NETWORK,
-        ),
-    ] = None
+    batches: Annotated[str | None, option("N,N,...", f"Leaves in a job ({DEFAULT_BATCHES}).", NETWORK)] = None
 
 
 def benchmark(

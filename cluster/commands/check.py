@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.commands.options import GameArgument, JsonOption, NoColorOption, colour_wanted
+from cluster.commands.options import GameArgument, JsonOption, NoColorOption, colour_wanted, option
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -25,8 +25,8 @@ def register(app: typer.Typer) -> None:
 
 def check(
     game: GameArgument,
-    games: Annotated[int, typer.Option(metavar="N", help="Random games to look at.")] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")] = 0,
+    games: Annotated[int, option("N", "Random games to look at.")] = 20,
+    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cluster.commands.groups import request_option, with_groups
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option
 
 
 def register(app: typer.Typer) -> None:
@@ -23,11 +23,10 @@ class TablePlace(GamePlace):
 
     job_timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds after which the worker of a game counts as hung and the game is played again "
-            "(14400).",
-            rich_help_panel=PLACE,
+        option(
+            "S",
+            "Seconds after which the worker of a game counts as hung and the game is played again (14400).",
+            PLACE,
         ),
     ] = None
 
@@ -43,30 +42,30 @@ def experiment(
     ] = None,
     scale: Annotated[
         str,
-        typer.Option(
-            metavar="quick|full|smoke",
-            help="How many games are played: what decides each row that can be decided, 45 minutes on two "
+        option(
+            "quick|full|smoke",
+            "How many games are played: what decides each row that can be decided, 45 minutes on two "
             "cores (quick), as many as in the sources, hours (full), or a few (smoke).",
         ),
     ] = "quick",
     seed: Annotated[int, request_option("seed")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "DIR",
+            "Write every game there; an experiment that is started again plays only the missing games "
+            "(out/experiments).",
+            OUTPUT,
             "--out",
             "--output",
-            metavar="DIR",
-            help="Write every game there; an experiment that is started again plays only the missing games "
-            "(out/experiments).",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     report: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE.md|.html",
-            help="Write a report with pictures (of Markdown, in pictures/ beside it); may be given twice.",
-            rich_help_panel=OUTPUT,
+        option(
+            "FILE.md|.html",
+            "Write a report with pictures (of Markdown, in pictures/ beside it); may be given twice.",
+            OUTPUT,
         ),
     ] = None,
     *,

@@ -18,6 +18,7 @@ from cluster.commands.options import (
     NoColorOption,
     PositionOption,
     colour_wanted,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def list_games(
             text(row["name"], "strong"), f"{row['num_players']}{' + chance' * row['chance']}", *options[0]
         )
         table.add(text(" ".join(row["example_moves"]), "dim"), "", *options[1])
-        for option in options[2:]:
-            table.add("", "", *option)
+        for further in options[2:]:
+            table.add("", "", *further)
     console = stdout_console(colour_wanted(no_color))
     console.width = min(console.width, WIDTH) if not console.is_terminal else console.width
     console.print(table)
@@ -88,21 +89,19 @@ def show(
     position: PositionOption = None,
     record: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the position from a game recorded by banyan match --out, or saved in banyan play.",
-            rich_help_panel=POSITION,
+        option(
+            "FILE",
+            "Take the position from a game recorded by banyan match --out, or saved in banyan play.",
+            POSITION,
         ),
     ] = None,
-    number: Annotated[
-        int, typer.Option(metavar="N", help="Number of the game in the record.", rich_help_panel=POSITION)
-    ] = 1,
+    number: Annotated[int, option("N", "Number of the game in the record.", POSITION)] = 1,
     ply: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Show the position after N moves of the record (default: all; -1: before the last).",
-            rich_help_panel=POSITION,
+        option(
+            "N",
+            "Show the position after N moves of the record (default: all; -1: before the last).",
+            POSITION,
         ),
     ] = None,
     legal: Annotated[

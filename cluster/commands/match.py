@@ -17,6 +17,7 @@ from cluster.commands.options import (
     NoColorOption,
     OutputOptions,
     colour_wanted,
+    option,
 )
 
 MATCH = "Match"
@@ -52,44 +53,35 @@ class MatchOptions:
 
     games: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of games, two for each opening; with more players, one for each seat (100).",
-            rich_help_panel=MATCH,
+        option(
+            "N", "Number of games, two for each opening; with more players, one for each seat (100).", MATCH
         ),
     ] = None
     opening_plies: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).",
-            rich_help_panel=MATCH,
+        option(
+            "N", "Random moves that begin each pair (2; 0 where sides differ or fleets are dealt).", MATCH
         ),
     ] = None
     openings: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read the openings from a file instead: one line of moves for each pair.",
-            rich_help_panel=MATCH,
-        ),
+        option("FILE", "Read the openings from a file instead: one line of moves for each pair.", MATCH),
     ] = None
     sprt: Annotated[
         str | None,
-        typer.Option(
-            metavar="ELO0,ELO1",
-            help="Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error "
-            "each).",
-            rich_help_panel=MATCH,
+        option(
+            "ELO0,ELO1",
+            "Sequential test: stop as soon as one of the two Elo differences is rejected (5 % error each).",
+            MATCH,
         ),
     ] = None
     scoring: Annotated[
         str,
-        typer.Option(
-            metavar="wins|margins",
-            help="Score a pair by its games won (wins), or as one game decided by the sum of both results "
+        option(
+            "wins|margins",
+            "Score a pair by its games won (wins), or as one game decided by the sum of both results "
             "(margins).",
-            rich_help_panel=MATCH,
+            MATCH,
         ),
     ] = "wins"
     seed: Annotated[int, request_option("seed", panel=MATCH)] = 0
@@ -106,10 +98,10 @@ def match(
     output: OutputOptions,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write every game there; a match that is started again plays only the missing games.",
-            rich_help_panel=OUTPUT,
+        option(
+            "DIR",
+            "Write every game there; a match that is started again plays only the missing games.",
+            OUTPUT,
         ),
     ] = None,
 ) -> int:

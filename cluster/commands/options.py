@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,13 @@ MOST_LANES = 16
 SUBTREE_THREADS = 2
 """In more threads than these `tree` makes more simulations: cluster/lab/records/throughput.md."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
+
+
+def option(metavar: str, text: str, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """An option of a command: its value in a word, its help, and the heading that it is listed under."""
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
 GameArgument = Annotated[
     str,
     typer.Argument(
@@ -29,113 +36,78 @@ GameArgument = Annotated[
 ]
 MovesOption = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "'M1 M2 ...'",
+        "Moves from the start, or from --position, in the game's notation.",
+        POSITION,
         "--moves",
-        metavar="'M1 M2 ...'",
-        help="Moves from the start, or from --position, in the game's notation.",
-        rich_help_panel=POSITION,
     ),
 ]
 PositionOption = Annotated[
     str | None,
-    typer.Option(
-        "--position",
-        metavar="TEXT",
-        help="A position as banyan show prints it, instead of the start.",
-        rich_help_panel=POSITION,
-    ),
+    option("TEXT", "A position as banyan show prints it, instead of the start.", POSITION, "--position"),
 ]
 WorkersOption = Annotated[
     str,
-    typer.Option(
-        metavar="N|N..M|auto",
-        help="Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
+    option(
+        "N|N..M|auto",
+        "Worker processes or threads: N; or N..M, as many as there are CPUs while machines of a cluster "
         "come and go; auto is 1..auto, every CPU.",
     ),
 ]
 ExecutorOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ray|inline",
-        help="Run on workers of Ray, or in this process alone, which starts faster.",
-        rich_help_panel=PLACE,
-    ),
+    str, option("ray|inline", "Run on workers of Ray, or in this process alone, which starts faster.", PLACE)
 ]
 SearchExecutorOption = Annotated[
     str,
-    typer.Option(
-        "--executor",
-        metavar="auto|ray|threads|inline",
-        help="Run in one thread of this process (inline), in several (threads), or on workers of Ray (ray). "
+    option(
+        "auto|ray|threads|inline",
+        "Run in one thread of this process (inline), in several (threads), or on workers of Ray (ray). "
         "auto, the default: threads; rules or evaluators in plain Python begin in one thread and move to "
         "workers of Ray if more than about 8 s of work are left; with --address it means ray.",
-        rich_help_panel=PLACE,
+        PLACE,
+        "--executor",
     ),
 ]
 AddressOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="HOST:PORT",
-        help="Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
-        rich_help_panel=PLACE,
+    option(
+        "HOST:PORT",
+        "Address of a running Ray cluster, or auto to find one; without it, Ray is started here.",
+        PLACE,
     ),
 ]
 GpusPerWorkerOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="N",
-        help="GPUs that each worker reserves (0); with 0.5 two workers share one.",
-        rich_help_panel=PLACE,
-    ),
+    float | None, option("N", "GPUs that each worker reserves (0); with 0.5 two workers share one.", PLACE)
 ]
-CpusPerWorkerOption = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="CPUs that each worker reserves (1).", rich_help_panel=PLACE),
-]
+CpusPerWorkerOption = Annotated[float | None, option("N", "CPUs that each worker reserves (1).", PLACE)]
 WorkerResourcesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME=N,NAME=N",
-        help="Custom resources of Ray that each worker reserves.",
-        rich_help_panel=PLACE,
-    ),
+    str | None, option("NAME=N,NAME=N", "Custom resources of Ray that each worker reserves.", PLACE)
 ]
 GameTimeoutOption = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "S",
+        "Seconds after which the worker of a game counts as hung and the game is played again (3600).",
+        PLACE,
         "--job-timeout",
-        metavar="S",
-        help="Seconds after which the worker of a game counts as hung and the game is played again (3600).",
-        rich_help_panel=PLACE,
     ),
 ]
 JobTimeoutOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="S",
-        help="Seconds after which the worker of a job counts as hung and the job is run again (30).",
-        rich_help_panel=PLACE,
+    option(
+        "S", "Seconds after which the worker of a job counts as hung and the job is run again (30).", PLACE
     ),
 ]
 CheckpointEveryOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="S",
-        help="Seconds between two checkpoints (60); the last is written when the search ends.",
-        rich_help_panel=OUTPUT,
-    ),
+    option("S", "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT),
 ]
 MetricsPortOption = Annotated[
     int | None,
-    typer.Option(
-        metavar="PORT",
-        help="Serve Prometheus metrics on this port during the search; 0 is any free port.",
-        rich_help_panel=OUTPUT,
-    ),
+    option("PORT", "Serve Prometheus metrics on this port during the search; 0 is any free port.", OUTPUT),
 ]
-MetricsHostOption = Annotated[
-    str, typer.Option(metavar="HOST", help="Address on which metrics are served.", rich_help_panel=OUTPUT)
-]
+MetricsHostOption = Annotated[str, option("HOST", "Address on which metrics are served.", OUTPUT)]
 ProgressOption = Annotated[
     bool,
     typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cluster.commands.groups import with_groups
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option
 from cluster.planning.defaults import DEFAULT_EPISODES, MoveSearch
 
 
@@ -24,21 +24,21 @@ class EpisodePlace(GamePlace):
 
     executor: Annotated[
         str,
-        typer.Option(
-            "--executor",
-            metavar="auto|ray|inline",
-            help="Play episodes in this process alone (inline), on workers of Ray (ray), or, if there are "
+        option(
+            "auto|ray|inline",
+            "Play episodes in this process alone (inline), on workers of Ray (ray), or, if there are "
             "several, on workers (auto).",
-            rich_help_panel=PLACE,
+            PLACE,
+            "--executor",
         ),
     ] = "auto"
     job_timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds after which the worker of an episode counts as hung and the episode is played "
+        option(
+            "S",
+            "Seconds after which the worker of an episode counts as hung and the episode is played "
             "again (3600).",
-            rich_help_panel=PLACE,
+            PLACE,
         ),
     ] = None
 
@@ -47,18 +47,17 @@ def plan(
     search: MoveSearch,
     place: EpisodePlace,
     output: OutputOptions,
-    episodes: Annotated[int, typer.Option(metavar="N", help="Number of episodes.")] = DEFAULT_EPISODES,
+    episodes: Annotated[int, option("N", "Number of episodes.")] = DEFAULT_EPISODES,
     steps: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The most moves of an episode; without it, its own end."),
+        int | None, option("N", "The most moves of an episode; without it, its own end.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep every episode there, and the result as JSON, CSV and a picture; a plan that is "
+        option(
+            "DIR",
+            "Keep every episode there, and the result as JSON, CSV and a picture; a plan that is "
             "started again plays only the missing episodes.",
-            rich_help_panel=OUTPUT,
+            OUTPUT,
         ),
     ] = None,
 ) -> int:

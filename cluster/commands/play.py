@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, colour_wanted
+from cluster.commands.options import POSITION, GameArgument, MovesOption, NoColorOption, colour_wanted, option
 
 INTERRUPTED = 130
 
@@ -21,49 +21,42 @@ def play(
     game: GameArgument,
     opponent: Annotated[
         str | None,
-        typer.Option(
-            metavar="PLAYER",
-            help="Who plays against you: name:key=value,... (see banyan players), instead of a preset.",
+        option(
+            "PLAYER", "Who plays against you: name:key=value,... (see banyan players), instead of a preset."
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            metavar="best|plain|...",
-            help="Settings of the opponent, with 1 s of CPU time a move: best, the strongest known for the "
+        option(
+            "best|plain|...",
+            "Settings of the opponent, with 1 s of CPU time a move: best, the strongest known for the "
             "game (the default); plain, UCT with random playouts; or a preset of the player uct.",
         ),
     ] = None,
     side: Annotated[
         str,
-        typer.Option(
-            metavar="first|second|both|none",
-            help="The side that you play; with more than two players also third and so on, or all.",
+        option(
+            "first|second|both|none",
+            "The side that you play; with more than two players also third and so on, or all.",
         ),
     ] = "first",
     fleet: Annotated[
         str | None,
-        typer.Option(
-            metavar="'A1 right,J7J10,...'",
-            help="Battleship: where your ships lie, in order, each by its first cell and right, left, up or "
+        option(
+            "'A1 right,J7J10,...'",
+            "Battleship: where your ships lie, in order, each by its first cell and right, left, up or "
             "down, or by both ends; random at the end places the rest. Without it you are asked at a "
             "terminal; otherwise your fleet is dealt.",
-            rich_help_panel=POSITION,
+            POSITION,
         ),
     ] = None,
     moves: MovesOption = None,
     load: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Continue a game that was saved, or recorded by banyan match --out.",
-            rich_help_panel=POSITION,
-        ),
+        option("FILE", "Continue a game that was saved, or recorded by banyan match --out.", POSITION),
     ] = None,
-    number: Annotated[
-        int, typer.Option(metavar="N", help="Number of the game in the file.", rich_help_panel=POSITION)
-    ] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random numbers.")] = 0,
+    number: Annotated[int, option("N", "Number of the game in the file.", POSITION)] = 1,
+    seed: Annotated[int, option("N", "Seed of all random numbers.")] = 0,
     no_color: NoColorOption = False,
 ) -> int:
     """Play a game against a player or another person, or watch one. Type help for the commands."""

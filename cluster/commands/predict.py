@@ -15,6 +15,7 @@ from cluster.commands.options import (
     JsonOption,
     NoColorOption,
     colour_wanted,
+    option,
     read_counts,
     read_strategies,
     report,
@@ -37,12 +38,12 @@ def register(app: typer.Typer) -> None:
 class Searches:
     """The searches to predict."""
 
-    workers: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of workers to predict.")] = (
+    workers: Annotated[str, option("N,N,...", "Numbers of workers to predict.")] = (
         "1,2,4,8,16,32,64,128,256,512,1024"
     )
-    strategies: Annotated[
-        str, typer.Option(metavar="S,S,...", help="Strategies to predict: root, tree, leaf.")
-    ] = "root,tree,leaf"
+    strategies: Annotated[str, option("S,S,...", "Strategies to predict: root, tree, leaf.")] = (
+        "root,tree,leaf"
+    )
     lanes: Annotated[
         int | None, request_option("lanes", panel="", show_default="the largest number of workers")
     ] = None
@@ -78,34 +79,25 @@ class CostOptions:
 
     measure: Annotated[
         str,
-        typer.Option(
-            metavar="N,N,...|none",
-            help="Numbers of workers for which the search is also run here, to check the prediction.",
-            rich_help_panel=COSTS,
+        option(
+            "N,N,...|none",
+            "Numbers of workers for which the search is also run here, to check the prediction.",
+            COSTS,
         ),
     ] = "none"
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="How often each measurement is repeated.", rich_help_panel=COSTS)
-    ] = 3
+    repeats: Annotated[int, option("N", "How often each measurement is repeated.", COSTS)] = 3
     costs: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the costs from a file that --save-costs wrote, and measure none.",
-            rich_help_panel=COSTS,
-        ),
+        option("FILE", "Take the costs from a file that --save-costs wrote, and measure none.", COSTS),
     ] = None
-    save_costs: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the measured costs to a file.", rich_help_panel=COSTS),
-    ] = None
+    save_costs: Annotated[Path | None, option("FILE", "Write the measured costs to a file.", COSTS)] = None
     link: Annotated[
         float | None,
-        typer.Option(
-            metavar="GBIT",
-            help="Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
+        option(
+            "GBIT",
+            "Network bandwidth of a machine in Gbit/s, over which workers get snapshots (default: that "
             "of the costs, or 10).",
-            rich_help_panel=COSTS,
+            COSTS,
         ),
     ] = None
 
@@ -122,24 +114,10 @@ class CostOptions:
 class FaultOptions:
     """Simulated faults."""
 
-    failures_per_hour: Annotated[
-        float,
-        typer.Option(metavar="X", help="Deaths of each worker per hour.", rich_help_panel=FAULTS),
-    ] = 0.0
-    restart: Annotated[
-        float,
-        typer.Option(metavar="S", help="Seconds until a dead worker is replaced.", rich_help_panel=FAULTS),
-    ] = 3.0
-    stragglers: Annotated[
-        float,
-        typer.Option(
-            metavar="X", help="Share of jobs that take longer, from 0 to 1.", rich_help_panel=FAULTS
-        ),
-    ] = 0.0
-    straggler_factor: Annotated[
-        float,
-        typer.Option(metavar="X", help="How many times longer these jobs take.", rich_help_panel=FAULTS),
-    ] = 10.0
+    failures_per_hour: Annotated[float, option("X", "Deaths of each worker per hour.", FAULTS)] = 0.0
+    restart: Annotated[float, option("S", "Seconds until a dead worker is replaced.", FAULTS)] = 3.0
+    stragglers: Annotated[float, option("X", "Share of jobs that take longer, from 0 to 1.", FAULTS)] = 0.0
+    straggler_factor: Annotated[float, option("X", "How many times longer these jobs take.", FAULTS)] = 10.0
 
     def model(self) -> FaultModel:
         """The options, read. Raises InvalidInput."""
@@ -158,10 +136,7 @@ def predict(
     searches: Searches,
     costs: CostOptions,
     faults: FaultOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write predict.json, .csv and .png there.", rich_help_panel=OUTPUT),
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Write predict.json, .csv and .png there.", OUTPUT)] = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:

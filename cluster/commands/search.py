@@ -15,6 +15,7 @@ from cluster.commands.options import (
     CheckpointEveryOption,
     OutputOptions,
     SearchPlace,
+    option,
     suggest_best,
     suggest_one_lane,
     suggest_subtree,
@@ -38,37 +39,23 @@ def search(
     output: OutputOptions,
     preset: Annotated[
         str | None,
-        typer.Option(
-            metavar="best|plain|...",
-            help="Settings for all options that are not given: best, which won most matches of the game; "
+        option(
+            "best|plain|...",
+            "Settings for all options that are not given: best, which won most matches of the game; "
             "plain, UCT with random playouts; or the constants of a published source.",
-            rich_help_panel=SEARCH,
+            SEARCH,
         ),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Save the search in FILE; banyan resume FILE continues it.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path | None, option("FILE", "Save the search in FILE; banyan resume FILE continues it.", OUTPUT)
     ] = None,
     checkpoint_every: CheckpointEveryOption = None,
     server: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Search on a server (banyan serve), which decides where the search runs.",
-            rich_help_panel=PLACE,
-        ),
+        option("URL", "Search on a server (banyan serve), which decides where the search runs.", PLACE),
     ] = None,
     token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File with the server's token (also BANYAN_TOKEN).",
-            rich_help_panel=PLACE,
-        ),
+        Path | None, option("FILE", "File with the server's token (also BANYAN_TOKEN).", PLACE)
     ] = None,
 ) -> int:
     """Search a position for the best move, on one worker or many."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cluster.commands.groups import with_groups
-from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption
+from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,47 +37,39 @@ class ServerOptions:
     """Address, data folder and access of a server."""
 
     data: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", help="Folder in which the server stores its searches; each server needs its own."
-        ),
+        Path, option("DIR", "Folder in which the server stores its searches; each server needs its own.")
     ]
-    host: Annotated[
-        str, typer.Option(metavar="HOST", help="Address to listen on.", rich_help_panel=ACCESS)
-    ] = "127.0.0.1"
-    port: Annotated[
-        int,
-        typer.Option(metavar="PORT", help="Port to listen on; 0 for any free one.", rich_help_panel=ACCESS),
-    ] = 8000
+    host: Annotated[str, option("HOST", "Address to listen on.", ACCESS)] = "127.0.0.1"
+    port: Annotated[int, option("PORT", "Port to listen on; 0 for any free one.", ACCESS)] = 8000
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
+        option(
+            "FILE",
+            "File with bearer tokens, one per line (also BANYAN_TOKEN). Without tokens only this "
             "machine has access.",
-            rich_help_panel=ACCESS,
+            ACCESS,
         ),
     ] = None
     cors_origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ORIGIN",
-            help="An origin whose pages have access, such as https://example.org; may be repeated.",
-            rich_help_panel=ACCESS,
+        option(
+            "ORIGIN",
+            "An origin whose pages have access, such as https://example.org; may be repeated.",
+            ACCESS,
         ),
     ] = None
     allow_games: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            envvar="BANYAN_ALLOW_GAMES",
-            help="A further game that clients may use: a game of an installed package, "
+        option(
+            "NAME",
+            "A further game that clients may use: a game of an installed package, "
             "openspiel:connect_four, 'openspiel:*', or gym:FrozenLake-v1; may be repeated.",
-            rich_help_panel=ACCESS,
+            ACCESS,
+            envvar="BANYAN_ALLOW_GAMES",
         ),
     ] = None
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Seconds between checkpoints of a running search.")
+        float, option("S", "Seconds between checkpoints of a running search.", min=0.1)
     ] = 10.0
 
     def settings(self, limits: Limits) -> Settings:
@@ -99,7 +91,7 @@ class ServerOptions:
 
 
 def _limit(text: str, metavar: str = "N", least: float = 1) -> Any:
-    return typer.Option(metavar=metavar, min=least, help=text, rich_help_panel=LIMITS)
+    return option(metavar, text, LIMITS, min=least)
 
 
 @dataclass(frozen=True)
@@ -149,22 +141,22 @@ class PoolOptions:
     address: AddressOption = None
     job_timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds after which the worker of a job counts as hung and the job is run again "
+        option(
+            "S",
+            "Seconds after which the worker of a job counts as hung and the job is run again "
             f"({FIRST_JOB_S:g}).",
-            rich_help_panel=PLACE,
+            PLACE,
         ),
     ] = None
     nice: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Niceness of the workers on this machine (19): with 19 they take what other programs leave, "
+            "beside which a search may have a tenth of its speed; with 0 they share alike.",
+            PLACE,
             min=0,
             max=19,
-            help="Niceness of the workers on this machine (19): with 19 they take what other programs leave, "
-            "beside which a search may have a tenth of its speed; with 0 they share alike.",
-            rich_help_panel=PLACE,
         ),
     ] = None
 

@@ -17,6 +17,7 @@ from cluster.commands.options import (
     OutputOptions,
     PositionOption,
     colour_wanted,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -45,27 +46,25 @@ class DrawingOptions:
 
     draw: Annotated[
         str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
+        option(
+            "KIND",
+            "Draw the graph of all positions (graph), the tree of all games (tree), the and-or tree of "
             "one player (and-or), or that player's strategy against all replies (strategy).",
-            rich_help_panel=DRAWING,
+            DRAWING,
         ),
     ] = None
     side: Annotated[
         str | None,
-        typer.Option(
-            metavar="first|second",
-            help="The player of the and-or tree or strategy; if left out, the one who wins.",
-            rich_help_panel=DRAWING,
+        option(
+            "first|second",
+            "The player of the and-or tree or strategy; if left out, the one who wins.",
+            DRAWING,
         ),
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.",
-            rich_help_panel=DRAWING,
+        option(
+            "FILE", "Write the drawing to FILE (.svg, .dot or .txt) instead of printing it as text.", DRAWING
         ),
     ] = None
 
@@ -75,7 +74,7 @@ def solve(
     moves: MovesOption = None,
     position: PositionOption = None,
     max_positions: Annotated[
-        int, typer.Option(metavar="N", help="Give up if more positions than this can be reached.")
+        int, option("N", "Give up if more positions than this can be reached.")
     ] = MAX_POSITIONS,
     *,
     drawing: DrawingOptions,

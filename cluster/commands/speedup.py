@@ -17,6 +17,7 @@ from cluster.commands.options import (
     JsonOption,
     NoColorOption,
     colour_wanted,
+    option,
     read_counts,
     read_strategies,
     report,
@@ -39,12 +40,9 @@ def register(app: typer.Typer) -> None:
 class Measurement:
     """What is measured."""
 
-    workers: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of workers to measure.")] = "1,2"
+    workers: Annotated[str, option("N,N,...", "Numbers of workers to measure.")] = "1,2"
     strategies: Annotated[
-        str,
-        typer.Option(
-            metavar="S,S,...", help="Strategies to measure: root, tree, leaf; in threads also subtree."
-        ),
+        str, option("S,S,...", "Strategies to measure: root, tree, leaf; in threads also subtree.")
     ] = "root,tree,leaf"
     simulations: Annotated[
         int | None,
@@ -54,9 +52,7 @@ class Measurement:
             show_default="15 s of one core, or 2 s of each worker",
         ),
     ] = None
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="How often each run is repeated; repeats are interleaved.")
-    ] = 3
+    repeats: Annotated[int, option("N", "How often each run is repeated; repeats are interleaved.")] = 3
     lanes: Annotated[
         int | None, request_option("lanes", panel="", show_default="16, or 4 for each worker")
     ] = None
@@ -66,19 +62,14 @@ class Measurement:
     seed: Annotated[int, request_option("seed")] = 0
     preset: Annotated[
         str | None,
-        typer.Option(
-            metavar="best|plain|...",
-            help="Settings of the searches, but for strategy and lanes: best, what won most matches of the "
+        option(
+            "best|plain|...",
+            "Settings of the searches, but for strategy and lanes: best, what won most matches of the "
             "game; plain (the default), UCT with random playouts; or the constants of a source document.",
         ),
     ] = None
     executor: Annotated[
-        str,
-        typer.Option(
-            metavar="ray|threads",
-            help="Workers are processes of Ray, or threads of this process.",
-            rich_help_panel=PLACE,
-        ),
+        str, option("ray|threads", "Workers are processes of Ray, or threads of this process.", PLACE)
     ] = "ray"
     address: AddressOption = None
 
@@ -86,10 +77,7 @@ class Measurement:
 def speedup(
     game: GameArgument,
     asked: Measurement,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write speedup.json, .csv and .png there.", rich_help_panel=OUTPUT),
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and .png there.", OUTPUT)] = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:

@@ -15,6 +15,7 @@ from cluster.commands.options import (
     GameArgument,
     GamePlace,
     OutputOptions,
+    option,
     read_counts,
     suggest_best,
 )
@@ -35,42 +36,38 @@ def register(app: typer.Typer) -> None:
 class Searches:
     """The searches that play."""
 
-    lanes: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of lanes to measure.")] = "2,4,8,16"
+    lanes: Annotated[str, option("N,N,...", "Numbers of lanes to measure.")] = "2,4,8,16"
     strategies: Annotated[
         str,
-        typer.Option(
-            metavar="S,S,...",
-            help="Strategies to measure: root, tree and leaf, each optionally with options of the player "
+        option(
+            "S,S,...",
+            "Strategies to measure: root, tree and leaf, each optionally with options of the player "
             "uct: tree,tree:rounds=8,root.",
         ),
     ] = "root,tree,leaf"
     options: Annotated[
-        str,
-        typer.Option(metavar="K=V,...", help="Options of the player uct for all searches, such as c=0.5."),
+        str, option("K=V,...", "Options of the player uct for all searches, such as c=0.5.")
     ] = ""
     preset: Annotated[
         str | None,
-        typer.Option(
-            metavar="best|plain|...",
-            help="Settings of all searches, but for strategy and lanes, where --options has none: best, what "
+        option(
+            "best|plain|...",
+            "Settings of all searches, but for strategy and lanes, where --options has none: best, what "
             "won most matches of the game; plain (the default), UCT with random playouts; or the constants "
             "of a source document.",
         ),
     ] = None
     simulations: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,N,...",
-            help=f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
+        option(
+            "N,N,...",
+            f"Simulations per move for each lane ({DEFAULT_SIMULATIONS}); several numbers with --judge "
             "exact: a map of lanes and budgets.",
-            rich_help_panel=BUDGET,
+            BUDGET,
         ),
     ] = None
     total: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Instead, simulations per move for all lanes together.", rich_help_panel=BUDGET
-        ),
+        int | None, option("N", "Instead, simulations per move for all lanes together.", BUDGET)
     ] = None
 
 
@@ -87,29 +84,20 @@ class Matches:
         ),
     ] = False
     pairs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help=f"Pairs of games in each match (default: {DEFAULT_PAIRS}).",
-            rich_help_panel=GAMES,
-        ),
+        int | None, option("N", f"Pairs of games in each match (default: {DEFAULT_PAIRS}).", GAMES)
     ] = None
     total_pairs: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Pairs of games in each match at equal totals (default: as --pairs); these matches "
+        option(
+            "N",
+            "Pairs of games in each match at equal totals (default: as --pairs); these matches "
             "determine the speedup most.",
-            rich_help_panel=GAMES,
+            GAMES,
         ),
     ] = None
     opening_plies: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Random moves that begin each pair of games (default: the game's number).",
-            rich_help_panel=GAMES,
-        ),
+        option("N", "Random moves that begin each pair of games (default: the game's number).", GAMES),
     ] = None
     seed: Annotated[int, request_option("seed", panel=GAMES)] = 0
 
@@ -120,37 +108,35 @@ class Judged:
 
     judge: Annotated[
         str,
-        typer.Option(
-            metavar="games|exact",
-            help="games: matches between the searches. exact: the exact values of the moves they choose in "
+        option(
+            "games|exact",
+            "games: matches between the searches. exact: the exact values of the moves they choose in "
             "given positions of games that can be solved; quicker for the same interval.",
-            rich_help_panel=EXACT,
+            EXACT,
         ),
     ] = "games"
     positions: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help=f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).",
-            rich_help_panel=EXACT,
+        option(
+            "N", f"Positions in which every search chooses a move (default: {DEFAULT_POSITIONS:,}).", EXACT
         ),
     ] = None
     hard: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Take only positions in which a sequential search with N simulations loses something in one "
+        option(
+            "N",
+            "Take only positions in which a sequential search with N simulations loses something in one "
             "of two tries: narrower intervals where most positions are easy.",
-            rich_help_panel=EXACT,
+            EXACT,
         ),
     ] = None
     tries: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Moves that every search chooses in each position, with different seeds (default: 1): "
+        option(
+            "N",
+            "Moves that every search chooses in each position, with different seeds (default: 1): "
             "narrower intervals without more positions, which take long to find.",
-            rich_help_panel=EXACT,
+            EXACT,
         ),
     ] = None
 
@@ -161,20 +147,19 @@ class Files:
 
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write strength.json, .csv, .png, .svg and every game or move there; a measurement that is "
+        option(
+            "DIR",
+            "Write strength.json, .csv, .png, .svg and every game or move there; a measurement that is "
             "started again makes only what is missing.",
-            rich_help_panel=OUTPUT,
+            OUTPUT,
         ),
     ] = None
     costs: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Costs written by banyan predict --save-costs; predicts throughput with a worker for each "
-            "lane.",
-            rich_help_panel=OUTPUT,
+        option(
+            "FILE",
+            "Costs written by banyan predict --save-costs; predicts throughput with a worker for each lane.",
+            OUTPUT,
         ),
     ] = None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.commands.groups import with_groups
-from cluster.commands.options import OutputOptions, SearchPlace
+from cluster.commands.options import OutputOptions, SearchPlace, option
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -34,43 +34,24 @@ def register(app: typer.Typer) -> None:
 class DrawingOptions:
     """The part of a tree that is shown."""
 
-    nodes: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="The number of nodes shown, the most visited.", rich_help_panel=DRAWING
-        ),
-    ] = NODES
-    depth: Annotated[
-        int,
-        typer.Option(metavar="DEPTH", help="Plies below the root that are shown.", rich_help_panel=DRAWING),
-    ] = DEPTH
+    nodes: Annotated[int, option("N", "The number of nodes shown, the most visited.", DRAWING)] = NODES
+    depth: Annotated[int, option("DEPTH", "Plies below the root that are shown.", DRAWING)] = DEPTH
     width: Annotated[
-        int,
-        typer.Option(
-            metavar="W",
-            help="The number of moves shown of each node, the most visited.",
-            rich_help_panel=DRAWING,
-        ),
+        int, option("W", "The number of moves shown of each node, the most visited.", DRAWING)
     ] = WIDTH
-    min_visits: Annotated[
-        int,
-        typer.Option(metavar="V", help="Show only nodes with at least V visits.", rich_help_panel=DRAWING),
-    ] = MIN_VISITS
+    min_visits: Annotated[int, option("V", "Show only nodes with at least V visits.", DRAWING)] = MIN_VISITS
     player: Annotated[
         str | None,
-        typer.Option(
-            metavar="PLAYER",
-            help="Instead of a search, show the nodes that alphabeta:depth=3 or minimax:depth=3 visits and "
+        option(
+            "PLAYER",
+            "Instead of a search, show the nodes that alphabeta:depth=3 or minimax:depth=3 visits and "
             "cuts (ties=first: the order of textbooks).",
-            rich_help_panel=DRAWING,
+            DRAWING,
         ),
     ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a drawing to FILE: .svg, .dot or .txt.", rich_help_panel=DRAWING
-        ),
-    ] = None
+    out: Annotated[Path | None, option("FILE", "Write a drawing to FILE: .svg, .dot or .txt.", DRAWING)] = (
+        None
+    )
 
     def extent(self) -> Extent:
         """The part of a tree that is shown. Raises InvalidInput (nodes, depth, width, min_visits)."""

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.options import NoColorOption, ProgressOption, colour_wanted, read_strategies, report
+from cluster.commands.options import (
+    NoColorOption,
+    ProgressOption,
+    colour_wanted,
+    option,
+    read_strategies,
+    report,
+)
 from search.request import ALL_STRATEGIES
 
 SEARCH_S = 0.05
@@ -23,9 +30,9 @@ def warm(
         list[str] | None, typer.Argument(metavar="GAME", help="Games, with their options, or files.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Compile all built-in games.")] = False,
-    strategies: Annotated[
-        str, typer.Option(metavar="NAME,...", help="The strategies to compile for.")
-    ] = ",".join(ALL_STRATEGIES),
+    strategies: Annotated[str, option("NAME,...", "The strategies to compile for.")] = ",".join(
+        ALL_STRATEGIES
+    ),
     progress: ProgressOption = True,
     no_color: NoColorOption = False,
 ) -> None:
