@@ -28,9 +28,10 @@ class KeptFolder:
         if path is None:
             return
         path.mkdir(parents=True, exist_ok=True)
-        if not (path / file).exists():
-            replace_text(path / file, json.dumps(identity, indent=1) + "\n")
         self._lock = lock_in(path, file, f"a folder that no other {what} is writing to")
+        if not (path / file).stat().st_size:
+            self._lock.write(json.dumps(identity, indent=1) + "\n")
+            self._lock.flush()
         try:
             there = json.loads((path / file).read_text(encoding="utf-8"))
         except ValueError:
@@ -38,7 +39,7 @@ class KeptFolder:
         for name, value in identity.items():
             has = there.get(name) if isinstance(there, dict) else there
             if has != value or there is None:
-                self.close()
+                self._release()
                 raise InvalidInput(
                     "out", str(path), f"a folder for this {what} (in there {name} is {json.dumps(has)})"
                 )
@@ -51,10 +52,10 @@ class KeptFolder:
                 accepted = f"a file that only this {self._what} has written to (not so line {number + 1})"
                 found.append(entry(json.loads(line)))
         except UnicodeDecodeError:
-            self.close()
+            self._release()
             raise InvalidInput("out", str(self._path), f"a {file} of text in UTF-8") from None
         except (ValueError, TypeError, KeyError, AttributeError):
-            self.close()
+            self._release()
             raise InvalidInput("out", str(self._path and self._path / file), accepted) from None
         return found
 
@@ -73,7 +74,10 @@ class KeptFolder:
             replace_text(self._path / file, "".join(f"{json.dumps(value)}\n" for value in values))
 
     def close(self) -> None:
-        """Release the folder."""
+        """Close the files and release the folder."""
+        self._release()
+
+    def _release(self) -> None:
         for file in (*self._files.values(), *([self._lock] if self._lock else [])):
             file.close()
 
