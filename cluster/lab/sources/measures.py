@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -13,7 +13,7 @@ from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.need import CountNeed, MatchNeed, Need
 from cluster.lab.sources.store import Kept
-from cluster.lab.sources.table import Row
+from cluster.lab.sources.table import OUTCOMES, Row
 from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord
 from cluster.matches.standing import Standing, Tally
@@ -30,7 +30,8 @@ class Played:
     """A finished match."""
 
     context: MatchContext
-    standing: Standing
+    tally: Tally
+    """A's wins, draws and losses, in the row's unit."""
     records: Mapping[int, GameRecord]
 
     @property
@@ -73,12 +74,10 @@ class Measured:
 
 
 def measure(row: Row, need: Need, kept: Kept) -> Measured:
-    """Measure one row, whose units are all done. Raises InvalidInput (measure) for an unknown measure."""
-    if isinstance(need, MatchNeed) and row.measure in _OF_MATCHES:
+    """Measure one row, whose units are all done."""
+    if isinstance(need, MatchNeed):
         return _of_match(row, need, kept)
-    if isinstance(need, CountNeed):
-        return _of_samples(need, kept) if row.measure in counts.SAMPLES else _of_count(kept)
-    raise InvalidInput("measure", row.measure, "one of " + ", ".join(names()))
+    return _of_samples(need, kept) if row.measure in counts.SAMPLES else _of_count(kept)
 
 
 def names() -> list[str]:
@@ -87,29 +86,30 @@ def names() -> list[str]:
 
 
 def _of_match(row: Row, need: MatchNeed, kept: Kept) -> Measured:
+    """The unit of results is a pair (by the sum of both results), a game, or a game of A on one side."""
     records = {number: kept.records[number] for number in range(need.units)}
     unit = row.details.get("unit", PAIRS) if row.measure == RESULTS else "games"
     standing = Standing(records, "margins" if unit == PAIRS else "wins")
-    played = Played(need.context, standing, records)
+    tallies = {
+        PAIRS: standing.pair_tally,
+        "games": standing.all,
+        "first": standing.as_first,
+        "second": standing.as_second,
+    }
+    if unit not in tallies:
+        raise InvalidInput("table", f"{row.name}: unit={unit}", "one of " + ", ".join(tallies))
+    tally, scores = tallies[unit], standing.pair_scores
     if unit in ("first", "second"):
-        number = standing.number // 2
-    else:
-        number = len(standing.pairs) if unit == PAIRS else standing.number
-    what = f"{number} {'pair' if unit == PAIRS else 'game'}{'s' * (number != 1)}"
-    cpu_s = sum(effort.cpu_s for effort in standing.efforts)
-    estimates = _OF_MATCHES[row.measure](row, played)
-    score = _score(standing, unit) if row.measure == RESULTS else None
-    histogram = played.histogram if row.measure == "branching" else {}
-    return Measured(estimates, cpu_s, what, score, histogram)
-
-
-def _score(standing: Standing, unit: str) -> tuple[float, float, float]:
-    """A's mean score with its interval; if ``unit`` is a side, only over A's games on that side."""
-    if unit in ("first", "second"):
-        tally = standing.as_first if unit == "first" else standing.as_second
-        values = [1.0] * tally.wins + [0.5] * tally.draws + [0.0] * tally.losses
-        return mean(values), *score_interval(values)
-    return standing.score, *standing.score_interval
+        scores = [1.0] * tally.wins + [0.5] * tally.draws + [0.0] * tally.losses
+    what = f"{tally.number} {'pair' if unit == PAIRS else 'game'}{'s' * (tally.number != 1)}"
+    played = Played(need.context, tally, records)
+    return Measured(
+        _OF_MATCHES[row.measure](played),
+        sum(effort.cpu_s for effort in standing.efforts),
+        what,
+        (mean(scores), *score_interval(scores)) if row.measure == RESULTS else None,
+        played.histogram if row.measure == "branching" else {},
+    )
 
 
 def _of_count(kept: Kept) -> Measured:
@@ -129,43 +129,24 @@ def _of_samples(need: CountNeed, kept: Kept) -> Measured:
         units = [list(map(float, kept.found[number][name])) for number in range(need.units)]
         values = [value for unit in units for value in unit]
         estimates[f"{name}, mean"] = Estimate.of_groups(units, name)
-        estimates[f"{name}, median"] = Estimate.alone(statistics.median(values), name, len(values))
-        estimates[f"{name}, deviation"] = Estimate.alone(statistics.pstdev(values), name, len(values))
-        estimates[f"{name}, least"] = Estimate.alone(min(values), name, len(values))
-        estimates[f"{name}, most"] = Estimate.alone(max(values), name, len(values))
+        for what, of in _OF_SAMPLES.items():
+            estimates[f"{name}, {what}"] = Estimate.alone(of(values), name, len(values))
     return Measured(estimates, kept.cpu_s, counted(need.units, "game"))
 
 
-def _results(row: Row, played: Played) -> Estimates:
-    """A's shares of wins, draws and losses.
-
-    The unit is a pair (by the sum of both results), a game, or a game of A on one side.
-    """
-    standing = played.standing
-    tallies: dict[str, Tally] = {
-        PAIRS: standing.pair_tally,
-        "games": standing.all,
-        "first": standing.as_first,
-        "second": standing.as_second,
-    }
-    unit = row.details.get("unit", PAIRS)
-    if unit not in tallies:
-        raise InvalidInput("table", f"{row.name}: unit={unit}", "one of " + ", ".join(tallies))
-    tally = tallies[unit]
-    return {
-        "wins": Estimate.share(tally.wins, tally.number),
-        "draws": Estimate.share(tally.draws, tally.number),
-        "losses": Estimate.share(tally.losses, tally.number),
-    }
+def _results(played: Played) -> Estimates:
+    """A's shares of wins, draws and losses."""
+    tally = played.tally
+    return {name: Estimate.share(getattr(tally, name), tally.number) for name in OUTCOMES}
 
 
-def _plies(row: Row, played: Played) -> Estimates:
+def _plies(played: Played) -> Estimates:
     """The mean length of games in plies, which is twice the number of moves of one player."""
     lengths = [float(len(record.moves)) for record in played.records.values()]
     return {"plies": Estimate.mean(lengths, "plies")}
 
 
-def _branching(row: Row, played: Played) -> Estimates:
+def _branching(played: Played) -> Estimates:
     """Numbers of legal moves: the mean over all positions of all games, and the maximum of each player."""
     games = played.branching
     first, second = (max((max(game[side], default=0) for game in games), default=0) for side in (0, 1))
@@ -176,7 +157,7 @@ def _branching(row: Row, played: Played) -> Estimates:
     }
 
 
-def _accuracy(row: Row, played: Played) -> Estimates:
+def _accuracy(played: Played) -> Estimates:
     """Battleship with one shooter: fleet cells / shots of each game, and the number of shots."""
     shots = [_shots(record) for record in played.records.values()]
     cells = sum(int(length) for length in str(played.game.options["fleet"]).split("-"))
@@ -194,7 +175,13 @@ def _shots(record: GameRecord) -> int:
     return sum(move not in ("hit", "miss") and not move.startswith("sunk") for move in record.moves)
 
 
-_OF_MATCHES: dict[str, Callable[[Row, Played], Estimates]] = {
+_OF_SAMPLES: dict[str, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "deviation": statistics.pstdev,
+    "least": min,
+    "most": max,
+}
+_OF_MATCHES: dict[str, Callable[[Played], Estimates]] = {
     RESULTS: _results,
     "plies": _plies,
     "branching": _branching,

@@ -232,13 +232,12 @@ def _verb(number: int, one: str = "is", more: str = "are") -> str:
     return one if number == 1 else more
 
 
-def figure_text(value: float, unit: str = "") -> str:
+def figure_text(value: float) -> str:
     """A figure with its significant digits."""
     if not math.isfinite(value):
         return "?"
     form = ".4g" if abs(value) >= 1e7 else ",.0f" if value == int(value) or abs(value) >= 1000 else ".3g"
-    text = f"{value:{',.1f' if form == '.3g' and abs(value) >= 10 else form}}"
-    return f"{text} %" if unit.startswith("%") else text
+    return f"{value:{',.1f' if form == '.3g' and abs(value) >= 10 else form}}"
 
 
 def _exact(figures: Sequence[Comparison], number: int) -> float:
