@@ -1,6 +1,6 @@
 """Groups of command-line options as dataclasses: a parameter whose type is a dataclass is a group of options.
 
-A field of the dataclass is an option, declared with ``Annotated[TYPE, typer.Option(...)]``, or described as
+A field of the dataclass is an option, declared with ``Annotated[TYPE, option(...)]``, or described as
 in search/options.py, as the fields of `SearchRequest` are.
 """
 

@@ -1,6 +1,6 @@
-"""Tables of results: typed cells, and renderers for the terminal, Markdown, HTML, CSV and JSON.
+"""Tables of results: typed cells, and renderers for the terminal, Markdown, HTML and CSV.
 
-A cell is made by the function for its type: text, code, count, number, percent, rate, duration, verdict.
+A cell is made by the function for its type: text, count, number, percent, rate, duration, verdict.
 It holds the text for people and the value for programs.
 """
 
@@ -34,12 +34,8 @@ class Cell:
 
     text: str
     value: Any = None
-    """The value for CSV and JSON."""
+    """The value for CSV."""
     tone: Tone = ""
-    code: bool = False
-    """Whether it is set as code in Markdown and HTML."""
-    link: str = ""
-    """The anchor on the page that the cell links to, in Markdown and HTML; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +83,9 @@ def right(*names: str) -> list[Column]:
     return [Column(name, right=True) for name in names]
 
 
-def text(content: str, tone: Tone = "", link: str = "") -> Cell:
+def text(content: str, tone: Tone = "") -> Cell:
     """Words."""
-    return Cell(content, content, tone, link=link)
-
-
-def code(content: str) -> Cell:
-    """A spec, a strategy, a command."""
-    return Cell(content, content, code=True)
+    return Cell(content, content, tone)
 
 
 def plain(value: Any) -> Cell:
@@ -200,20 +191,18 @@ def markdown(table: Table) -> list[str]:
     return lines
 
 
-def html(table: Table, css_class: str = "") -> str:
-    """A table element without title and caption. Rows with a non-empty first cell have the CSS class
-    "first"."""
-    named = f' class="{css_class}"' if css_class else ""
+def html(table: Table) -> str:
+    """A table element without title and caption."""
     heads = "".join(
         f"<th{_class('n' * column.right)}>{escape(_heading(column))}</th>" for column in table.columns
     )
-    lines = [f'<div class="wide"><table{named}><thead><tr>{heads}</tr></thead>']
+    lines = [f'<div class="wide"><table><thead><tr>{heads}</tr></thead>']
     for row in table.rows:
         cells = "".join(
-            f"<td{_class('n' * column.right, CLASSES.get(cell.tone, ''))}>{_html_cell(cell)}</td>"
+            f"<td{_class('n' * column.right, CLASSES.get(cell.tone, ''))}>{escape(cell.text)}</td>"
             for column, cell in zip(table.columns, _whole(table, row), strict=True)
         )
-        lines.append(f"<tr{_class('first' * bool(row[0].text))}>{cells}</tr>")
+        lines.append(f"<tr>{cells}</tr>")
     return "\n".join([*lines, "</table></div>"])
 
 
@@ -228,17 +217,6 @@ def csv(table: Table) -> str:
             [each.text if isinstance(each.value, Mapping | list | tuple) else each.value for each in cells]
         )
     return out.getvalue()
-
-
-def json(table: Table) -> list[dict[str, Any]]:
-    """An object for each row, with values by heading."""
-    names = [_heading(column) for column in table.columns]
-    return [dict(zip(names, (cell.value for cell in _whole(table, row)), strict=True)) for row in table.rows]
-
-
-def escape_markdown(content: str) -> str:
-    """Text with the characters escaped that would break a cell of a Markdown table."""
-    return content.replace("|", "\\|")
 
 
 def _digits(value: float, form: str) -> str:
@@ -268,19 +246,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _markdown_cell(cell: Cell) -> str:
-    content = escape_markdown(cell.text)
-    if cell.code and content:
-        content = f"`{content}`"
-    if cell.tone in ("bad", "strong") and content:
-        content = f"**{content}**"
-    return f"[{content}](#{cell.link})" if cell.link else content
-
-
-def _html_cell(cell: Cell) -> str:
-    content = escape(cell.text)
-    if cell.code:
-        content = f"<code>{content}</code>"
-    return f'<a href="#{escape(cell.link)}">{content}</a>' if cell.link else content
+    content = cell.text.replace("|", "\\|")
+    return f"**{content}**" if cell.tone in ("bad", "strong") and content else content
 
 
 def _class(*names: str) -> str:
