@@ -126,12 +126,6 @@ class Coordinator:
         return len(self._ledger) if by_stretches is None else by_stretches.issued - by_stretches.absorbed
 
     @property
-    def duplicate_share(self) -> float | None:
-        """Share of new nodes that more than one lane has created; None where it is not known."""
-        strategy = self.search.strategy
-        return strategy.duplicates / strategy.created if strategy.created else None
-
-    @property
     def rate(self) -> float:
         """Simulations/s of one worker, estimated from the game's nominal speed and the jobs so far."""
         return self._rate

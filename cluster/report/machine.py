@@ -11,12 +11,6 @@ from pathlib import Path
 GIB = 2**30
 
 
-def describe() -> str:
-    """Processor, cores, memory, and the versions that speed depends on, in one line."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("ray", "numba", "numpy"))
-    return f"{machine()}; {platform.system()}, Python {platform.python_version()}, {versions}"
-
-
 def machine() -> str:
     """Processor, cores and memory, in one line."""
     cores = os.cpu_count() or 1

@@ -40,11 +40,6 @@ class AllowedGames:
         known = catalogue.built_in()
         return [name for name in dict.fromkeys(self.patterns) if "*" not in name and name not in known]
 
-    @property
-    def some(self) -> bool:
-        """Whether any game is allowed in addition to the built-in ones."""
-        return bool(self.patterns)
-
     def is_foreign(self, text: str) -> bool:
         """Whether the game of a spec is third-party code.
 

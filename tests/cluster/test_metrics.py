@@ -137,9 +137,10 @@ def test_values_are_those_of_the_result(server: MetricsServer, strategy: str) ->
     assert seen.value("banyan_full_searches") == 0
     assert seen.value("banyan_in_flight_jobs") == seen.value("banyan_unobserved_samples") == 0
     assert seen.value("banyan_running_searches") == 0
-    assert seen.value("banyan_duplicate_expansions_ratio") == session.coordinator.duplicate_share
-    assert seen.value("banyan_created_nodes_total") == session.search.strategy.created
-    assert seen.value("banyan_duplicate_nodes_total") == session.search.strategy.duplicates
+    strategy = session.search.strategy
+    assert seen.value("banyan_duplicate_expansions_ratio") == strategy.duplicates / strategy.created
+    assert seen.value("banyan_created_nodes_total") == strategy.created
+    assert seen.value("banyan_duplicate_nodes_total") == strategy.duplicates
     assert seen.value("banyan_alive_workers", slot="0") == 1
     assert seen.value("banyan_worker_restarts_total", slot="0") == 0
     assert seen.value("banyan_worker_busy_seconds_total", slot="0") == session.executor.workers[0].busy_s > 0
