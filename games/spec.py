@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from games.errors import InvalidInput
 
@@ -16,6 +16,7 @@ TEXT_OF = {OPENSPIEL: "game", EXPLICIT: "tree", GYM: "environment"}
 JOBSHOP = "jobshop"
 DATA_OF = {JOBSHOP: "instance"}
 """Games with an option that may be the path of a file of data, by name of the option."""
+N = TypeVar("N", int, float)
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PATHS = _PLAIN | frozenset("/~:=")
@@ -116,8 +117,7 @@ class Options:
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
         """The option ``key`` as an integer in [low, high]."""
-        self._known.append(key)
-        text = self._left.pop(key, None)
+        text = self._take(key)
         if text is None:
             return default
         if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
@@ -126,23 +126,11 @@ class Options:
 
     def integer(self, key: str) -> int | None:
         """The option ``key`` as an integer of any size; None if it was not given."""
-        text = self._take(key)
-        if text is None:
-            return None
-        try:
-            return int(text)
-        except ValueError:
-            raise InvalidInput(f"{self._field} option {key}", text, "a whole number") from None
+        return self._number(key, int, "a whole number")
 
     def number(self, key: str) -> float | None:
         """The option ``key`` as a number; None if it was not given."""
-        text = self._take(key)
-        if text is None:
-            return None
-        try:
-            return float(text)
-        except ValueError:
-            raise InvalidInput(f"{self._field} option {key}", text, "a number") from None
+        return self._number(key, float, "a number")
 
     def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
         """The option ``key`` as one of ``accepted``."""
@@ -159,6 +147,13 @@ class Options:
         if pattern is not None and pattern.fullmatch(text) is None:
             raise InvalidInput(f"{self._field} option {key}", text, accepted)
         return text
+
+    def _number(self, key: str, kind: Callable[[str], N], accepted: str) -> N | None:
+        text = self._take(key)
+        try:
+            return None if text is None else kind(text)
+        except ValueError:
+            raise InvalidInput(f"{self._field} option {key}", text, accepted) from None
 
     def _take(self, key: str) -> str | None:
         self._known.append(key)

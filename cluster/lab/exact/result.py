@@ -46,8 +46,6 @@ class Figure:
 class Row:
     """One player's results."""
 
-    name: str
-    """The budget of a sequential search, or the name of a parallel one."""
     cell: Cell | None
     """The parallel search; None for a sequential one."""
     simulations: int
@@ -101,18 +99,17 @@ class ExactResult:
         budgets = sorted(self._sequential)
         means = {budget: self._means(self._losses(self._sequential[budget])) for budget in budgets}
         curve = np.stack([means[budget] for budget in budgets], axis=1)
-        rows = [self._row(f"{b:,}", None, b, self._sequential[b], means[b]) for b in budgets]
+        rows = [self._row(None, b, self._sequential[b], means[b]) for b in budgets]
         for cell, moves in self._parallel:
             lost = self._means(self._losses(moves))
             beside = _figure(lost - means[cell.total_simulations])
             found = budgets_of(np.log2(budgets), curve, lost)
             strength = _figure(np.exp2(found) / cell.lane_simulations)
-            rows.append(self._row(cell.name, cell, cell.total_simulations, moves, lost, beside, strength))
+            rows.append(self._row(cell, cell.total_simulations, moves, lost, beside, strength))
         return rows
 
     def _row(
         self,
-        name: str,
         cell: Cell | None,
         simulations: int,
         moves: Mapping[int, Move],
@@ -122,7 +119,7 @@ class ExactResult:
     ) -> Row:
         kept = self._means((self._losses(moves) == 0).astype(np.float64))
         cpu_ms = 1000 * float(np.mean([move.cpu_s for move in self._made(moves)]))
-        return Row(name, cell, simulations, _figure(kept), _figure(lost), beside, strength, cpu_ms)
+        return Row(cell, simulations, _figure(kept), _figure(lost), beside, strength, cpu_ms)
 
     def _losses(self, moves: Mapping[int, Move]) -> Floats:
         """[tries, positions] the loss of each move."""
