@@ -16,8 +16,10 @@ from typing import Any
 import games
 from cluster.lab.sources.counts_battleship import sampling_accuracy
 from cluster.matches.game import GameJob, MatchContext, ask, play_game, seed_of
+from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.contract.findings import deal
+from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from search.minimax.lookahead import lookahead_of
 from search.players import Choice, Player, Seen, player_of
@@ -43,26 +45,20 @@ def power(arguments: Arguments) -> Found:
 def game_tree(arguments: Arguments) -> Found:
     """Sizes of a small game: nodes, leaves and levels of its tree; positions, and moves between them."""
     game = games.load(arguments["game"])
-    levels: Counter[int] = Counter()
-    leaves, stack = 0, [(game.initial_state(), 0)]
-    edges: dict[bytes, set[bytes]] = {}
-    while stack:
-        state, level = stack.pop()
-        levels[level] += 1
-        children = list(_after(game, state))
-        leaves += not children
-        edges[state.tobytes()] = {child.tobytes() for child in children}
-        stack += [(child, level + 1) for child in children]
-    solution = solve(game, game.initial_state())
-    first = list(_after(game, game.initial_state()))
+    graph = PositionGraph(solve(game, game.initial_state()))
+    sizes = graph.tree_sizes()
+    if sizes is None:
+        raise InvalidInput("game", game.spec, "a game in which no position occurs twice")
+    levels, leaves = sizes
+    first = graph.places[0]
     return {
-        "nodes": sum(levels.values()),
+        "nodes": sum(levels),
         "leaves": leaves,
-        **{f"level {level}": levels[level] for level in sorted(levels)},
-        "positions": len(edges),
-        "moves between positions": sum(map(len, edges.values())),
-        "value": solution.value_of(game.initial_state()),
-        "first moves that lose": sum(solution.value_of(child) == -1 for child in first),
+        **{f"level {level}": size for level, size in enumerate(levels)},
+        "positions": len(graph.places),
+        "moves between positions": graph.num_moves,
+        "value": first.value,
+        "first moves that lose": sum(graph.places[move.to].value == -1 for move in first.moves),
     }
 
 
@@ -138,7 +134,7 @@ class Opponents:
             value = float(self.game.calls.returns(state)) * (1 if side == FIRST else -1)
             return Counter({(value > 0) - (value < 0): 1})
         if int(self.game.calls.current_player(state)) != side:
-            return sum((self.lines(child, side) for child in _after(self.game, state)), Counter[int]())
+            return sum((self.lines(child, side) for _, child in self.game.successors(state)), Counter[int]())
         after = state.copy()
         self.game.calls.play(after, self._answer(state))
         return self.lines(after, side)
@@ -151,16 +147,6 @@ class Opponents:
                 legal[0] if len(legal) == 1 else ask(self.player, self.game, state, self.seed)[0].move
             )
         return self.answers[key]
-
-
-def _after(game: Game, state: State) -> list[State]:
-    """The positions after each legal move."""
-    children = []
-    for move in game.legal_moves(state):
-        child = state.copy()
-        game.calls.play(child, move)
-        children.append(child)
-    return children
 
 
 def thinking(arguments: Arguments, number: int) -> Samples:
