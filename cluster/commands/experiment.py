@@ -64,7 +64,7 @@ def experiment(
         list[Path] | None,
         option(
             "FILE.md|.html",
-            "Write a report with pictures (of Markdown, in pictures/ beside it); may be given twice.",
+            "Write a report with pictures (of Markdown, pictures/FILE-*.svg beside it); may be given twice.",
             OUTPUT,
         ),
     ] = None,

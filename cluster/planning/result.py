@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cluster.matches.statistics import Z95, wilson
+from cluster.matches.statistics import student_95, wilson
 from cluster.report.table import Table, count, duration, html, left, number, right
 from cluster.system import terminal as words
 from games.errors import counted
@@ -21,12 +21,6 @@ from search.notebook import answer_html
 SHOWN = 20
 """The most episodes of the table on the screen."""
 SHOWN_MOVES = 12
-STUDENT_95 = (
-    *((1000, Z95), (120, 1.980), (60, 2.000), (40, 2.021), (30, 2.042), (25, 2.060), (20, 2.086)),
-    *((18, 2.101), (16, 2.120), (14, 2.145), (12, 2.179), (11, 2.201), (10, 2.228), (9, 2.262), (8, 2.306)),
-    *((7, 2.365), (6, 2.447), (5, 2.571), (4, 2.776), (3, 3.182), (2, 4.303), (1, 12.706)),
-)
-"""(degrees of freedom, 97.5 % quantile from there on), descending."""
 
 
 @dataclass(frozen=True)
@@ -195,8 +189,3 @@ def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     half = student_95(len(values) - 1) * math.sqrt(variance / len(values))
     return (mean - half, mean + half)
-
-
-def student_95(freedom: int) -> float:
-    """The 97.5 % quantile of Student's distribution, at most 3 % too large; Z95 from 1,000 degrees on."""
-    return next((quantile for least, quantile in STUDENT_95 if freedom >= least), math.inf)

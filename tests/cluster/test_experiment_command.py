@@ -45,8 +45,18 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureF
     assert "423.93" in out
     assert "662.2" in out
     assert all(f"wrote {path}" in err for path in reports)
+    assert "![r-002](pictures/r-002.svg)" in reports[0].read_text(encoding="utf-8")
+    assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["r-002.svg"]
     assert "662.2" in reports[0].read_text(encoding="utf-8")
     assert "662.2" in reports[1].read_text(encoding="utf-8")
+
+
+def test_a_report_of_tables_says_that_claims_are_not_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("003/grundy", "claims/samples", "--scale", "smoke", "--report", str(tmp_path / "r.md"))
+    _, _, err = here(capsys, "experiment", *asked, "--out", str(tmp_path / "out"), *INLINE)
+    assert "not in the report: claims; banyan experiment claims --report FILE.md writes them" in err
 
 
 def test_smoke_on_ray_and_inline_gives_the_same_figures(
@@ -73,6 +83,7 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
         (("002/2", "--scale", "huge"), "--scale: 'huge' is not accepted; expected smoke or quick or full"),
         (("002/2", "--report", "r.pdf"), "--report: 'r.pdf' is not accepted"),
         (("002/2", "--report", "nowhere/r.md"), "a file in an existing folder"),
+        (("002/2", "--report", "OUT/r.md"), "a file beside which pictures is a folder"),
         (("002/2", "--seed", "-1"), "--seed: -1 is not accepted"),
         (("002/2", "--workers", "0", "--out", "OUT"), "--workers: '0' is not accepted"),
     ],
@@ -80,9 +91,8 @@ def test_smoke_on_ray_and_inline_gives_the_same_figures(
 def test_what_is_wrong_is_said_in_one_line(
     arguments: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, err = here(
-        capsys, "experiment", *(str(tmp_path) if part == "OUT" else part for part in arguments)
-    )
+    (tmp_path / "pictures").touch()
+    status, out, err = here(capsys, "experiment", *(part.replace("OUT", str(tmp_path)) for part in arguments))
     assert status == 2
     assert says in err
     assert err.count("\n") == 1

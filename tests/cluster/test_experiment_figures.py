@@ -37,6 +37,7 @@ def test_the_interval_of_a_mean_is_students() -> None:
     assert (ours.value, ours.spread) == (pytest.approx(5), pytest.approx(2))
     assert ours.high - 5 == pytest.approx(2.262 * 2 / math.sqrt(10))
     assert Estimate.mean([3.0], "ms").low == -math.inf
+    assert math.isnan(Estimate.of_groups([[], []], "ms").value), "no observation"
 
 
 def test_shares_differ_as_newcombe_has_it() -> None:
@@ -85,6 +86,14 @@ def test_ten_games_can_never_show_that_shares_are_equal() -> None:
     assert not figure("50", 10).decidable(Estimate.share(250, 500))
     assert not figure("0", 10).decidable(Estimate.share(0, 500))
     assert figure("0", 16).decidable(Estimate.share(0, 500))
+    # A share is a whole number of games, however it is rounded: 0 of 15 is 0 to 20.4 %.
+    for printed in ("0", "0.0", "100"):
+        ours = Estimate.share(16 if printed == "100" else 0, 16)
+        assert not figure(printed, 15).decidable(ours)
+        assert not figure(printed, 15).equivalent(ours)
+    assert figure("17", 60).equivalent(Estimate.share(10, 60)) == figure("16.67", 60).equivalent(
+        Estimate.share(10, 60)
+    )
 
 
 def test_arrangements_are_counted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,14 @@ def figures_at(claim: Mapping[str, Any], score: float) -> claims.Figures:
 def test_every_claim_is_decided_by_figures_that_there_are(claim: Mapping[str, Any]) -> None:
     figures = claim.get("figures", {}).values()
     assert {each["record"] for each in figures if "record" in each} <= {*claims.read()["records"]}
-    verdicts = {claims.verdict_of(claim, figures_at(claim, score)) for score in (0.1, 0.9)}
-    assert verdicts | {*claim["because"]} <= {claims.HOLDS, claims.IN_PART, claims.FAILS, claims.NOT_SHOWN}
+    recorded = {name for name, each in claim.get("figures", {}).items() if "record" in each}
+    truths = claims.truths_of(claim, figures_at(claim, 0.5)).items()
+    fixed = [[truth] if recorded & {*rule.split()} else [True, False, None] for rule, truth in truths]
+    possible = {claims.decided([*each, *[None] * ("open" in claim)]) for each in product(*fixed)}
+    possible = possible if "holds_if" in claim else {claim["verdict"]}
+    said = {*claim["because"]}
+    assert said <= possible - {claims.NOT_SHOWN}, "no sentence of what cannot be, or is not shown"
+    assert said == possible or len(possible) > 1
 
 
 @pytest.mark.parametrize(
@@ -96,19 +103,26 @@ def test_every_claim_is_decided_by_figures_that_there_are(claim: Mapping[str, An
         (claims.IN_PART, ["a > 65", "a > b"]),
         (claims.FAILS, ["b > 50", "a > 65"]),
         (claims.NOT_SHOWN, ["a > 65", "65 > a"]),
+        (claims.NOT_SHOWN, ["median > 1", "1 < one_run"]),
     ],
 )
 def test_a_verdict_is_computed_from_intervals(rules: list[str], verdict: str) -> None:
+    claim = {"figures": {"one_run": {"record": "r", "what": "", "value": 5}}}
     figures = {"a": ("", Estimate(66, 60, 70)), "b": ("", Estimate.exact(40))}
+    figures |= {**claims.figures_of(claim, {}), "median": ("", Estimate.alone(5, "ms", 9))}
     assert claims.verdict_of({"holds_if": rules}, figures) == verdict
     assert claims.verdict_of({"holds_if": rules}, {**figures, "c": ("", None)}) == claims.NOT_RUN
-    for wrong in ("a = 50", "a > c", "a >50", ""):
+    for wrong in ("a = 50", "a > c", "a >50", "", "1.2.3 > a", ". < a"):
         with pytest.raises(InvalidInput, match="rule"):
             claims.verdict_of({"holds_if": [wrong]}, figures)
 
 
 def test_the_page_of_claims_says_what_was_not_run(tmp_path: Path) -> None:
-    text = to_markdown(claims.parts(Store(tmp_path), "smoke", 0, {}))
+    text = to_markdown(claims.parts(Store(tmp_path), "smoke", 3, {}))
+    assert "`banyan experiment claims --scale smoke --seed 3`" in text
+    assert "(cores): 88 (79.2-96.8); needs >50: yes" in text
+    assert "Needs many > few: yes." in text
+    assert "not run): -; needs >50: open" in text
     assert "## 3. Own copies, merged statistics: holds" in text
     assert "Independent simulations, combined at the end: not run" in text
     assert "one tree of as many simulations is stronger" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,9 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     by_name = {verdict.row.name: verdict for verdict in result.verdicts}
     # Six games are too few to say that they agree.
     assert by_name["random"].outcome == OPEN
-    assert by_name["random"].conclusion == "same"
+    assert by_name["random"].conclusion == "open"
+    shown = replace(by_name["random"].measured, score=(0.1, 0.0, 0.4))
+    assert replace(by_name["random"], measured=shown).conclusion == "same"
     assert by_name["the same games"].outcome == DIFFERS
     # Two pairs, both lost, say nothing yet about who is the stronger.
     assert by_name["the same games"].conclusion == "open"
@@ -145,13 +148,13 @@ def test_a_table_is_measured_row_by_row(tmp_path: Path) -> None:
     json.dumps(result.to_json(), allow_nan=False)
 
 
-def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "") -> Study:
+def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "", name: str = "999/3") -> Study:
     """Rows of a made-up study: figures of the source, its number of games, our games, and further keys."""
     text = f'title = "t"\nholds = "{holds}"\n'
     for number, (figures, n, _, more) in enumerate(rows):
         text += f'[[rows]]\nname = "{number}"\nmeasure = "results"\nn = {n}\n{more}\n'
         text += "figures = {{ wins = {}, draws = {}, losses = {} }}\n".format(*figures.split("/"))
-    table = read("999/3", text, "a source")
+    table = read(name, text, "a source")
     verdicts = []
     for row, (_, _, games, _) in zip(table.rows_at["quick"], rows, strict=True):
         shares = map(Estimate.share, games, [sum(games)] * 3)
@@ -163,6 +166,16 @@ def study(*rows: tuple[str, int, tuple[int, int, int], str], holds: str = "") ->
 
 
 EVEN, WON, OURS = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0), "ours = true"
+FEW, NOT_COMPARED = ("50/0/50", 10, (240, 20, 240), ""), ("50/0/50", 10, WON, 'not_comparable = "no"')
+
+TOO_FEW = "cannot be decided by its own 10 games a row"
+
+
+def without(made: Study) -> Study:
+    """The study, of which the last row has failed."""
+    (result,) = made.results
+    *others, last = result.verdicts
+    return Study((replace(result, verdicts=(*others, Verdict(last.row, failure="it died"))),))
 
 
 @pytest.mark.parametrize(
@@ -180,13 +193,26 @@ EVEN, WON, OURS = ("50.0/0/50.0", 250, (125, 0, 125), ""), (100, 0, 0), "ours = 
             "1 of 3 rows agrees, 1 differs (none with a cause), 1 is open.",
         ),
         (
-            study(*[("50/0/50", 10, (240, 20, 240), "")] * 2, ("50/0/50", 250, (125, 0, 125), "")),
-            "cannot be decided by its own 10 games a row: 1 of 3 rows agrees, 2 are not excluded.",
+            study(FEW, FEW, EVEN),
+            f"1 of 3 rows agrees; the other 2 {TOO_FEW}: they are not excluded.",
         ),
         (
-            study(("50/0/50", 10, WON, 'not_comparable = "no"')),
-            "nothing of it can be compared; 1 more is not comparable.",
+            study(FEW, ("50/0/50", 250, WON, 'cause = "c"')),
+            f"1 of 2 rows differs (1 with a cause); the other {TOO_FEW}: it is not excluded.",
         ),
+        (
+            study(FEW, ("0/0/100", 15, (0, 0, 16), "")),
+            "2 rows cannot be decided by its own 10 to 15 games a row: they are not excluded.",
+        ),
+        (study(EVEN, NOT_COMPARED), "holds: 1 row, all of which agree; 1 more is not comparable."),
+        (study(NOT_COMPARED), "nothing of it can be compared; 1 more is not comparable."),
+        (without(study(EVEN, EVEN, EVEN)), "2 of 2 rows in this report agree; 1 more is not run."),
+        (
+            without(study(("50/0/50", 250, WON, ""), *[EVEN] * 5)),
+            "4 of 5 rows in this report agree, 1 differs (none with a cause); 1 more is not run.",
+        ),
+        (without(study(EVEN)), "nothing of it in this report can be compared; 1 more is not run."),
+        (study(EVEN, name="002/11"), "1 of 1 row in this report agrees."),
     ],
 )
 def test_a_study_has_a_sentence(made: Study, says: str) -> None:
@@ -363,12 +389,12 @@ def test_a_line_has_games_figures_interval_and_verdict() -> None:
 
 def test_reports_have_every_row_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
     studies = judge([measured(tmp_path)])
-    parts = [*report.parts(studies, "quick", pictures_of(studies))]
+    parts = [*report.parts(studies, "quick", 3, pictures_of(studies))]
     text, page = to_markdown(parts), to_html(parts)
     for row in TABLE.rows_at["quick"]:
         assert row.name in text
         assert row.name in page
-    assert "banyan experiment 999/1 --scale quick" in text
+    assert "banyan experiment 999 --scale quick --seed 3" in text
     assert "![999](pictures/999.svg)" in text
     assert "for tests" in text
     assert "for the page" not in text

@@ -8,15 +8,17 @@ tables/claims.toml has for each claim:
     because."holds in part" = "..."     a sentence for each verdict that is expected
     [claims.figures]
     few = { row = "claims/root: name" }                        measured: the score in %; or its figure = "..."
-    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; low, high
+    many = { record = "cores", what = "...", value = 78 }      from a report, of [records.cores]; its interval
+                                                               as low and high; or exact = true, if counted
 
-A rule is true if it is true of all values in the 95 % intervals, false if of none, and open otherwise. A
-claim holds if all its rules are true, and in part if some are; else it does not hold if one is false, and is
-not shown if all are open. A sentence is printed with its own verdict only.
+A rule is true if it is true of all values in the intervals, false if of none, and open otherwise, as of a
+figure without one. A claim holds if all its rules are true, and in part if some are; else it does not hold if
+one is false, and is not shown if all are open. A sentence is printed with its own verdict only.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import Counter
@@ -30,7 +32,7 @@ from typing import Any
 from cluster.lab.sources.estimate import PERCENT, Estimate
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
-from cluster.lab.sources.report import ours_text
+from cluster.lab.sources.report import command, ours_text
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import load, names
 from cluster.lab.sources.verdict import Verdict
@@ -39,9 +41,10 @@ from games.errors import InvalidInput, counted
 SOURCE = "claims"
 """What stands before the slash in names of tables that only claims have."""
 HOLDS, IN_PART, FAILS, NOT_SHOWN, NOT_RUN = "holds", "holds in part", "does not hold", "not shown", "not run"
+SAID = {True: "yes", False: "no", None: "open"}
 SHOWN = 99
 """A number of observations of which intervals are printed."""
-_RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9.]+")
+_RULE, _NUMBER = re.compile(r"(\S+) ([<>]) (\S+)"), re.compile(r"[0-9]+(\.[0-9]+)?")
 
 Figures = Mapping[str, tuple[str, Estimate | None]]
 """Label and value by name; without a value if the row was not run."""
@@ -66,24 +69,29 @@ def truth(rule: str, figures: Mapping[str, Estimate]) -> bool | None:
     sides = parts.group(*((1, 3) if parts[2] == ">" else (3, 1))) if parts else ("",)
     if not all(_NUMBER.fullmatch(side) or side in figures for side in sides):
         raise InvalidInput("rule", rule, "such as few > 50, of numbers and " + ", ".join(figures))
-    shown = (figures.get(side) or Estimate.exact(float(side)) for side in sides)
-    (least, most), (low, high) = (
-        (each.low, each.high) if each.has_interval else (each.value, each.value) for each in shown
-    )
-    return True if least > high else False if most <= low else None
+    first, second = (figures.get(side) or Estimate.exact(float(side)) for side in sides)
+    return True if first.low > second.high else False if first.high <= second.low else None
+
+
+def truths_of(claim: Mapping[str, Any], figures: Figures) -> dict[str, bool | None]:
+    """The truth of each rule; None without a value."""
+    there = {name: estimate or Estimate.alone(math.nan, "", 0) for name, (_, estimate) in figures.items()}
+    return {rule: truth(rule, there) for rule in claim.get("holds_if", ())}
+
+
+def decided(truths: Sequence[bool | None]) -> str:
+    """The verdict that follows from the truth of the rules."""
+    if all(truths):
+        return HOLDS
+    return IN_PART if any(truths) else FAILS if False in truths else NOT_SHOWN
 
 
 def verdict_of(claim: Mapping[str, Any], figures: Figures) -> str:
     """The verdict that the rules compute."""
     if "holds_if" not in claim:
         return str(claim["verdict"])
-    there = {name: estimate for name, (_, estimate) in figures.items() if estimate is not None}
-    if len(there) < len(figures):
-        return NOT_RUN
-    truths = [truth(rule, there) for rule in claim["holds_if"]] + [None] * ("open" in claim)
-    if all(truths):
-        return HOLDS
-    return IN_PART if any(truths) else FAILS if False in truths else NOT_SHOWN
+    found = decided([*truths_of(claim, figures).values()] + [None] * ("open" in claim))
+    return found if all(estimate for _, estimate in figures.values()) else NOT_RUN
 
 
 def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]]) -> Figures:
@@ -91,7 +99,8 @@ def figures_of(claim: Mapping[str, Any], results: Mapping[str, Sequence[Verdict]
     found: dict[str, tuple[str, Estimate | None]] = {}
     for name, each in claim.get("figures", {}).items():
         if "record" in each:
-            value, low, high = (float(each.get(end, each["value"])) for end in ("value", "low", "high"))
+            value = float(each["value"])
+            low, high = (value if each.get("exact") else each.get(end, math.nan) for end in ("low", "high"))
             found[name] = f"{each['what']} ({each['record']})", Estimate(value, low, high, number=SHOWN)
             continue
         table, _, row = each["row"].partition(": ")
@@ -119,21 +128,27 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
     counts = ", ".join(f"{name}: {number}" for name, number in Counter(verdicts).most_common())
     yield Heading(1, "Claims of the sources")
     yield Paragraph(f"{counted(len(verdicts), 'claim')} of the sources; {counts}. {data['about']}")
-    yield Paragraph(f"Made on {date.today()} by `banyan experiment claims --scale {scale}`.")
+    yield Paragraph(f"Made on {date.today()} by `{command(SOURCE, scale, seed)}`.")
     shown: set[str] = set()
     for number, ((claim, figures), verdict) in enumerate(zip(judged, verdicts, strict=True), start=1):
         yield Heading(2, f"{number}. {claim['title']}: {verdict}")
         because = claim.get("because", {}).get(verdict, "")
         yield Paragraph(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
-        rules = [*map(str.split, claim.get("holds_if", ()))]
+        said = {rule: SAID[truth] for rule, truth in truths_of(claim, figures).items()}
+        rules = [*map(str.split, said)]
         between = [rule for rule in rules if rule[2] in figures]
         for name, (label, estimate) in figures.items():
             value = ours_text(estimate) if estimate else "-"
             named = f"{name}: " if any(name in rule for rule in between) else ""
-            needs = [f"{rule[1]}{rule[2]}" for rule in rules if rule[0] == name and rule not in between]
+            needs = [
+                f"{rule[1]}{rule[2]}: {said[' '.join(rule)]}"
+                for rule in rules
+                if rule[0] == name and rule not in between
+            ]
             yield Item(f"{named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}")
         if between:
-            yield Paragraph(f"Needs {', '.join(map(' '.join, between))}.")
+            needs = [f"{rule}: {said[rule]}" for rule in map(" ".join, between)]
+            yield Paragraph(f"Needs {', '.join(needs)}.")
         if "open" in claim:
             yield Paragraph(f"Not measured: {claim['open']}.")
         for table in tables_of(claim):

@@ -15,7 +15,7 @@ from decimal import Decimal
 from statistics import NormalDist
 from typing import Any
 
-from cluster.matches.statistics import Z95, Interval, wilson
+from cluster.matches.statistics import Z95, Interval, student_95, wilson
 from games.errors import InvalidInput
 
 PERCENT = "%"
@@ -25,12 +25,6 @@ MARGIN = 0.2
 """Share of the source's figure by which other figures may differ and still be equivalent."""
 ROUNDING = 1e-9
 """Tolerance for floating-point errors where figures differ by exactly the source's rounding."""
-STUDENT_95 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-"""The 97.5 % points of Student's t for 1 to 30 degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +55,7 @@ class Estimate:
             return cls(value, -math.inf, math.inf, unit, number)
         centre = math.fsum(values) / number
         spread = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (number - 1))
-        factor = STUDENT_95[number - 2] if number - 2 < len(STUDENT_95) else Z95
-        half = factor * spread / math.sqrt(number)
+        half = student_95(number - 1) * spread / math.sqrt(number)
         return cls(centre, centre - half, centre + half, unit, number, spread)
 
     @classmethod
@@ -72,6 +65,8 @@ class Estimate:
         Observations of one group, such as a game, may depend on each other; groups are independent.
         """
         total = sum(map(len, groups))
+        if not total:
+            return cls.mean([], unit)
         centre = math.fsum(map(math.fsum, groups)) / total
         size = total / len(groups)
         error = cls.mean([(math.fsum(group) - centre * len(group)) / size for group in groups], unit)
@@ -148,16 +143,25 @@ class SourceFigure:
 
     def equivalent(self, ours: Estimate) -> bool:
         """Whether the interval of the difference to our figure stays within the margin."""
-        value, (low, high) = float(self.value), self.interval(ours)
+        value, low, high, margin = self._within(ours)
         least = ours.value - value - math.hypot(ours.value - ours.low, high - value)
         most = ours.value - value + math.hypot(ours.high - ours.value, value - low)
-        margin = self._margin(ours)
         return -margin <= least and most <= margin
 
     def decidable(self, ours: Estimate) -> bool:
         """Whether the source's number of games suffices for `equivalent` with any number of ours."""
-        return max(abs(end - float(self.value)) for end in self.interval(ours)) <= self._margin(ours)
+        value, low, high, margin = self._within(ours)
+        return max(value - low, high - value) <= margin
 
-    def _margin(self, ours: Estimate) -> float:
-        margin = MARGIN_POINTS if ours.unit.startswith(PERCENT) else MARGIN * abs(float(self.value))
-        return margin + self.rounding
+    def _within(self, ours: Estimate) -> tuple[float, float, float, float]:
+        """The figure, its interval and the margin, which allows for rounding.
+
+        A share of a stated number of games is exact: that of the nearest whole number of games.
+        """
+        exact, margin = self, MARGIN * abs(float(self.value)) + self.rounding
+        if ours.unit.startswith(PERCENT):
+            margin = MARGIN_POINTS + self.rounding
+        if ours.unit == PERCENT and self.number:
+            games = round(self.value * self.number / 100)
+            exact, margin = replace(self, value=Decimal(100 * games) / self.number), MARGIN_POINTS
+        return float(exact.value), *exact.interval(ours), margin

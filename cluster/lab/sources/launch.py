@@ -131,9 +131,11 @@ def run_experiments(
 
         pictures, of_sources = pictures_of(studies), [each for each in studies if each.name != claims.SOURCE]
         if of_sources:
-            parts = list(report.parts(of_sources, request.scale, pictures))
+            parts = list(report.parts(of_sources, request.scale, request.seed, pictures))
         else:
             parts = list(claims.parts(store, request.scale, request.seed, pictures))
+        if 0 < len(of_sources) < len(studies):
+            started.say("not in the report: claims; banyan experiment claims --report FILE.md writes them")
     for path in reports:
         page.write(path, parts)
         started.say(f"wrote {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -130,7 +131,7 @@ def _of_samples(need: CountNeed, kept: Kept) -> Measured:
         values = [value for unit in units for value in unit]
         estimates[f"{name}, mean"] = Estimate.of_groups(units, name)
         for what, of in _OF_SAMPLES.items():
-            estimates[f"{name}, {what}"] = Estimate.alone(of(values), name, len(values))
+            estimates[f"{name}, {what}"] = Estimate.alone(of(values or [math.nan]), name, len(values))
     return Measured(estimates, kept.cpu_s, counted(need.units, "game"))
 
 

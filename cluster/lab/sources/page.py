@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from cluster.report.table import Table, html, markdown
 from cluster.system.kept_folder import replace_text
@@ -69,18 +70,25 @@ def check(path: Path) -> None:
         raise InvalidInput("report", str(path), "a file whose name ends in " + " or ".join(ENDINGS))
     if not path.parent.is_dir() or path.is_dir():
         raise InvalidInput("report", str(path), "a file in an existing folder")
+    pictures = path.parent / PICTURES
+    if path.suffix.lower() != ".html" and pictures.exists() and not pictures.is_dir():
+        raise InvalidInput("report", str(path), f"a file beside which {PICTURES} is a folder, or nothing")
 
 
 def write(path: Path, parts: Sequence[Part]) -> None:
-    """Replace the file atomically; pictures of a Markdown file are written into a folder beside it."""
+    """Replace the file and, of Markdown, its pictures, whose names begin with its own; each atomically."""
     if path.suffix.lower() == ".html":
         text = to_html(parts)
     else:
-        text = to_markdown(parts)
-        for part in parts:
+        own = [
+            replace(part, stem=f"{path.stem}-{part.stem}") if isinstance(part, Picture) else part
+            for part in parts
+        ]
+        text = to_markdown(own)
+        for part in own:
             if isinstance(part, Picture):
                 (path.parent / PICTURES).mkdir(exist_ok=True)
-                (path.parent / PICTURES / f"{part.stem}.svg").write_text(part.svg, encoding="utf-8")
+                replace_text(path.parent / PICTURES / f"{part.stem}.svg", part.svg)
     replace_text(path, text)
 
 
@@ -92,7 +100,7 @@ def to_markdown(parts: Iterable[Part]) -> str:
             case Heading(level, text):
                 lines.append(f"{'#' * level} {text}")
             case Picture(stem):
-                lines.append(f"![{stem}]({PICTURES}/{stem}.svg)")
+                lines.append(f"![{stem}]({PICTURES}/{quote(stem)}.svg)")
             case Table():
                 lines += markdown(part)
             case Item(text):

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 
 from cluster.lab.sources.estimate import MARGIN, MARGIN_POINTS, Estimate, SourceFigure
 from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
-from cluster.lab.sources.table import OUTCOMES, names
+from cluster.lab.sources.table import OUTCOMES
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -32,13 +32,13 @@ PAGE = "cluster/lab/sources/RESULTS.md"
 TITLE = "The sources' tables, measured again"
 HOW = " ".join(
     f"""Games: the source's (in brackets if inferred from its percentages) and ours. Intervals are of 95 %;
-    beside wins, draws and losses in % that of the score, wins and half the draws. p: the probability of
-    figures as far apart if nothing differs; exact for wins, draws and losses (Freeman and Halton). "differs":
-    p is below 0.05 after Holm's correction for all rows of the source in this report. "agrees": the interval
-    of the difference stays within {MARGIN_POINTS:g} points, or {MARGIN:.0%} of figures not in percent. "not
-    excluded": neither, and the source's games are too few to show more. "open": more games of ours decide.
-    "other ahead": not the source's player has more wins. Letters refer to sentences below a table; rows are
-    as printed unless one says what deviates.""".split()
+    beside wins, draws and losses in % that of the score, wins and half the draws. p, uncorrected: the
+    probability of figures as far apart if nothing differs; exact for wins, draws and losses (Freeman and
+    Halton). "differs": p is below 0.05 after Holm's correction for all rows of the source in this report.
+    "agrees": the interval of the difference stays within {MARGIN_POINTS:g} points, or {MARGIN:.0%} of figures
+    not in percent. "not excluded": neither, and the source's games are too few to show more. "open": more
+    games of ours decide. "other ahead": not the source's player has more wins. Letters refer to sentences
+    below a table; rows are as printed unless one says what deviates.""".split()
 )
 """How to read the tables."""
 WIDEST = 5.0
@@ -49,14 +49,16 @@ MOST_OF_OURS = 3
 """Most figures shown of a row that the source has not."""
 
 
-def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
+def parts(
+    studies: Sequence[Study], scale: str, seed: int, pictures: Mapping[str, Sequence[Picture]]
+) -> Iterator[Part]:
     """The report. ``pictures``: those below the heading of a table or of a source, by its name."""
     results = [result for study in studies for result in study.results]
     asked = [
-        study.name if not _missing(study) else " ".join(result.table.name for result in study.results)
+        study.name if not study.missing else " ".join(result.table.name for result in study.results)
         for study in studies
     ]
-    made = f"banyan experiment {' '.join(asked)} --scale {scale}"
+    made = command(" ".join(asked), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield Heading(1, TITLE)
     for study in studies:
@@ -69,13 +71,18 @@ def parts(studies: Sequence[Study], scale: str, pictures: Mapping[str, Sequence[
         yield from (heading, *others)
 
 
+def command(tables: str, scale: str, seed: int) -> str:
+    """The command that makes a report."""
+    return f"banyan experiment {tables} --scale {scale}{f' --seed {seed}' if seed else ''}"
+
+
 def of_study(study: Study, pictures: Mapping[str, Sequence[Picture]]) -> Iterator[Part]:
     """The section of one source."""
     yield Heading(2, f"{study.name} {study.results[0].table.source}")
     yield Paragraph(study.sentence)
     said = []
-    if _missing(study) > 0:
-        said.append(f"Not in this report: {counted(_missing(study), 'table')} of the source.")
+    if study.missing:
+        said.append(f"Not in this report: {counted(study.missing, 'table')} of the source.")
     if ahead := Counter(each.conclusion for each in study.rows if each.conclusion):
         same = f"The player ahead is that of the source in {counted(ahead[SAME], 'row')}"
         said.append(f"{same}, the other in {ahead[OPPOSITE]}, and open in {ahead[OPEN]}.")
@@ -105,11 +112,6 @@ def _reasons(each: Verdict) -> list[str]:
     row = each.row
     deviates, cause = row.deviates and f"Deviates: {row.deviates}", row.cause and f"Cause: {row.cause}"
     return [each for each in (each.failure, row.not_comparable, row.remark, deviates, cause) if each]
-
-
-def _missing(study: Study) -> int:
-    """Number of tables of the source that are not in the report."""
-    return sum(name.partition("/")[0] == study.name for name in names()) - len(study.results)
 
 
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:

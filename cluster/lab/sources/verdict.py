@@ -18,7 +18,7 @@ from typing import Any
 
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured
-from cluster.lab.sources.table import OUTCOMES, Row, Table
+from cluster.lab.sources.table import OUTCOMES, Row, Table, names
 from cluster.matches.statistics import freeman_halton, holm
 from games.errors import counted
 
@@ -182,31 +182,40 @@ class Study:
         return [each for result in self.results for each in result.rows(ours=False)]
 
     @property
+    def missing(self) -> int:
+        """Number of tables of the source that are not among the results."""
+        return max(0, sum(name.partition("/")[0] == self.name for name in names()) - len(self.results))
+
+    @property
     def sentence(self) -> str:
         """Whether the source holds, and how many of its rows do what."""
         number = Counter(each.outcome for each in self.rows)
         total = sum(number[each] for each in (AGREES, DIFFERS, NOT_EXCLUDED, OPEN))
-        rows = counted(total, "row")
+        rows, whole = counted(total, "row"), not self.missing and not number[NOT_RUN]
+        here = "" if whole else " in this report"
         caused = sum(bool(each.row.cause) for each in self.rows if each.outcome == DIFFERS)
         cause = f"{caused or 'none'} with a cause"
-        games = Counter(each.tested[0].source.number for each in self.rows if each.outcome == NOT_EXCLUDED)
         if not total:
-            said = "nothing of it can be compared" if self.rows else "all its rows are ours"
-        elif number[AGREES] == total:
+            said = f"nothing of it{here} can be compared" if self.rows else f"all its rows{here} are ours"
+        elif number[AGREES] == total and whole:
             at = [result.table.holds for result in self.results if result.table.holds]
             said = " ".join(["holds", *at[:1]]) + f": {rows}, all of which agree"
-        elif number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total:
+        elif number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total and whole:
             known = ", whose cause is stated" if caused == number[DIFFERS] else f" ({cause})"
             said = f"holds but for {number[DIFFERS]} of {rows}{known}"
         else:
-            said = f"{number[AGREES]} of {rows} {_verb(number[AGREES], 'agrees', 'agree')}"
-            if number[DIFFERS]:
-                said += f", {number[DIFFERS]} {_verb(number[DIFFERS], 'differs', 'differ')} ({cause})"
-            for each in (NOT_EXCLUDED, OPEN):
-                said += f", {number[each]} {_verb(number[each])} {each}" if number[each] else ""
-            if 2 * number[NOT_EXCLUDED] > total:
-                own = counted(games.most_common(1)[0][0] or 0, "game")
-                said = f"cannot be decided by its own {own} a row: {said}"
+            does = {AGREES: _verb(number[AGREES], "agrees", "agree"), OPEN: f"{_verb(number[OPEN])} open"}
+            does[DIFFERS] = f"{_verb(number[DIFFERS], 'differs', 'differ')} ({cause})"
+            clauses = [f"{number[each]} {does[each]}" for each in (AGREES, DIFFERS, OPEN) if number[each]]
+            said = ", ".join(clauses).replace(" ", f" of {rows}{here} ", 1)
+            if left := number[NOT_EXCLUDED]:
+                others = f"{said}; the other{f' {left}' * (left > 1)}" if clauses else f"{rows}{here}"
+                games = sorted(
+                    each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED
+                )
+                own = " to ".join(map(str, dict.fromkeys((games[0], games[-1]))))
+                said = f"{others} cannot be decided by its own {own} games a row: "
+                said += f"{_verb(left, 'it is', 'they are')} not excluded"
         for each in (NOT_COMPARABLE, NOT_RUN):
             said += f"; {number[each]} more {_verb(number[each])} {each}" if number[each] else ""
         return f"{said}."
