@@ -87,13 +87,8 @@ def test_ten_games_can_never_show_that_shares_are_equal() -> None:
     assert not figure("0", 10).decidable(Estimate.share(0, 500))
     assert figure("0", 16).decidable(Estimate.share(0, 500))
     # A share is a whole number of games, however it is rounded: 0 of 15 is 0 to 20.4 %.
-    for printed in ("0", "0.0", "100"):
-        ours = Estimate.share(16 if printed == "100" else 0, 16)
-        assert not figure(printed, 15).decidable(ours)
-        assert not figure(printed, 15).equivalent(ours)
-    assert figure("17", 60).equivalent(Estimate.share(10, 60)) == figure("16.67", 60).equivalent(
-        Estimate.share(10, 60)
-    )
+    for few in (figure("0", 15), figure("0.0", 15)):
+        assert not few.decidable(Estimate.share(0, 16)) and not few.equivalent(Estimate.share(0, 16))
 
 
 def test_arrangements_are_counted() -> None:

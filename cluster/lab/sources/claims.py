@@ -134,21 +134,15 @@ def parts(store: Store, scale: str, seed: int, pictures: Mapping[str, Sequence[P
         yield Heading(2, f"{number}. {claim['title']}: {verdict}")
         because = claim.get("because", {}).get(verdict, "")
         yield Paragraph(f'"{claim["quote"]}" ({claim["where"]}). {because}'.strip())
-        said = {rule: SAID[truth] for rule, truth in truths_of(claim, figures).items()}
-        rules = [*map(str.split, said)]
-        between = [rule for rule in rules if rule[2] in figures]
+        rules = [(*rule.split(), SAID[truth]) for rule, truth in truths_of(claim, figures).items()]
+        between = [rule for rule in rules if rule[0] not in figures or rule[2] in figures]
         for name, (label, estimate) in figures.items():
             value = ours_text(estimate) if estimate else "-"
             named = f"{name}: " if any(name in rule for rule in between) else ""
-            needs = [
-                f"{rule[1]}{rule[2]}: {said[' '.join(rule)]}"
-                for rule in rules
-                if rule[0] == name and rule not in between
-            ]
+            needs = [f"{by}{end}: {said}" for of, by, end, said in rules if of == name and end not in figures]
             yield Item(f"{named}{label}: {value}{'; needs ' * bool(needs)}{' and '.join(needs)}")
         if between:
-            needs = [f"{rule}: {said[rule]}" for rule in map(" ".join, between)]
-            yield Paragraph(f"Needs {', '.join(needs)}.")
+            yield Paragraph(f"Needs {', '.join('{} {} {}: {}'.format(*rule) for rule in between)}.")
         if "open" in claim:
             yield Paragraph(f"Not measured: {claim['open']}.")
         for table in tables_of(claim):

@@ -80,10 +80,7 @@ def write(path: Path, parts: Sequence[Part]) -> None:
     if path.suffix.lower() == ".html":
         text = to_html(parts)
     else:
-        own = [
-            replace(part, stem=f"{path.stem}-{part.stem}") if isinstance(part, Picture) else part
-            for part in parts
-        ]
+        own = [replace(p, stem=f"{path.stem}-{p.stem}") if isinstance(p, Picture) else p for p in parts]
         text = to_markdown(own)
         for part in own:
             if isinstance(part, Picture):

@@ -210,10 +210,10 @@ class Study:
             said = ", ".join(clauses).replace(" ", f" of {rows}{here} ", 1)
             if left := number[NOT_EXCLUDED]:
                 others = f"{said}; the other{f' {left}' * (left > 1)}" if clauses else f"{rows}{here}"
-                games = sorted(
+                few = [
                     each.tested[0].source.number or 0 for each in self.rows if each.outcome == NOT_EXCLUDED
-                )
-                own = " to ".join(map(str, dict.fromkeys((games[0], games[-1]))))
+                ]
+                own = " to ".join(map(str, dict.fromkeys((min(few), max(few)))))
                 said = f"{others} cannot be decided by its own {own} games a row: "
                 said += f"{_verb(left, 'it is', 'they are')} not excluded"
         for each in (NOT_COMPARABLE, NOT_RUN):
