@@ -339,7 +339,7 @@ class Game(ABC):
         Raises InvalidInput (field ``fleet``). Default: nothing can be placed.
         """
         if places:
-            raise InvalidInput("fleet", ",".join(places), f"none: nobody places a fleet in {self.spec}")
+            raise InvalidInput("fleet", ",".join(places), f"none: this player places no fleet in {self.spec}")
         return state.copy(), None, ()
 
     def secret(self, state: State, owner: int) -> Board | None:

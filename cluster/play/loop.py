@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 from cluster.matches.game import MakePlayer
 from cluster.matches.record import write_file
-from cluster.play.play import HUMAN, Play, Thought
+from cluster.play.play import HUMAN, Play, sides_of
 from cluster.play.position import read_record
 from cluster.system import terminal
 from games.drawing import draw
@@ -98,9 +100,12 @@ class PlayLoop:
         if play.game.hidden_information and record.result is None:
             # The record would show hidden information; with its seed the command deals it again.
             moves = " ".join(record.moves)
-            fleet = ["--fleet", ",".join(play.placed)] if play.placed else []
-            command = ["banyan", "play", record.game, "--seed", str(record.seed), *fleet, "--moves", moves]
-            self._write(f"To continue: {shlex.join(command)}")
+            own = next(name for name, sides in sides_of(play.game).items() if sides == play.humans)
+            command = ["banyan", "play", record.game, "--side", own, "--seed", str(record.seed)]
+            if play.placed and len(play.humans) == 1:
+                for fleet in re.findall(r"fleet=(\S+)", record.start or "")[1 - play.humans[0] :][:1]:
+                    command += ["--fleet", fleet]
+            self._write(f"To continue: {shlex.join([*command, '--moves', moves])}")
         else:
             for side, (seat, cost) in enumerate(zip(record.seats, record.efforts, strict=True)):
                 if seat != HUMAN and cost.moves:
@@ -114,16 +119,21 @@ class PlayLoop:
         piece = self.play.place(places)
         if piece is not None:
             self._write(PLACING)
-        while piece is not None:
             self._show_secret(self.play.humans[0])
+        while piece is not None:
             line = self._read(f"{piece}> ")
             word = "quit" if line is None else line.strip().lower() or REST
             if word in ("quit", "exit"):
                 return False
+            if word == "help":
+                self._write(PLACING)
+                continue
             wanted = places[:-1] if word == "undo" else [*places, word]
             try:
                 piece = self.play.place(wanted)
                 places = wanted
+                if piece is not None:
+                    self._show_secret(self.play.humans[0])
             except InvalidInput as error:
                 self._refuse(error)
         return True
@@ -143,7 +153,7 @@ class PlayLoop:
         else:
             self.play.make(words[0])
             self._moved = True
-            self._changed()
+            self._told_end = False
 
     def _advance(self) -> None:
         """Make moves until a person has to choose one or the game is over."""
@@ -155,7 +165,7 @@ class PlayLoop:
                 play.give(only)
                 self._write(f"{self._name(mover)}: {only}")
             elif not play.humans_turn:
-                self._tell(play.answer())
+                self._write(f"{self._name(mover)}: {play.answer().move}")
             else:
                 break
             moved = True
@@ -170,9 +180,6 @@ class PlayLoop:
         if play.resigned is not None and not play.position.over:
             return f"{self._name(1 - play.resigned)} wins: {self._name(play.resigned)} resigned"
         return play.position.outcome_text
-
-    def _changed(self) -> None:
-        self._told_end = False
 
     def _show(self) -> None:
         play = self.play
@@ -189,19 +196,13 @@ class PlayLoop:
             self._write(f"what only {self._name(side)} sees:\n{draw(secret, colour=self._colour)}")
 
     def _prompt(self) -> str:
-        play = self.play
-        if play.over:
-            return "over> "
-        return f"{self._name(play.mover)}> "
+        return "over> " if self.play.over else f"{self._name(self.play.mover)}> "
 
     def _name(self, side: int) -> str:
         return self.play.game.name_of(side)
 
     def _who(self, side: int) -> str:
         return f"{HUMAN if side in self.play.humans else self.play.opponent.spec} ({self._name(side)})"
-
-    def _tell(self, thought: Thought) -> None:
-        self._write(f"{self._name(thought.mover)}: {thought.move}")
 
     def _help(self, _: list[str]) -> None:
         play = self.play
@@ -213,13 +214,8 @@ class PlayLoop:
     def _moves(self, _: list[str]) -> None:
         play = self.play
         texts = [play.game.format_move(play.state, move) for move in play.game.legal_moves(play.state)]
-        lines, line = [], f"{counted(len(texts), 'legal move')}:"
-        for text in texts:
-            if len(line) + len(text) >= MOVES_A_LINE:
-                lines.append(line)
-                line = " "
-            line += f" {text}"
-        self._write("\n".join([*lines, line]))
+        line = f"{counted(len(texts), 'legal move')}: {' '.join(texts)}"
+        self._write(textwrap.fill(line, MOVES_A_LINE, subsequent_indent="  ", break_on_hyphens=False))
 
     def _hint(self, _: list[str]) -> None:
         play = self.play
@@ -251,14 +247,14 @@ class PlayLoop:
 
     def _undo(self, _: list[str]) -> None:
         self.play.undo()
-        self._changed()
+        self._told_end = False
         self._show()
 
     def _resign(self, _: list[str]) -> None:
         if self.play.over or not self.play.humans_turn:
             raise InvalidInput("resign", "resign", "a turn of yours")
         self.play.resign()
-        self._changed()
+        self._told_end = False
 
     def _go(self, ply: int) -> None:
         self.play.go_to(ply)
@@ -272,7 +268,7 @@ class PlayLoop:
 
     def _continue(self, _: list[str]) -> None:
         self.play.go_on()
-        self._changed()
+        self._told_end = False
 
     def _save(self, words: list[str]) -> None:
         path = _path(words)
@@ -284,9 +280,8 @@ class PlayLoop:
         number = int(words.pop()) if len(words) == 2 and words[1].isdigit() else 1
         play = self.play
         game, record, _ = read_record(play.game.source or play.game.name, _path(words), number)
-        opponent = self._make_player(play.opponent.spec, game)
-        self.play = Play(game, opponent, play.humans, play.seed, record)
-        self._changed()
+        self.play = Play(game, self._make_player(play.opponent.spec, game), play.humans, play.seed, record)
+        self._told_end = False
         self._show()
 
 

@@ -69,8 +69,8 @@ class Play:
         self.thought: Thought | None = None
         """The opponent's last move; None before its first."""
         self.resigned: int | None = None
-        self.placed: tuple[str, ...] = ()
-        """Where a person placed the own fleet, as `Game.hide` takes it; empty if it was dealt."""
+        self.placed = record is not None
+        """Whether a person may have placed the own fleet: it was placed here, or the game was loaded."""
         players = range(game.num_players)
         self._efforts = [Effort() for _ in players] if record is None else list(record.efforts)
         self._given = record
@@ -153,7 +153,7 @@ class Play:
     @property
     def new(self) -> bool:
         """Whether one person begins the game, and has placed nothing yet."""
-        return not (self._given or self._moves or self.placed) and len(self.humans) == 1
+        return not (self.placed or self._moves) and len(self.humans) == 1
 
     def place(self, places: Sequence[str]) -> str | None:
         """Place what the person hides, as `Game.hide` does; returns the piece that is next, or None.
@@ -165,7 +165,7 @@ class Play:
         stream = new_stream(seed_of(self.seed, FLEET_STREAM))
         self.state, piece, _ = self.game.hide(self._start, self.humans[0], places, stream)
         if piece is None and places:
-            self.placed, self._start = tuple(places), self.state.copy()
+            self.placed, self._start = True, self.state.copy()
             self._record = replace(self._record, start=self.game.format_position(self.state))
         return piece
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import games
@@ -26,6 +27,7 @@ from search.players.presets import STRONGEST, opponent_of, settings_of
 CHANCES_SEED = 1
 MOVE_MEMORY_MB = 256
 """Memory of the tree of a player that is asked for a move."""
+_dealt = lru_cache(maxsize=64)(lambda spec, seed: dealt(load(spec), seed))
 _LOCK = threading.Lock()
 """Held while rules are loaded and compiled, so that two threads do not compile them twice."""
 
@@ -143,7 +145,7 @@ def _start(game: Game, position: str | None, seed: int | None) -> State:
         return game.initial_state() if position is None else game.parse_position(position)
     if position is not None:
         raise InvalidInput("deal", seed, "null if a position is given")
-    return dealt(game, seed)
+    return _dealt(game.spec, seed).copy()
 
 
 def _chances(shown: Position, board: Board, draws: int) -> list[list[float | None]] | None:
@@ -151,18 +153,15 @@ def _chances(shown: Position, board: Board, draws: int) -> list[list[float | Non
         return None
     # A fixed seed: equal requests get equal draws.
     found = shown.game.chances(shown.state, draws, new_stream(CHANCES_SEED))
-    if not found:
-        return None
-    return [[found.get((r, c)) for c in range(len(row))] for r, row in enumerate(board.rows)]
+    return (
+        [[found.get((r, c)) for c in range(len(row))] for r, row in enumerate(board.rows)] if found else None
+    )
 
 
 def _cells(game: Game, shown: Position) -> dict[str, tuple[int, int]]:
-    found = {}
-    for move in game.legal_moves(shown.state):
-        cell = game.cells_of(move)
-        if cell is not None:
-            found[game.format_move(shown.state, move)] = cell
-    return found
+    moves = game.legal_moves(shown.state)
+    cells = {game.format_move(shown.state, move): game.cells_of(move) for move in moves}
+    return {text: cell for text, cell in cells.items() if cell is not None}
 
 
 def _board_json(board: Board) -> dict[str, Any]:

@@ -15,10 +15,12 @@ A fleet drawn from an entry's ranges fits unless two of its ships clash; then an
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
-from games.battleship.placements import WORD_BITS, WORDS
+from games.battleship.placements import WORD_BITS, WORDS, mask_of, placements_of
 from games.battleship.rules import (
     ANNOUNCE,
     AREA,
@@ -378,3 +380,16 @@ def list_entries(
         entering = _descend(levels, level, candidates[n])
         level += entering
     return True, entries[:num_entries].copy()
+
+
+@lru_cache(maxsize=4_096)
+def leaves_room(size: int, fleet: tuple[int, ...], touch: str, placed: int, taken: bytes) -> bool:
+    """Whether the ships from number ``placed`` on fit on a board with ``taken`` cells (a bool for each)."""
+    placements = placements_of(size, fleet, touch)
+    mask = mask_of(np.flatnonzero(np.frombuffer(taken, dtype=bool)).tolist())
+    free = np.flatnonzero(~(placements.halos & mask).any(axis=1))
+    ships = np.searchsorted(placements.starts, free, side="right") - 1 - placed
+    free, ships = free[ships >= 0], ships[ships >= 0]
+    ranges = np.outer(np.ones_like(free), [0, 1, 0])  # START (of no use here), COUNT, MASK.
+    candidates = np.column_stack([ships, ranges, placements.cells[free], placements.halos[free], free])
+    return not list_entries(candidates, len(fleet) - placed, 0, True, 0, MAX_NODES)[0]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from games.battleship import density, outlook, rules
+from games.battleship.cover import leaves_room
 from games.battleship.placements import cells_of, fits_at_once, free_places, placements_of
 from games.battleship.position import format_grids, read_position
 from games.battleship.sampling import determinize, make_view
@@ -206,16 +207,17 @@ class Battleship(Game):
         self, state: State, owner: int, places: Sequence[str], stream: Stream
     ) -> tuple[State, str | None, tuple[str, ...]]:
         """Ships in the order of the fleet, each by its first cell and a direction, ``a1 right``, or by both
-        ends, ``a1e1``. In the task solo nobody places a fleet."""
+        ends, ``a1e1``. In the task solo only the second player has a fleet, which the first shoots at."""
         side, hidden, chosen = 1 - owner, state.copy(), list[int]()
         if side >= self.num_sides:
             return super().hide(state, owner, places, stream)
         fleet = hidden[rules.CELLS + side * self.size**2 :][: self.size**2]
         fleet[:] = 0
+        texts = [re.sub(r"[\s-]", "", place.lower()) for place in places]
+        rest = REST if REST in texts[-1:] else ""
         for ship, length in enumerate(self.lengths):
             piece = f"{self.ships[ship]} ({counted(length, 'cell')})"
-            given = places[ship] if ship < len(places) else REST if REST in places[-1:] else ""
-            text = re.sub("[ -]", "", given.lower())
+            text = texts[ship] if ship < len(texts) else rest
             if directed := _DIRECTED.fullmatch(text):
                 start, column, row, direction = directed.groups()
                 right, up = (step * (length - 1) for step in _DIRECTIONS[direction[0]])
@@ -227,7 +229,7 @@ class Battleship(Game):
                 ends = {first + last: place, last + first: place}
                 if text in ("", REST, *ends) and self._leaves_room([*chosen, place]):
                     free |= ends
-            if not given:
+            if not rest and ship >= len(places):
                 return hidden, piece, tuple(free)
             if text == REST:
                 with np.errstate(over="ignore"):
@@ -235,10 +237,10 @@ class Battleship(Game):
             if text not in free:
                 where = f"on free cells{_APART[self.touch]}, with room for the other ships; or {REST}"
                 how = f"first cell and right, left, up or down, or its ends, such as {next(iter(ends))}"
-                raise InvalidInput("fleet", given, f"the {piece} by its {how}, {where}")
+                raise InvalidInput("fleet", places[ship], f"the {piece} by its {how}, {where}")
             chosen.append(free[text])
             fleet[cells_of(self._placements, free[text], length)] = (ship + 1) << 4
-        if len(places) > len(chosen) and REST not in places[-1:]:
+        if len(places) > len(chosen) + bool(rest):
             raise InvalidInput("fleet", ",".join(places), counted(len(chosen), "ship"))
         return hidden, None, ()
 
@@ -291,20 +293,14 @@ class Battleship(Game):
         return ".ox"[min(status, rules.HIT_FIRST)]
 
     def _leaves_room(self, chosen: Sequence[int]) -> bool:
-        """Whether the ships after those of the placements ``chosen`` fit on the board too.
-
-        They do if the answers are possible of a shooter alone who has sunk the chosen ships, each announced.
-        """
+        """Whether the ships after those of the placements ``chosen`` fit on the board too."""
         if fits_at_once(self._placements, chosen):
             return True
-        area, shown = self.size**2, self._empty()[: rules.CELLS + self.size**2]
-        shown[rules.SIDES] = shown[rules.ANNOUNCE] = 1
+        board = np.zeros((self.size, self.size), dtype=bool)
         for ship, place in enumerate(chosen):
-            cells = cells_of(self._placements, place, self.lengths[ship])
-            for cell in cells:
-                self.calls.play(shown, cell)
-                self.calls.play(shown, area + (rules.SUNK + ship if cell == cells[-1] else rules.HIT))
-        return self._view(shown) is not None
+            board.flat[cells_of(self._placements, place, self.lengths[ship])] = True
+        taken = max(np.rot90(side, turns).tobytes() for side in (board, board.T) for turns in range(4))
+        return leaves_room(self.size, self.lengths, self.touch, len(chosen), taken)
 
     def _view(self, state: State) -> State | None:
         return make_view(state, self._placements, self.placement == "sequential")

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import games
-from cluster.matches.record import GameRecord, read_file, read_records
+from cluster.matches.record import GameRecord, read_file, read_records, write_file
 from cluster.play.call import table_of
-from cluster.play.loop import PlayLoop
+from cluster.play.loop import PLACING, PlayLoop
 from cluster.play.play import Play, sides_of
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
@@ -237,13 +237,14 @@ def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
 
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_a_person_places_the_own_fleet_and_the_opponent_does_not_see_it(
-    side: str, capsys: pytest.CaptureFixture[str]
+    side: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     spy, name = Peeks("spy"), "--fleet"
-    lines = ("a5 r", "a5 down", "undo", "A1 Right", "c1 up", "", "e5", "quit")
+    lines = ("a5 r", "help", "a5 down", "undo", "A1 Right", "c1 up", "", "e5", "quit")
     talk = Talk(SMALL_FLEET, *lines, side=side, opponent=spy, seed=4, place=True)
-    assert talk.told.count("3a (3 cells)> ") == 2 and talk.told.count("2a (2 cells)> ") == 4
+    assert talk.told.count("3a (3 cells)> ") == 2 and talk.told.count("2a (2 cells)> ") == 5
     assert len([line for line in talk.told if "is not accepted" in line]) == 2
+    assert talk.told.count(PLACING) == 2 and talk.text.count("what only") == 6
     start = str(talk.play.record.start)
     own = start.split(" | ")[side == "first"]
     dealt = str(Talk(SMALL_FLEET, side=side, seed=4).play.record.start).split(" | ")
@@ -252,10 +253,14 @@ def test_a_person_places_the_own_fleet_and_the_opponent_does_not_see_it(
     for seen, _ in spy.seen:
         assert not np.any(seen.state[battleship.CELLS : battleship.CELLS + 50] >> 4)
     command = shlex.split(talk.told[-1].removeprefix("To continue: banyan "))
-    assert command[command.index(name) + 1] == "a1 right,random"
-    moves = command[-1].split()
-    again = table_of(games.load(SMALL_FLEET), "random", side, 4, moves, fleet="a1 right,random")
-    assert np.array_equal(again.state, talk.play.state)
+    fleet, moves = command[command.index(name) + 1], command[-1].split()
+    again = table_of(games.load(SMALL_FLEET), "random", side, 4, moves, fleet=fleet)
+    assert np.array_equal(again.state, talk.play.state) and command[command.index("--side") + 1] == side
+    file = tmp_path / "game"
+    write_file(file, [talk.play.record])
+    # A saved game that is played on is continued with the same fleets.
+    loaded = Talk(SMALL_FLEET, f"load {file}", "d5", side=side)
+    assert shlex.split(loaded.told[-1])[2:-1] == ["banyan", *command[:-1]]
     for fleet, accepted in (("a1 right", "a place for the 2a"), ("a1 right,c1 up,random", "2a (2 cells) by")):
         status, out, err = here_with(capsys, "", "play", SMALL_FLEET, name, fleet, "--opponent", "random")
         assert (status, out) == (2, "") and err.startswith("banyan: error: --fleet:") and accepted in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from fractions import Fraction
 from functools import cache
 
@@ -462,8 +463,9 @@ def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -
         for wrong in ("a1", "e1 left", "a1c2", f"{text[:2]} north", "a1 left"):
             with pytest.raises(InvalidInput, match="fleet"):
                 game.hide(dealt, owner, [*places, wrong, REST], new_stream(1))
-        places.append(draw.choice([text, f"{text[:2]}-{text[2:]}", f"{text[:2]} {way}", text[:2] + way[0]]))
-        whole, last, _ = game.hide(dealt, owner, [*places, REST], new_stream(ship))
+        first, end = text[:2], text[2:]
+        places.append(draw.choice([text, f" {first}-{end}", f"{first.upper()} {way}", first + way[0]]))
+        whole, last, _ = game.hide(dealt, owner, [*places, f" {REST.title()} "], new_stream(ship))
         # The fleet is complete, and that of the other player as before.
         before, after = (game.format_position(each).split(" | ") for each in (dealt, whole))
         assert (last, before[owner]) == (None, after[owner])
@@ -471,6 +473,13 @@ def test_ships_are_placed_where_all_others_still_fit(options: str, owner: int) -
     assert game.hide(dealt, owner, places, new_stream(1))[0].tolist() == whole.tolist()
     with pytest.raises(InvalidInput, match=r"expected \d ships"):
         game.hide(dealt, owner, [*places, "a1 right"], new_stream(1))
+
+
+def test_places_on_a_tight_board_are_found_in_half_a_second_of_cpu_time() -> None:
+    game = battleship("battleship:size=8,fleet=2-3-3-4-5-5-6,touch=no_contact")
+    begun = time.process_time()
+    assert len(game.hide(game.initial_state(), 0, [], new_stream(1))[2]) == 128
+    assert time.process_time() - begun < 0.5 or not JIT
 
 
 def _cell(text: str) -> int:
