@@ -44,8 +44,8 @@ def experiment(
         str,
         option(
             "quick|full|smoke",
-            "How many games are played: what decides each row that can be decided, 45 minutes on two "
-            "cores (quick), as many as in the sources, hours (full), or a few (smoke).",
+            "How many games are played: what decides most rows, an hour and a half of two cores for all "
+            "sources (quick), as many as in the sources, days (full), or a few (smoke).",
         ),
     ] = "quick",
     seed: Annotated[int, request_option("seed")] = 0,

@@ -87,7 +87,7 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     shown.add("", "all", *chain(*(("", laboratories[scale].left(kept[scale]).time) for scale in LISTED)))
     console = terminal.stdout_console(output.colour)
     console.print(shown)
-    said = f"Games and counts that are done, in {out}. banyan experiment TABLE --scale quick runs the others."
+    said = f"Games and counts that are done, in {out}. banyan experiment TABLE runs the others."
     console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -117,20 +117,25 @@ def _reasons(each: Verdict) -> list[str]:
 def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -> Table:
     """A line for each row; ``letters`` are those of sentences about rows."""
     shown = [_figures(each, rows[0] if relative else None) for each in rows]
-    names_of = {tuple(name for name, *_ in figures) for figures in shown}
-    shared = _heading(names_of.pop()) if len(names_of) == 1 else ""
-    headings = right(f"source: {shared}" if shared else "source", "ours")
+    columns_of = [{name: texts for name, *texts in figures} for figures in shown]
+    names_of = max(columns_of, key=len)
+    alike = all(
+        each.keys() <= names_of.keys() if relative else each.keys() == names_of.keys() for each in columns_of
+    )
+    shared = _heading(tuple(names_of)) if alike else ""
+    stated = any(each.row.figures for each in rows)
+    headings = right(*[f"source: {shared}" if shared else "source"] * stated, "ours")
     tested = left("verdict") if any(each.outcome != NOT_COMPARABLE for each in rows) else []
     units = {each.measured.what.rpartition(" ")[2].rstrip("s") for each in rows if each.measured}
     unit = f"{units.pop()}s" if len(units) == 1 else "games"
     played = [] if unit == "counteds" else left(unit)
     found = Table([*left("row"), *played, *headings, *tested])
-    for each, figures in zip(rows, shown, strict=True):
+    for each, figures in zip(rows, columns_of, strict=True):
         marks = [letters[reason] for reason in _reasons(each) if reason in letters]
         columns = [
-            "; ".join(
-                texts[side] if shared else f"{name} {texts[side]}" for name, *texts in figures if texts[side]
-            )
+            "; ".join(figures[name][side] if name in figures else "-" for name in names_of)
+            if shared
+            else "; ".join(f"{name} {texts[side]}" for name, texts in figures.items() if texts[side])
             for side in (0, 1)
         ]
         if each.outcome == AGREES and columns[0] == columns[1]:
@@ -138,7 +143,7 @@ def _rows(rows: Sequence[Verdict], relative: bool, letters: Mapping[str, str]) -
         good = {AGREES: True, DIFFERS: False}.get(each.outcome)
         name = f"{each.row.name} ({','.join(marks)})" if marks else each.row.name
         games = [_games(each, unit)] * len(played)
-        found.add(name, *games, *columns, *[verdict(_outcome(each), good)] * len(tested))
+        found.add(name, *games, *columns[not stated :], *[verdict(_outcome(each), good)] * len(tested))
     return found
 
 
