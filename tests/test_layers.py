@@ -83,7 +83,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.launch": 364, "cluster.front_door": 899},
     {"cluster.matches": 1_662, "cluster.client": 663},
     {"cluster.planning": 822, "cluster.play": 976},
-    {"cluster.lab": 8_836},
+    {"cluster.lab": 8_837},
     {"cluster.service": 9_259},
     {"cluster.commands": 3_161},
     {"cluster.cli": 249},
@@ -93,11 +93,11 @@ TESTS = {
     "tests": 1_129,
     "tests.games": 9_661,
     "tests.search": 9_093,
-    "tests.cluster": 18_548,
+    "tests.cluster": 18_550,
     "tests.deploy": 971,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 108_676}
+TOTAL = {"total": 108_679}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -52,7 +52,8 @@ def test_the_command_works_where_its_names_are_taken(
 ) -> None:
     environment = clean_environment(tmp_path / "home", PYTHONPATH=str(folder))
     status, out, err = banyan("perft", "tictactoe", "2", cwd=folder, environment=environment, command=command)
-    assert (status, err) == (0, "")
+    # Beside other programs compiling takes so long that it is said.
+    assert (status, [line for line in err.splitlines() if "compiling" not in line]) == (0, [])
     assert "72" in out
 
 

@@ -203,7 +203,8 @@ def _row(panel: Any, y: float, line: Line, scale: str, first: Line) -> None:
         value, below, above = (number / base for number in line.marks[side])
         look = {"label": f"{side}, 95 % interval", "ls": "none", **SIDES[side], **MARK}
         panel.errorbar(value, middle + shift, xerr=[[below], [above]], **look)
-        text = figure_text(value if scale == "log" else line.marks[side][0])
+        shown = value if scale == "log" else line.marks[side][0]
+        text = f"{shown:.2g}" if 0 < shown < 0.01 else figure_text(shown)
         write(right, middle, text, color=SIDES[side]["color"], ha="right")
 
 
