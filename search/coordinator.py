@@ -103,6 +103,8 @@ class Coordinator:
         self._stopwatch = stopwatch
         self._ledger: Ledger[AnyJob] = Ledger()
         self._early: dict[int, JobResult] = {}
+        self._came_s: dict[int, float] = {}
+        """When each of these came, in elapsed seconds."""
         self._rate = search.game.nominal_simulations_per_s * first_share
         """Simulations/s of one worker; used only for job sizes under a budget in seconds."""
         self._measured = False
@@ -124,6 +126,17 @@ class Coordinator:
     def jobs_in_flight(self) -> int:
         by_stretches = self._by_stretches
         return len(self._ledger) if by_stretches is None else by_stretches.issued - by_stretches.absorbed
+
+    @property
+    def results_waiting(self) -> int:
+        """Number of results whose merge waits for the result of an earlier job."""
+        return len(self._early)
+
+    @property
+    def waits_since_s(self) -> float | None:
+        """When the oldest of these came, in elapsed seconds; None if none waits."""
+        # A copy: another thread may read this.
+        return next(iter(list(self._came_s.values())), None)
 
     @property
     def rate(self) -> float:
@@ -154,7 +167,7 @@ class Coordinator:
             if index not in self._early:
                 self._early[index] = worker.run(context, job)
         strategy.share_tree(threads, self._early)
-        self._ledger, self._early = Ledger(), {}
+        self._ledger, self._early, self._came_s = Ledger(), {}, {}
 
     def start(self, elapsed_s: float = 0.0) -> list[AnyJob]:
         """The first jobs to run: in a resumed search those that were pending, then new ones.
@@ -162,6 +175,7 @@ class Coordinator:
         Also called when the executor has lost all its jobs.
         """
         jobs = [] if self.finished else self._ledger.items
+        self._came_s = dict.fromkeys(self._early, elapsed_s) | self._came_s
         return jobs + self._issue(elapsed_s)
 
     def job_done(self, done: JobResult | StretchResult, elapsed_s: float = 0.0) -> list[AnyJob]:
@@ -175,9 +189,11 @@ class Coordinator:
         self._note_rate(done.simulations, done.duration_s)
         self._heard_s = elapsed_s
         self._early[done.index] = done
+        self._came_s[done.index] = elapsed_s
         jobs: list[AnyJob] = []
         strategy = self.search.strategy
         while not self.finished and strategy.absorbed in self._early:
+            self._came_s.pop(strategy.absorbed, None)
             self._absorb(strategy.jobs[strategy.absorbed], self._early.pop(strategy.absorbed))
             # Issued after each single result: the state that a job is made from must not depend on
             # how many results arrived together.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.in_flight import InFlight
 from cluster.runtime.queue import Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from search.worker import Worker
 
@@ -25,7 +26,7 @@ class InlineExecutor:
         self._counted_s = 0.0
         """Until when the time with tasks in flight has been counted."""
         self._contexts: set[int] = set()
-        self._status = WorkerStatus(slot=0, state=WorkerState.IDLE)
+        self._status = WorkerStatus(slot=0, state=WorkerState.IDLE, machine=socket.gethostname())
         # No `or` here: an empty queue is false.
         self._queue: Queue = TaskQueue() if queue is None else queue
 
@@ -91,6 +92,7 @@ class InlineExecutor:
             return failed(task, error)
         if future is None:
             return run_task(self._workers, self._status, task)
+        self._status.context = task.context
         self._status.become(WorkerState.BUSY)
         self._counted_s = self._counted_s if self._in_flight else started
         self._in_flight.add(task.context, task.index, future)
@@ -104,10 +106,9 @@ class InlineExecutor:
                 events.append(_failed(ended.context, ended.index, ended.error))
                 continue
             events.append(JobDone(ended.outcome, ended.context))
-            status.jobs_done += 1
         if events:
             now_s = time.perf_counter()
-            status.busy_s += now_s - self._counted_s
+            status.worked(now_s - self._counted_s, *counted_of(events))
             self._counted_s = now_s
             status.become(WorkerState.BUSY if self._in_flight else WorkerState.IDLE)
         return events
@@ -115,15 +116,15 @@ class InlineExecutor:
 
 def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event:
     """Run a task in this thread and return its event; ``status`` is modified in place."""
+    status.context = task.context
     status.become(WorkerState.BUSY)
     started = time.perf_counter()
     event: Event
     try:
         event = JobDone(workers.run(task.context, task.job), task.context)
-        status.jobs_done += 1
     except Exception as error:
         event = failed(task, error)
-    status.busy_s += time.perf_counter() - started
+    status.worked(time.perf_counter() - started, *counted_of([event]))
     status.become(WorkerState.IDLE)
     return event
 

@@ -7,6 +7,7 @@ Rules or evaluators in plain Python hold it, and share their objects between thr
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import time
 from collections import deque
@@ -29,7 +30,8 @@ class ThreadsExecutor:
 
     def __init__(self, threads: int, make_worker: Callable[[], TaskWorker] = Worker) -> None:
         self._workers = [ContextWorkers(make_worker) for _ in range(threads)]
-        self._statuses = [WorkerStatus(slot=slot, state=WorkerState.IDLE) for slot in range(threads)]
+        machine = socket.gethostname()
+        self._statuses = [WorkerStatus(slot, WorkerState.IDLE, machine=machine) for slot in range(threads)]
         self._contexts: set[int] = set()
         self._used = threads
         self._queue: Queue = TaskQueue()
@@ -180,11 +182,12 @@ class ThreadsExecutor:
         status = self._statuses[slot]
         status.become(WorkerState.BUSY)
         started = time.perf_counter()
+        jobs = 0
         try:
-            status.jobs_done += part()
+            jobs = part()
         except Exception as error:
             self._failed = error
-        status.busy_s += time.perf_counter() - started
+        status.worked(time.perf_counter() - started, jobs, 0)
         status.become(WorkerState.IDLE)
 
     def _take(self, slot: int) -> list[Task]:

@@ -241,7 +241,7 @@ class Dispatcher:
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
         self._slots.set_deadline(process)
-        slot.status.become(WorkerState.BUSY)
+        slot.work()
 
     def hear(self, timeout_s: float) -> list[Event]:
         """Receive answers of calls and return their events; blocks for at most ``timeout_s`` seconds."""
@@ -261,7 +261,7 @@ class Dispatcher:
         if slot.process is not process or call is not process.preparing:
             return []
         try:
-            (process.pid, code, process.at_once), process.node_id = answer_of(call.result())
+            (process.pid, code, process.at_once, host), process.node_id = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
             return self._lost(slot, process, error)
         if code != code_of_searches():
@@ -270,6 +270,8 @@ class Dispatcher:
                 f"({code_of_searches()}): install the same Banyan on all machines"
             )
         self._roomy[slot.status.slot] = slot
+        # Several nodes of a cluster may be on one host.
+        slot.status.machine = host if self.ray.address is None else f"{host} ({process.node_id[:6]})"
         slot.status.become(WorkerState.IDLE)
         return []
 

@@ -56,6 +56,11 @@ class Process:
         return time.monotonic() - self.waited_s(self)
 
     @property
+    def head(self) -> Bundle | None:
+        """The pending bundle that was sent first: what the process works on."""
+        return next(iter(self.bundles.values()), None)
+
+    @property
     def jobs(self) -> list[Task]:
         """All pending jobs of the process."""
         return [*self.begun.values(), *(job for bundle in self.bundles.values() for job in bundle.jobs)]
@@ -99,7 +104,17 @@ class Slot:
         self.process = None
         self.status.become(state, reason)
 
+    def work(self) -> None:
+        """Note what a busy worker works on."""
+        head = None if self.process is None else self.process.head
+        if head is not None and head.jobs:
+            self.status.context = head.jobs[0].context
+        self.status.become(WorkerState.BUSY)
+
     def rest(self) -> None:
-        """Note that a busy worker may have no jobs left."""
-        if self.status.state is WorkerState.BUSY and self.process is not None and self.process.idle:
-            self.status.become(WorkerState.IDLE)
+        """Note that a busy worker may have no jobs left, or goes on with others."""
+        if self.status.state is WorkerState.BUSY and self.process is not None:
+            if self.process.idle:
+                self.status.become(WorkerState.IDLE)
+            else:
+                self.work()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from cluster.ray_backend.slot import Bundle, Process, Slot
-from cluster.runtime.tasks import Event, JobDone, JobLost, Task
+from cluster.runtime.tasks import Event, JobDone, JobLost, Task, counted_of
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import Workers
 from games.errors import counted
@@ -163,7 +163,7 @@ class Slots:
 
     def set_deadline(self, process: Process) -> None:
         """Set the deadline of the first pending bundle."""
-        head = next(iter(process.bundles.values()), None)
+        head = process.head
         if head is not None and head.deadline_s is None:
             # A lane whose state was lost is grown again from its first piece.
             pieces = sum(len(task.pieces) or 1 for task in head.jobs)
@@ -177,7 +177,6 @@ class Slots:
         slot.failures = 0
         self.running -= len(jobs)
         results = [event.result for event in events if isinstance(event, JobDone)]
-        slot.status.jobs_done += len(results)
         if slot.process is not None and slot.process.at_once > 1:
             # Its jobs run side by side, but its calls do not.
             busy_s = time.monotonic() - bundle.sent_s
@@ -185,7 +184,7 @@ class Slots:
             busy_s = sum(result.duration_s for result in results)
             if busy_s > 0 and len(results) == len(jobs):
                 slot.rate = sum(task.work for task in jobs) / busy_s
-        slot.status.busy_s += busy_s
+        slot.status.worked(busy_s, *counted_of(events))
         slot.rest()
         return busy_s
 
@@ -261,7 +260,7 @@ class Slots:
 
         If one of them hangs, the others end first, and the search makes no more jobs for want of its result.
         """
-        head = next(iter(process.bundles.values()), None)
+        head = process.head
         due_s = math.inf if head is None or head.deadline_s is None else head.deadline_s
         if process.begun:
             due_s = min(due_s, process.ended_s + self._job_timeout_s)

@@ -147,6 +147,12 @@ class JobFailed:
 Event = JobDone | JobLost | JobFailed
 
 
+def counted_of(events: Iterable[Event]) -> tuple[int, int]:
+    """(number of jobs that have returned, simulations of their results)."""
+    results = [event.result for event in events if isinstance(event, JobDone)]
+    return len(results), sum(getattr(result, "simulations", 0) for result in results)
+
+
 class Executor(Protocol):
     """Runs tasks, in any order and in any process."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ class Ready(NamedTuple):
     """The fingerprint of its code (`code_of_searches`)."""
     at_once: int
     """How many jobs of the context OPENED should be begun in it before the first has ended."""
+    host: str
+    """The name of its machine."""
 
 
 class WorkerProcess:
@@ -50,7 +53,7 @@ class WorkerProcess:
         self.stop()
         self._shared = None
         self._workers.open(pickle.loads(context))
-        return Ready(os.getpid(), code_of_searches(), self._workers.at_once)
+        return Ready(os.getpid(), code_of_searches(), self._workers.at_once, socket.gethostname())
 
     def stop(self) -> None:
         """Cancel all jobs that were begun."""

@@ -71,6 +71,8 @@ class Change:
     before: WorkerState
     after: WorkerState
     reason: str
+    machine: str = ""
+    """The machine of its process, as in `WorkerStatus`."""
 
     def __str__(self) -> str:
         because = f" ({self.reason})" if self.reason else ""
@@ -86,9 +88,11 @@ class WorkerLog:
         """Number of changes so far, including those dropped."""
         self._clock = clock
 
-    def add(self, worker: int, before: WorkerState, after: WorkerState, reason: str) -> None:
+    def add(
+        self, worker: int, before: WorkerState, after: WorkerState, reason: str, machine: str = ""
+    ) -> None:
         """Add a change that happens now."""
-        self.changes.append(Change(self._clock(), worker, before, after, reason))
+        self.changes.append(Change(self._clock(), worker, before, after, reason, machine))
         self.total += 1
 
     def last_loss(self) -> str:
@@ -105,9 +109,17 @@ class WorkerStatus:
     state: WorkerState = WorkerState.WAITING
     """To be changed by `become` only."""
     log: WorkerLog = field(default_factory=WorkerLog, repr=False)
+    machine: str = ""
+    """The machine of its process, or of the last one, as a name for people; empty before the first."""
+    context: int | None = None
+    """The key of the context of the job that it runs, or ran last."""
     jobs_done: int = 0
+    simulations: int = 0
+    """Simulations of the results of its jobs."""
     busy_s: float = 0.0
-    """Seconds spent in jobs."""
+    """Seconds spent in jobs that have ended."""
+    begun_s: float = 0.0
+    """When it began what it does now, by ``time.monotonic``; only while it is busy."""
     restarts: int = 0
     """Number of processes lost."""
     left: int = 0
@@ -122,14 +134,27 @@ class WorkerStatus:
         """Number of processes that have been alive."""
         return self.left + self.alive
 
+    def spent_s(self, now_s: float) -> float:
+        """Seconds spent in jobs until now, by ``time.monotonic``, including the one that it runs."""
+        return self.busy_s + (max(0.0, now_s - self.begun_s) if self.state is WorkerState.BUSY else 0.0)
+
+    def worked(self, seconds: float, jobs: int, simulations: int) -> None:
+        """Count jobs that have ended; what a busy worker does now begins."""
+        self.begun_s = time.monotonic()
+        self.busy_s += seconds
+        self.jobs_done += jobs
+        self.simulations += simulations
+
     def become(self, state: WorkerState, reason: str = "") -> None:
         """Change the state, count it, and log it with its reason; nothing if it is in that state already."""
         before = self.state
         if state is before:
             return
         assert state in ALLOWED[before], f"worker {self.slot} cannot be {state} after {before}"
+        if state is WorkerState.BUSY:
+            self.begun_s = time.monotonic()
         self.state = state
         self.restarts += state is WorkerState.LOST
         self.left += before.alive and not state.alive
         if not (before.ready and state.ready):
-            self.log.add(self.slot, before, state, reason)
+            self.log.add(self.slot, before, state, reason, self.machine)

@@ -1,4 +1,4 @@
-"""The numbered events of one search for its followers. The last events are stored; one event is final.
+"""Numbered events for followers, of a search or of the cluster. The last ones are stored; one may be final.
 
 Events are published from any thread and read in an event loop.
 """
@@ -6,9 +6,12 @@ Events are published from any thread and read in an event loop.
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections import deque
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 KEPT = 64
@@ -25,6 +28,11 @@ class FeedEvent:
     name: str
     data: dict[str, Any]
 
+    @cached_property
+    def text(self) -> str:
+        """The data as JSON, made once for all followers."""
+        return json.dumps(self.data, separators=(",", ":"))
+
 
 @dataclass(eq=False)
 class Follower:
@@ -35,7 +43,7 @@ class Follower:
 
 
 class Feed:
-    """The events of one search since this server loaded it."""
+    """The events of one search since this server loaded it, or of the cluster."""
 
     def __init__(self, boot: int, last: int = 0) -> None:
         """``boot``: number of the server's start. ``last``: id of the last event of earlier starts."""
@@ -49,6 +57,11 @@ class Feed:
     @property
     def followed(self) -> bool:
         return bool(self._followers)
+
+    @property
+    def last(self) -> int:
+        """The id of the last event."""
+        return self._next - 1
 
     def next_id(self) -> int:
         """Reserve the id of an event that must be stored before it is published."""
@@ -77,17 +90,26 @@ class Feed:
         with self._lock:
             return [event for event in self._events if event.id > last], self.closed
 
-    def follow(self) -> Follower:
-        """Add a follower in the running event loop."""
+    async def follow(self, seen: int) -> AsyncGenerator[FeedEvent]:
+        """Events with ids above ``seen`` until there will be no more; for 0 only the last one of each kind of
+        those that are stored: earlier ones are superseded."""
         follower = Follower()
         with self._lock:
             self._followers.add(follower)
-        return follower
-
-    def leave(self, follower: Follower) -> None:
-        """Remove a follower."""
-        with self._lock:
-            self._followers.discard(follower)
+        try:
+            while True:
+                follower.more.clear()
+                found, closed = self.after(seen)
+                last = {event.name: event.id for event in found}
+                for event in found if seen else [each for each in found if each.id == last[each.name]]:
+                    seen = event.id
+                    yield event
+                if closed:
+                    return
+                await follower.more.wait()
+        finally:
+            with self._lock:
+                self._followers.discard(follower)
 
     def _wake(self) -> None:
         for follower in self._followers:

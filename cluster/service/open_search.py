@@ -105,7 +105,7 @@ class Live:
     def _progress(self, session: Session) -> dict[str, Any]:
         self._figures.update(session)
         counters, answer = session.coordinator.counters, self._figures.answer
-        strategy, merges = session.search.strategy, counters.merge_durations
+        merges = counters.merge_durations
         return {
             "partial": True,
             "id": self.id,
@@ -123,9 +123,7 @@ class Live:
             "jobs": counters.jobs_done,
             "jobs_in_flight": session.coordinator.jobs_in_flight,
             "jobs_retried": counters.jobs_retried,
-            "results_waiting": max(
-                0, strategy.issued - strategy.absorbed - session.coordinator.jobs_in_flight
-            ),
+            "results_waiting": session.coordinator.results_waiting,
             "merges": sum(merges.counts),
             "merge_s": round(merges.sum_s, 6),
             "workers": _workers(session, self._figures),

@@ -26,6 +26,7 @@ from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
+from cluster.service.cluster_watch import ClusterWatch, Sampler
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.event_stream import FINAL, Feed, final_data
 from cluster.service.external_run import ExternalRun
@@ -80,6 +81,8 @@ class Searches:
         self.draining = False
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
+        self.watch = ClusterWatch(time.time(), Feed(self._boot))
+        self._sampler = Sampler(self)
         self._lock = threading.RLock()
         """Held while one of the three attributes below changes."""
         self._live: dict[str, Live] = {}
@@ -119,6 +122,7 @@ class Searches:
         if len(left) == 1 and deaths[left[0]] >= DEATHS and left[0] in self._live:
             self._blame(self._live[left[0]], deaths[left[0]])
         self._fill()
+        self._sampler.start()
 
     def trouble(self) -> str | None:
         """Why nothing can be stored now; None if storing works."""
@@ -238,8 +242,9 @@ class Searches:
         opener.start()
         opener.join(CLOSE_S)
         self._recorder.close()
-        for live in list(self._live.values()):
-            live.feed.close()
+        self._sampler.close()
+        for feed in (self.watch.feed, *(live.feed for live in list(self._live.values()))):
+            feed.close()
 
     # Events of a live search, in the pool's thread.
 
@@ -251,6 +256,7 @@ class Searches:
             live.turn(RUNNING)
 
         self._recorder.put(partial(self.store.begin, live.id, now_s), tell)
+        self.watch.begun(live.id, live.body["game"], live.body["strategy"], session)
         if self.metrics is not None:
             self.metrics.watch(session)
 
@@ -261,6 +267,7 @@ class Searches:
             self._opener.submit(self._fill)
 
     def search_put_off(self, live: Live, session: Session) -> None:
+        self.watch.ended(live.id)
         with self._lock:
             if self.draining:
                 return
@@ -275,6 +282,7 @@ class Searches:
         self._fill()
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None:
+        self.watch.ended(live.id)
         if result is None:
             self._conclude(live, FAILED, None, Problem(500, error or "").body() | {"title": "Search failed"})
         else:

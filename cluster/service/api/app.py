@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from cluster.observe.metrics import Metrics, version_of
 from cluster.service import errors as problems
 from cluster.service.api import openapi
+from cluster.service.api.cluster_routes import router as cluster_router
 from cluster.service.api.evaluation_routes import router as evaluation_router
 from cluster.service.api.game_routes import game_routes
 from cluster.service.api.middleware import Guard
@@ -46,6 +47,7 @@ def create_app(
     asks = [Depends(HTTPBearer(auto_error=False, description="One of the server's tokens, if it has any."))]
     api = APIRouter(prefix=PREFIX, dependencies=asks)
     api.include_router(search_router)
+    api.include_router(cluster_router)
     api.include_router(evaluation_router)
     api.include_router(game_routes(searches.games, searches.limits))
     app.include_router(api)

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from cluster.service.answer_models import FinalEvent, ProblemView, Progress
+from cluster.service.answer_models import FinalEvent, ProblemView, Progress, Tick
 from cluster.service.errors import MEDIA_TYPE
 
 ANYWHERE = (400, 401, 403, 405, 408, 413, 415, 421, 422, 503)
@@ -24,6 +24,12 @@ EVENTS: dict[int | str, dict[str, Any]] = {
         },
     },
     204: {"description": "There are no events after Last-Event-ID, and there will be none."},
+}
+CLUSTER_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events without an end. Data of `cluster`: Cluster; of `tick`: Tick.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    },
 }
 _TEMPLATE = "#/components/schemas/{model}"
 
@@ -50,7 +56,7 @@ def install(app: FastAPI) -> None:
                 tags=TAGS,
             )
             schemas = made["components"]["schemas"]
-            for model in (ProblemView, Progress, FinalEvent):
+            for model in (ProblemView, Progress, FinalEvent, Tick):
                 own = model.model_json_schema(ref_template=_TEMPLATE)
                 schemas |= {**own.pop("$defs", {}), model.__name__: own} | schemas
             app.openapi_schema = made
@@ -62,6 +68,7 @@ def install(app: FastAPI) -> None:
 TAGS = [
     {"name": "searches", "description": "Searches of positions, their progress and results."},
     {"name": "evaluations", "description": "Leaves of searches whose evaluator is external."},
+    {"name": "cluster", "description": "What the workers do, and what comes of it."},
     {"name": "games", "description": "Games and positions, for clients that do not know the rules."},
     {"name": "operation", "description": "Health, versions and metrics, for operators."},
 ]

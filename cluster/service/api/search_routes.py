@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -145,14 +145,14 @@ async def events(searches: Service, id: SearchId, last: LastEventId = None) -> R
     seen = int(last) if last is not None and last.isascii() and last.isdigit() else 0
     if record.final_event is not None and record.final_event <= seen:
         return Response(status_code=204)
-    return _Events(searches, id, seen)
+    return Events(searches, _stream(searches, id, seen))
 
 
-class _Events(EventSourceResponse):
+class Events(EventSourceResponse):
     """An event stream, which counts among the open ones from the check of their number until it ends."""
 
-    def __init__(self, searches: Searches, search_id: str, seen: int) -> None:
-        super().__init__(_stream(searches, search_id, seen), ping=PING_S)
+    def __init__(self, searches: Searches, events: AsyncIterator[ServerSentEvent]) -> None:
+        super().__init__(events, ping=PING_S)
         self._searches = searches
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -187,40 +187,22 @@ def view(searches: Searches, record: Record) -> dict[str, Any]:
 
 
 async def _stream(searches: Searches, search_id: str, seen: int) -> AsyncIterator[ServerSentEvent]:
-    while True:
-        live = searches.live(search_id)
-        if live is None:
-            record = await asyncio.to_thread(searches.get, search_id)
-            if record.final_event is None:
-                # The search was resumed meanwhile, or the server is stopping.
-                return
-            if record.final_event > seen:
-                data = final_data(record.id, record.state, record.result, record.error)
-                yield _event(FeedEvent(record.final_event, FINAL, data))
-            return
-        follower = live.feed.follow()
-        try:
-            while True:
-                follower.more.clear()
-                found, closed = live.feed.after(seen)
-                for event in found if seen else _latest(found):
-                    seen = event.id
-                    yield _event(event)
-                if closed:
-                    return
-                await follower.more.wait()
-        finally:
-            live.feed.leave(follower)
+    live = searches.live(search_id)
+    if live is not None:
+        async with aclosing(live.feed.follow(seen)) as events:
+            async for event in events:
+                yield sent(event)
+        return
+    record = await asyncio.to_thread(searches.get, search_id)
+    # Without a final event the search was resumed meanwhile, or the server is stopping.
+    if record.final_event is not None and record.final_event > seen:
+        data = final_data(record.id, record.state, record.result, record.error)
+        yield sent(FeedEvent(record.final_event, FINAL, data))
 
 
-def _latest(events: list[FeedEvent]) -> list[FeedEvent]:
-    """The last event of each kind, which a new follower gets: earlier ones are superseded."""
-    last = {event.name: event.id for event in events}
-    return [event for event in events if event.id == last[event.name]]
-
-
-def _event(event: FeedEvent) -> ServerSentEvent:
-    return ServerSentEvent(json.dumps(event.data), event=event.name, id=str(event.id))
+def sent(event: FeedEvent) -> ServerSentEvent:
+    """An event as it is sent."""
+    return ServerSentEvent(event.text, event=event.name, id=str(event.id))
 
 
 def _time(seconds: float | None) -> str | None:
