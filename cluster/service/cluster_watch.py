@@ -14,17 +14,14 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
 from cluster.service.event_stream import Feed
 from search.coordinator import Counters
-
-if TYPE_CHECKING:
-    from cluster.service.searches import Searches
 
 SPAN_S, STEP_S, STRIP_S = 900, 2, 60
 """Seconds of the history, of one of its points, and of the strip of a worker."""
@@ -79,7 +76,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the sampler has seen of the server."""
+    """What is seen of the server in a sample."""
 
     executor: str
     ready: bool
@@ -152,9 +149,12 @@ class _Row:
 
     def works_on(self, search: str | None, time_s: float) -> None:
         """Note which search the worker has had jobs of; with several, the one it had most often of late."""
+        if not self.state.ready:
+            self.ran.clear()
         self.ran.append(search if self.state is WorkerState.BUSY else None)
         counts = Counter(each for each in self.ran if each is not None)
-        most = max(counts, key=lambda each: (counts[each], each == self.search), default=None)
+        # Two searches that share the worker do not take turns in being shown.
+        most = max(counts, key=lambda each: counts[each] + 1.5 * (each == self.search), default=None)
         if most != self.search:
             self.search, self.search_since_s = most, None if most is None else time_s
 
@@ -392,10 +392,10 @@ def _mark(change: Change) -> str | None:
 
 
 class Sampler:
-    """Takes a sample of a server's searches once a second, in a thread of its own."""
+    """Takes a sample once a second, in a thread of its own."""
 
-    def __init__(self, searches: Searches) -> None:
-        self._searches = searches
+    def __init__(self, watch: ClusterWatch, look: Callable[[], Seen]) -> None:
+        self._watch, self._look = watch, look
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
@@ -410,18 +410,8 @@ class Sampler:
 
     def _run(self) -> None:
         for _ in self._seconds():
-            searches, pool = self._searches, self._searches.pool
-            executor = pool.executor
-            seen = Seen(
-                executor.name,
-                pool.ready,
-                executor.workers,
-                searches.num_running,
-                searches.num_waiting,
-                pool.jobs_waiting,
-            )
             try:
-                searches.watch.sample(seen, time.time(), time.monotonic())
+                self._watch.sample(self._look(), time.time(), time.monotonic())
             except Exception:
                 LOG.exception("a sample of workers and searches failed")
 

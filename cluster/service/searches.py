@@ -26,7 +26,7 @@ from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
-from cluster.service.cluster_watch import ClusterWatch, Sampler
+from cluster.service.cluster_watch import ClusterWatch, Sampler, Seen
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.event_stream import FINAL, Feed, final_data
 from cluster.service.external_run import ExternalRun
@@ -82,7 +82,7 @@ class Searches:
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
         self.watch = ClusterWatch(time.time(), Feed(self._boot))
-        self._sampler = Sampler(self)
+        self._sampler = Sampler(self.watch, self._look)
         self._lock = threading.RLock()
         """Held while one of the three attributes below changes."""
         self._live: dict[str, Live] = {}
@@ -291,6 +291,12 @@ class Searches:
             )
         if self.metrics is not None:
             self.metrics.settle()
+
+    def _look(self) -> Seen:
+        """What the watch samples."""
+        pool, executor = self.pool, self.pool.executor
+        numbers = self.num_running, self.num_waiting, pool.jobs_waiting
+        return Seen(executor.name, pool.ready, executor.workers, *numbers)
 
     def _same(self, record: Record, fingerprint: str, key: str | None) -> Record:
         """The existing search of a key. Raises Problem (422) if the request's body is different."""
