@@ -221,6 +221,7 @@ def _service_lines() -> list[str]:
     from functools import partial
 
     from cluster.commands.serve import PoolOptions
+    from cluster.lab.throughput.speedup_report import metric_families
     from cluster.observe.metrics import Metrics
     from cluster.service.api.app import create_app
     from cluster.service.limits import Limits
@@ -235,7 +236,7 @@ def _service_lines() -> list[str]:
         pool = Pool(PoolOptions(workers="1", executor="inline").starter())
         stack.callback(pool.close)
         searches = Searches(store, pool, Limits())
-        metrics = Metrics(sources=(partial(families, searches),))
+        metrics = Metrics(sources=(partial(families, searches), partial(metric_families, ())))
         measured = [
             [f"`{each.name}{'_total' if each.type == 'counter' else ''}`", each.type, each.documentation]
             for each in metrics.registry.collect()

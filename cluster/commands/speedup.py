@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +19,7 @@ from cluster.commands.options import (
     AddressOption,
     GameArgument,
     JsonOption,
+    MetricsHostOption,
     NoColorOption,
     colour_wanted,
     option,
@@ -26,9 +31,10 @@ from cluster.commands.options import (
 from search.request import ALL_STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cluster.lab.throughput.speedup import Row
+    from cluster.runtime.session import Session
 
 
 def register(app: typer.Typer) -> None:
@@ -80,6 +86,16 @@ def speedup(
     out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and .png there.", OUTPUT)] = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
+    metrics_port: Annotated[
+        int | None,
+        option(
+            "PORT",
+            "Serve Prometheus metrics on this port, also after the measurement, until Ctrl-C; 0 is any free "
+            "port.",
+            OUTPUT,
+        ),
+    ] = None,
+    metrics_host: MetricsHostOption = "127.0.0.1",
 ) -> None:
     """Run the same search on each number of workers: simulations/s, speedup, and share of the ceiling.
 
@@ -88,19 +104,48 @@ def speedup(
     change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
     than possible.
     """
-    from cluster.lab.throughput.speedup import measure_speedup
+    from cluster.lab.throughput.speedup import ignore, measure_speedup
 
     counts = read_counts(asked.workers, "workers")
     names = read_strategies(asked.strategies, ALL_STRATEGIES)
     request = _request(game, asked, names, max(counts))
-    rows = measure_speedup(request, names, counts, asked.repeats, asked.address, report, asked.executor)
-    if out is not None:
-        from cluster.lab.throughput.speedup_report import write_rows
+    so_far: list[Row] = []
 
-        for path in write_rows(rows, out):
-            report(f"wrote {path}")
-    _show(rows, json_output, colour_wanted(no_color))
-    suggest_best(game, asked.preset, json_output)
+    def measured(rows: list[Row]) -> None:
+        so_far[:] = rows
+
+    with ExitStack() as stack:
+        watch: Callable[[Session], None] = ignore
+        if metrics_port is not None:
+            from cluster.lab.throughput.speedup_report import metric_families
+            from cluster.observe.metrics import MetricsServer
+
+            metrics = MetricsServer(metrics_port, metrics_host, sources=(partial(metric_families, so_far),))
+            stack.callback(metrics.close)
+            report(f"metrics at {metrics.url}")
+            watch = metrics.watch
+        rows = measure_speedup(
+            request, names, counts, asked.repeats, asked.address, report, asked.executor, watch, measured
+        )
+        if out is not None:
+            from cluster.lab.throughput.speedup_report import write_rows
+
+            for path in write_rows(rows, out):
+                report(f"wrote {path}")
+        _show(rows, json_output, colour_wanted(no_color))
+        suggest_best(game, asked.preset, json_output)
+        if metrics_port is not None:
+            _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
+
+
+def _wait(line: str) -> None:
+    """Print a line, and wait for Ctrl-C or SIGTERM."""
+    with suppress(KeyboardInterrupt):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+        report(line)
+        while True:
+            time.sleep(1)
 
 
 def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:

@@ -85,10 +85,14 @@ class MetricsServer:
     """An HTTP server on a port of this machine for the metrics of watched sessions."""
 
     def __init__(
-        self, port: int, host: str = "127.0.0.1", clock: Callable[[], float] = time.monotonic
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        clock: Callable[[], float] = time.monotonic,
+        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
     ) -> None:
         """Starts to listen; port 0 selects a free port. Raises InvalidInput (field ``metrics_port``)."""
-        self._metrics = Metrics(clock)
+        self._metrics = Metrics(clock, sources)
         try:
             self._server, self._thread = start_http_server(port, host, self._metrics.registry)
         except (OSError, OverflowError) as error:
@@ -96,6 +100,7 @@ class MetricsServer:
             raise InvalidInput("metrics_port", port, accepted) from None
         self.host = host
         self.port = int(self._server.server_port)
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
 
     def watch(self, session: Session) -> None:
         """Include a session from now on, see `Metrics.watch`."""

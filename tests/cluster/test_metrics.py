@@ -27,7 +27,7 @@ from search.request import SearchRequest
 from search.result import STOPPED_BY
 
 METRICS = Path(__file__).parents[2] / "cluster" / "observe" / "METRICS.md"
-SERVICE = "### Of a service"
+PARTS = ("search", "service", "speedup")
 UNITS = (
     *("simulations", "playouts", "samples", "searches", "jobs", "results", "workers", "restarts"),
     *("nodes", "bytes", "seconds", "per_second", "ratio", "info"),
@@ -74,9 +74,9 @@ class Documented:
 
 
 def documented(of: str = "search") -> dict[str, Documented]:
-    """The rows of a table of METRICS.md: name, type, labels, meaning, query; or of that ``of`` a service."""
-    searches, service = METRICS.read_text().split(SERVICE)
-    lines = {"search": searches, "service": service}[of].splitlines()
+    """The rows of a table of METRICS.md: name, type, labels, meaning, query; ``of``: one of PARTS."""
+    texts = METRICS.read_text().split("### Of a ")
+    lines = texts[PARTS.index(of)].splitlines()
     rows = [line.split("|")[1:-1] for line in lines if line.startswith("| `banyan_")]
     table = {
         name.strip(" `"): Documented(
@@ -296,13 +296,13 @@ def test_promtool_finds_nothing_to_lint(server: MetricsServer, watched: Session)
 
 
 def test_the_queries_in_the_document_are_valid(tmp_path: Path) -> None:
-    queries = [row.query for of in ("search", "service") for row in documented(of).values() if row.query]
+    queries = [row.query for of in PARTS for row in documented(of).values() if row.query]
     assert len(queries) > 10
     rules = "".join(f"  - record: query:{i}\n    expr: '{query}'\n" for i, query in enumerate(queries))
     path = tmp_path / "rules.yml"
     path.write_text("groups:\n- name: documented\n  rules:\n" + rules)
     checked = promtool("check", "rules", str(path))
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    known = set(documented()) | set(documented("service"))
+    known = {name for of in PARTS for name in documented(of)}
     used = set(re.findall(r"banyan_\w+", " ".join(queries)))
     assert {re.sub(r"_(sum|count|bucket)$", "", name) for name in used} <= known

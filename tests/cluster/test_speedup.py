@@ -6,22 +6,29 @@ import csv
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import Row, default_simulations, measure_speedup, warnings
 from cluster.lab.throughput.speedup_plot import plot
-from cluster.lab.throughput.speedup_report import write_rows
+from cluster.lab.throughput.speedup_report import metric_families, write_rows
 from cluster.report.machine import provenance
+from cluster.system.processes import descendants
 from search.request import SearchRequest
+from tests.cluster.command import start
+from tests.cluster.prometheus import eventually
+from tests.cluster.test_metrics import documented
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
@@ -36,7 +43,12 @@ STRATEGIES = ("root", "tree", "leaf")
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
     lines: list[str] = []
-    rows = measure_speedup(REQUEST, STRATEGIES, (1, 2), repeats=2, report=lines.append)
+    so_far: list[list[Row]] = []
+    rows = measure_speedup(
+        REQUEST, STRATEGIES, (1, 2), repeats=2, report=lines.append, measured=so_far.append
+    )
+    assert [len(each) for each in so_far] == [1, 2, 3, 4, 5, 6] + [6] * 6
+    assert so_far[-1] == rows != so_far[5]
     assert sum("of the ceiling" in line for line in lines) == 2 * 3 * 2
     return rows
 
@@ -83,6 +95,36 @@ def test_a_line_warns_of_others_and_of_what_is_not_possible(rows: list[Row]) -> 
     assert line == "other programs used 31% of the cores during these runs: figures are not to be trusted"
     (line,) = warnings([*calm, replace(calm[0], of_ceiling=1.47)])
     assert line.startswith("147% of the ceiling is more than is possible")
+
+
+@pytest.mark.parametrize(("executor", "number"), [("threads", signal.SIGINT), ("ray", signal.SIGTERM)])
+def test_metrics_are_served_until_a_signal(executor: str, number: int) -> None:
+    small = ("--workers", "1", "--strategies", "root", "--simulations", "20000", "--repeats", "1")
+    more = ("--executor", executor, "--metrics-port", "0", "--json")
+    with start("speedup", "tictactoe", *small, *more) as process:
+        assert process.stdout is not None and process.stderr is not None
+        line = next(line for line in process.stderr if "until this is ended (Ctrl-C)" in line)
+        ((row,), children) = json.loads(process.stdout.readline()), descendants(process.pid)
+        with urllib.request.urlopen(line.split()[3], timeout=10) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+        process.send_signal(number)
+        assert process.wait(20) == 0
+    # Only what tracks shared memory is left of the workers, which ends by itself.
+    assert len(children) <= 1
+    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), "a process is left")
+    seen = {sample.name: sample for family in families for sample in family.samples}
+    assert seen["banyan_simulations_total"].value == 20_000
+    rows = {name: seen[name] for name in documented("speedup")}
+    keys = ("simulations_per_s", "speedup", "efficiency", "ceiling_simulations_per_s")
+    assert [sample.value for sample in rows.values()] == [row[key] for key in keys]
+    labels = {"game": "tictactoe", "strategy": "root", "executor": executor, "workers": "1"}
+    assert all(sample.labels == labels for sample in rows.values())
+
+
+@pytest.mark.parametrize("game", ["./own.py:size=5", "/x/own.py", "own:size=9"])
+def test_metrics_name_a_game_without_its_options_and_folder(rows: list[Row], game: str) -> None:
+    for family in metric_families([replace(rows[0], game=game)]):
+        assert [labels["game"] for labels, _ in family.samples] == ["own"]
 
 
 BURN = "import time\nwhile time.process_time() < 0.6: pass"

@@ -30,6 +30,10 @@ LANES_EACH = 4
 """Default lanes per worker for many workers: two bundles in flight with two jobs each."""
 
 
+def ignore(_: object) -> None:
+    """Do nothing."""
+
+
 class DigestsDifferError(RuntimeError):
     """Two runs of one request gave different statistics, which must not depend on the workers."""
 
@@ -82,14 +86,23 @@ class _Cell:
     """Share of other programs in the time of all cores during each ceiling run."""
     digest: str = ""
 
-    def search(self, request: SearchRequest, executor: Executor, workers: int, local: bool) -> None:
+    def search(
+        self,
+        request: SearchRequest,
+        executor: Executor,
+        workers: int,
+        local: bool,
+        watch: Callable[[Session], None],
+    ) -> None:
         """Run the search once; ``local``: on this machine only. Raises DigestsDifferError."""
         search = open_search(request)
         executor.use(workers)
         executor.open(search.context)
         coordinator = Coordinator(search, workers)
         losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
-        result = Session(coordinator, executor).run()
+        session = Session(coordinator, executor)
+        watch(session)
+        result = session.run()
         spent = losses.shares()
         if self.digest and result.digest != self.digest:
             what = f"{request.strategy} on {counted(workers, 'worker')}"
@@ -115,17 +128,29 @@ def measure_speedup(
     address: str | None = None,
     report: Callable[[str], None] = print,
     executor_name: str = "ray",
+    watch: Callable[[Session], None] = ignore,
+    measured: Callable[[list[Row]], None] = ignore,
 ) -> list[Row]:
     """Measure each strategy on each number of workers ``repeats`` times, interleaved.
 
     Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is called with lines of
-    progress. Raises DigestsDifferError if statistics depend on the workers.
+    progress, ``watch`` with each search before it runs, ``measured`` with the rows so far, whenever one has
+    changed. Raises DigestsDifferError if statistics depend on the workers.
     """
     if request.simulations is None:
         raise ValueError("a speedup is measured on a budget in simulations")
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
+
+    def rows() -> list[Row]:
+        base = workers[0]
+        return [
+            _row(requests[s], n, cell, base, cells[s, base], executor_name)
+            for (s, n), cell in cells.items()
+            if cell.ceilings
+        ]
+
     with ExitStack() as stack:
         report(f"starting {counted(workers[-1], 'worker')}")
         executor = make_executor(executor_name, workers[-1], address)
@@ -137,8 +162,9 @@ def measure_speedup(
             stack.callback(ceilings[strategy].close)
         for repeat in range(repeats):
             for (strategy, n), cell in cells.items():
-                cell.search(requests[strategy], executor, n, address is None)
+                cell.search(requests[strategy], executor, n, address is None, watch)
                 cell.measure_ceiling(ceilings[strategy], n, address is None)
+                measured(rows())
                 report(
                     f"repeat {repeat + 1} of {repeats}: {strategy}, {counted(n, 'worker')}: "
                     f"{cell.rates[-1]:,.0f} simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of "
@@ -148,12 +174,12 @@ def measure_speedup(
         digests = {cells[strategy, n].digest for n in workers}
         if len(digests) > 1:
             raise DigestsDifferError(f"{strategy} on {workers} workers: {sorted(digests)}")
-    base = workers[0]
-    rows = [_row(requests[s], n, cell, base, cells[s, base]) for (s, n), cell in cells.items()]
-    return [replace(row, executor=executor_name) for row in rows]
+    return rows()
 
 
-def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell) -> Row:
+def _row(
+    request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell, executor: str
+) -> Row:
     rate, ceiling = median(cell.rates), median(cell.ceilings)
     shares = [r / c for r, c in zip(cell.rates, cell.ceilings, strict=True)]
     speedup = base * rate / median(base_cell.rates)
@@ -180,6 +206,7 @@ def _row(request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell
         spent={part: median(each[part] for each in cell.spent) for part in (cell.spent or [{}])[0]},
         others=others,
         trusted=not (warn_of_others([others], "runs") or warn_of_ceiling([median(shares)])),
+        executor=executor,
     )
 
 

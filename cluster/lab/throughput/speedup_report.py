@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
 from cluster.lab.throughput.speedup import Row
+from cluster.observe.metrics import Family
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Table, count, left, number, percent, rate, right
@@ -57,3 +58,29 @@ def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:
 def rows_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows as plain values, each with a description of its machine."""
     return [asdict(row) | {"measured_on": provenance()} for row in rows]
+
+
+def metric_families(rows: Sequence[Row]) -> Iterator[Family]:
+    """The rows as metrics. Label values are few: a game has its name without options, a file its stem."""
+    rows = tuple(rows)
+    gauges = {
+        "banyan_speedup_simulations_per_second": ("Simulations/s of a search.", "simulations_per_s"),
+        "banyan_speedup_ratio": ("Speedup over one worker.", "speedup"),
+        "banyan_speedup_efficiency_ratio": ("Speedup / workers.", "efficiency"),
+        "banyan_speedup_ceiling_simulations_per_second": (
+            "Simulations/s of as many independent processes.",
+            "ceiling_simulations_per_s",
+        ),
+    }
+    labels = [
+        {
+            "game": Path(row.game.partition(":")[0]).stem,
+            "strategy": row.strategy,
+            "executor": row.executor,
+            "workers": str(row.workers),
+        }
+        for row in rows
+    ]
+    for name, (text, value) in gauges.items():
+        values = [getattr(row, value) for row in rows]
+        yield Family(name, "gauge", text, list(zip(labels, values, strict=True)))
