@@ -171,6 +171,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_games_describes_a_file_and_leaves_out_a_package_that_is_broken",
     ),
     "cluster/test_plain_cluster.py": (
+        "test_the_uses_that_readme_begins_with",
         "test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches",
         "test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_it_belongs",
         "test_a_setting_for_tokens_does_no_harm_where_the_cluster_asks_for_none",

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from cluster.system.processes import marked
+from tests.cluster.prometheus import eventually
+from tests.cluster.service_process import Server
 from tests.cluster.strangers import (
+    BIN,
     MARK,
     PlainCluster,
     banyan,
@@ -21,6 +28,7 @@ from tests.cluster.strangers import (
     plain_cluster,
     start,
 )
+from tests.test_documents import command_lines
 
 pytestmark = [
     pytest.mark.skipif(
@@ -136,6 +144,41 @@ def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_
     line = err.strip().splitlines()[-1]
     assert line.startswith("banyan: error: the search failed: a worker runs another code of games and search")
     assert "install the same Banyan on all machines" in line
+
+
+def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
+    """Their commands as they are printed, with other ports and less time; test_prometheus has Prometheus."""
+    cluster = PlainCluster(clean_environment(tmp_path / "home"))
+    changes = {
+        "127.0.0.1:6379": cluster.address,
+        "--head": f"--head --port={cluster.port}",
+        "--seconds 10 ": "--seconds 1 ",
+        "--seconds 300 ": "--seconds 1 ",
+        "--metrics-port 9101": "--metrics-port 0",
+        "speedup gomoku": "speedup gomoku --simulations 20000 --repeats 1",
+        "~/": f"{tmp_path}/",
+    }
+    seen = []
+    try:
+        for line in takewhile(lambda line: not line.startswith("prometheus"), command_lines("README.md")):
+            for old, new in changes.items():
+                line = line.replace(old, new)
+            match shlex.split(line):
+                case ["ray", *rest]:
+                    command = (str(BIN / "ray"), *rest)
+                    subprocess.run(command, env=cluster._environment, stdout=subprocess.DEVNULL, check=True)
+                case ["banyan", "serve", *rest]:
+                    with Server(tmp_path, *rest, executor="ray", environment=cluster._environment) as server:
+                        ready = f"{server.url}/readyz"
+                        eventually(lambda ready=ready: httpx.get(ready).is_success, "no worker has come")
+                case ["banyan", *rest]:
+                    status, out, err = banyan(*rest, cwd=tmp_path, environment=cluster._environment)
+                    assert status == 0, err
+                    seen.append(out)
+    finally:
+        cluster.end()
+    assert ["ran on       2 workers, ray" in out for out in seen] == [True, False, False]
+    assert (tmp_path / "speedup" / "speedup.json").exists()
 
 
 def test_a_cluster_that_is_ended_by_a_test_leaves_nothing(tmp_path: Path) -> None:
