@@ -17,6 +17,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.prometheus import DEPLOY, OF_THE_SERVICE, SERVICE, Query, eventually, need, prometheus
+from tests.cluster.service_process import Server
 
 FOLDER = DEPLOY / "prometheus"
 CONFIGS = sorted(FOLDER.glob("*.yml"))
@@ -34,7 +35,7 @@ def server() -> Iterator[MetricsServer]:
 def query(server: MetricsServer, tmp_path: Path) -> Iterator[Query]:
     """Asks a Prometheus that scrapes the server every second."""
     with prometheus(tmp_path, {'"127.0.0.1:9101"': f'"127.0.0.1:{server.port}"'}) as ask:
-        eventually(lambda: ask('up{job="banyan"}') == [1], "prometheus does not scrape")
+        eventually(lambda: 1 in ask('up{job="banyan"}'), "prometheus does not scrape")
         yield ask
 
 
@@ -69,6 +70,17 @@ def test_prometheus_sees_the_search_as_it_is(server: MetricsServer, query: Query
     # ... and by the rules, which Prometheus evaluates itself: what came within a minute.
     (recorded,) = query("max_over_time(instance:banyan_simulations:rate1m[1m])")
     assert result.simulations / 2 < recorded * 60 < result.simulations * 2
+
+
+def test_a_service_without_a_token_is_scraped_by_the_configuration_as_it_is(tmp_path: Path) -> None:
+    need("prometheus")
+    service = Server(tmp_path / "data")
+    try:
+        with prometheus(tmp_path, {"127.0.0.1:8000": f"127.0.0.1:{service.port}"}) as ask:
+            eventually(lambda: ask('up{job="banyan-service"}') == [1], "the service is not scraped")
+            assert ask("banyan_ready_pools") == [1]
+    finally:
+        service.kill()
 
 
 def promtool(*arguments: str) -> str:

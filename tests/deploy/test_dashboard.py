@@ -68,20 +68,24 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(scope="module")
 def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
-    """A Prometheus beside a search, and beside a service with searches on it where there is one."""
+    """A Prometheus beside a search, a speedup, and a service with searches on it where there is one."""
     need("prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
-    search_port, service_port = free_port(), free_port()
+    search_port, speedup_port, service_port = free_port(), free_port(), free_port()
     (folder / "token").write_text(TOKEN + "\n")
     here = {
         '"127.0.0.1:9101"': f'"127.0.0.1:{search_port}"',
+        '"127.0.0.1:9102"': f'"127.0.0.1:{speedup_port}"',
         '"127.0.0.1:8000"': f'"127.0.0.1:{service_port}"',
-        "/etc/banyan/prometheus-token": str(folder / "token"),
+        "/dev/null": str(folder / "token"),
     }
     with ExitStack() as stack:
         options = ("--executor", "inline", "--no-progress", "--metrics-port", str(search_port))
         search = start("search", "tictactoe", "--seconds", str(SEARCH_S), "--lanes", "4", *options)
         stack.callback(ended, search)
+        small = ("--workers", "1,2", "--strategies", "tree", "--simulations", "200000", "--repeats", "1")
+        where = ("--executor", "threads", "--metrics-port", str(speedup_port))
+        stack.callback(ended, start("speedup", "tictactoe", *small, *where))
         if SERVICE:
             where = ("--port", str(service_port), "--data", str(folder / "data"))
             service = start("serve", *where, "--token-file", str(folder / "token"), "--executor", "inline")
@@ -97,7 +101,8 @@ def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
                 return bool(ask("increase(banyan_search_duration_seconds_count[1m]) > 0"))
 
             eventually(ends_searches, "the service ends no search", COMPILE_S)
-        eventually(lambda: bool(ask('banyan_simulations_total{job="banyan"} > 0')), "no search", COMPILE_S)
+        eventually(lambda: bool(ask('banyan_running_searches{job="banyan"} > 0')), "no search", COMPILE_S)
+        eventually(lambda: len(ask("banyan_speedup_ratio")) == 2, "no speedup", COMPILE_S)
         yield ask
 
 
@@ -131,7 +136,7 @@ def test_variables_find_what_is_scraped(query: Query) -> None:
         assert re.fullmatch(
             rf"label_values\(banyan_build_info(\{{.*\}})?, {name}\)", names[name]["definition"]
         )
-    assert len(query("count by (job, instance) (banyan_build_info)")) == 1 + SERVICE
+    assert len(query("count by (job, instance) (banyan_build_info)")) == 2 + SERVICE
 
 
 def test_panels_are_apart_and_explain_themselves() -> None:
