@@ -46,19 +46,41 @@ def register(app: typer.Typer) -> None:
 class Measurement:
     """What is measured."""
 
-    workers: Annotated[str, option("N,N,...", "Numbers of workers to measure.")] = "1,2"
+    workers: Annotated[
+        str,
+        option(
+            "N,N,...|auto",
+            "Numbers of workers to measure; auto: 1, 2, 4, 8, ... to all CPUs, those of the cluster with "
+            "--address.",
+        ),
+    ] = "auto"
     strategies: Annotated[
         str, option("S,S,...", "Strategies to measure: root, tree, leaf; in threads also subtree.")
-    ] = "root,tree,leaf"
+    ] = "root,tree"
+    seconds: Annotated[
+        float | None,
+        option(
+            "S",
+            "Time of the whole measurement; longer if searches would be too short to be measured.",
+            show_default="120",
+        ),
+    ] = None
     simulations: Annotated[
         int | None,
         request_option(
             "simulations",
-            help="Simulations of each run.",
-            show_default="15 s of one core, or 2 s of each worker",
+            help="Simulations of each run, the same number for all numbers of workers.",
+            show_default="as many as fit into the time",
         ),
     ] = None
-    repeats: Annotated[int, option("N", "How often each run is repeated; repeats are interleaved.")] = 3
+    repeats: Annotated[
+        int | None,
+        option(
+            "N",
+            "How often each run is repeated; repeats are interleaved.",
+            show_default="as often as the time allows, at least once",
+        ),
+    ] = None
     lanes: Annotated[
         int | None, request_option("lanes", panel="", show_default="16, or 4 for each worker")
     ] = None
@@ -100,16 +122,18 @@ def speedup(
     """Run the same search on each number of workers: simulations/s, speedup, and share of the ceiling.
 
     The ceiling is the rate of the same number of independent processes that run the same jobs without
-    communication, or with subtree search on their own. Digests must be equal: the number of workers must not
+    communication, or with subtree search on their own. All numbers of workers get about the same time, so
+    that runs of many workers are repeated more often. Digests must be equal: the number of workers must not
     change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
     than possible.
     """
-    from cluster.lab.throughput.speedup import ignore, measure_speedup
+    from cluster.lab.throughput.speedup import SECONDS, ignore, measure_speedup
 
-    counts = read_counts(asked.workers, "workers")
+    counts = _counts(asked)
     names = read_strategies(asked.strategies, ALL_STRATEGIES)
     request = _request(game, asked, names, max(counts))
     so_far: list[Row] = []
+    seconds = SECONDS if asked.seconds is None else asked.seconds
 
     def measured(rows: list[Row]) -> None:
         so_far[:] = rows
@@ -125,7 +149,16 @@ def speedup(
             report(f"metrics at {metrics.url}")
             watch = metrics.watch
         rows = measure_speedup(
-            request, names, counts, asked.repeats, asked.address, report, asked.executor, watch, measured
+            request,
+            names,
+            counts,
+            asked.repeats,
+            asked.address,
+            report,
+            asked.executor,
+            seconds,
+            watch,
+            measured,
         )
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
@@ -148,11 +181,27 @@ def _wait(line: str) -> None:
             time.sleep(1)
 
 
+def _counts(asked: Measurement) -> list[int]:
+    """The numbers of workers. Raises InvalidInput (workers, address)."""
+    if asked.workers != "auto":
+        return read_counts(asked.workers, "workers", "1,2,4, or auto")
+    from cluster.ray_backend.joining import connect
+    from cluster.runtime.resources import ONE_CPU
+    from cluster.system.processes import num_cores
+
+    cpus = num_cores()
+    if asked.address is not None:
+        cluster = connect(asked.address, cpus)
+        cpus = max(1, ONE_CPU.workers_in(cluster.machines()))
+        cluster.close()
+    return [*(2**power for power in range((cpus - 1).bit_length())), cpus]
+
+
 def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
     """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
     import games
     from cluster.executors.choose import refuse_on_ray
-    from cluster.lab.throughput.speedup import default_lanes, default_simulations
+    from cluster.lab.throughput.speedup import default_lanes
     from cluster.runtime.resources import ONE_CPU
     from games.errors import InvalidInput
     from search.players.presets import measured_settings_of
@@ -161,14 +210,15 @@ def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: 
     loaded = games.load(game)
     if asked.executor not in ("ray", "threads"):
         raise InvalidInput("executor", asked.executor, "ray or threads")
-    if asked.repeats < 1:
+    if asked.repeats is not None and asked.repeats < 1:
         raise InvalidInput("repeats", asked.repeats, "a whole number of at least 1")
-    simulations = asked.simulations
-    if simulations is None:
-        simulations = default_simulations(loaded.nominal_simulations_per_s, workers)
+    if asked.seconds is not None and not 0 < asked.seconds < float("inf"):
+        raise InvalidInput("seconds", asked.seconds, "seconds, more than 0")
+    if asked.seconds is not None and asked.simulations is not None and asked.repeats is not None:
+        raise InvalidInput("seconds", asked.seconds, "nothing beside --simulations and --repeats")
     request = SearchRequest(
         game=loaded.spec,
-        simulations=simulations,
+        simulations=asked.simulations,
         lanes=default_lanes(workers) if asked.lanes is None else asked.lanes,
         seed=asked.seed,
         memory_mb=asked.memory,

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
-from cluster.lab.throughput.speedup import Row, default_simulations, measure_speedup, warnings
+from cluster.lab.throughput.speedup import Row, Schedule, in_minutes, measure_speedup, rounded, warnings
 from cluster.lab.throughput.speedup_plot import plot
 from cluster.lab.throughput.speedup_report import metric_families, write_rows
 from cluster.report.machine import provenance
@@ -192,7 +192,55 @@ def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:
     assert not any(process.is_alive() for process in processes)
 
 
-def test_default_work_is_a_round_number_of_some_seconds() -> None:
-    assert default_simulations(4e6) == 60_000_000
-    assert default_simulations(812_345.0) == 12_000_000
-    assert default_simulations(0.01) == 1
+def test_simulations_are_a_round_number() -> None:
+    assert [rounded(each) for each in (0.01, 4.4e6, 12_345_678)] == [1, 4_400_000, 12_000_000]
+    assert rounded(10, least=16) == 16
+
+
+def test_a_time_to_wait_is_said_in_steps_of_ten_seconds() -> None:
+    said = [in_minutes(seconds) for seconds in (-3, 0.4, 42.4, 78, 118, 3725)]
+    assert said == ["0 s", "0 s", "42 s", "1 min 20 s", "2 min", "62 min"]
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def run_all(schedule: Schedule, clock: Clock, run_s: dict[tuple[str, int], float]) -> list[str]:
+    """Run cells that take so long; returns what is left after each run."""
+    said = []
+    while (cell := schedule.next()) is not None:
+        clock.now_s += run_s[cell]
+        schedule.took_s[cell].append(run_s[cell])
+        said.append(schedule.left())
+    return said
+
+
+def test_each_cell_gets_the_same_time_whatever_was_expected() -> None:
+    clock = Clock()
+    run_s = {("root", 1): 9.0, ("root", 2): 4.6, ("leaf", 1): 7.0, ("leaf", 2): 14.0}
+    schedule = Schedule(dict.fromkeys(run_s, 2.0), None, 100.0, clock)
+    said = run_all(schedule, clock, run_s)
+    assert 93 <= clock.now_s <= 107
+    spent = {cell: sum(took) for cell, took in schedule.took_s.items()}
+    assert max(spent.values()) - min(spent.values()) <= 14.0
+    assert len(schedule.took_s["root", 2]) == 5
+    assert (said[0], said[-1][-4:]) == ("; 1 min 30 s left", "left")
+
+
+def test_each_cell_runs_once_however_little_time_there_is() -> None:
+    clock = Clock()
+    run_s = {("root", 1): 64.0, ("root", 2): 32.0, ("root", 4): 16.0}
+    schedule = Schedule(dict(run_s), None, 20.0, clock)
+    assert schedule.left() == "; 1 min 50 s left"
+    assert run_all(schedule, clock, run_s) == ["; 48 s left", "; 16 s left", "; 0 s left"]
+
+
+def test_a_fixed_number_of_runs_has_no_end_and_says_what_is_left_after_the_first_of_each() -> None:
+    clock = Clock()
+    run_s = {("root", 1): 4.0, ("root", 2): 2.0}
+    schedule = Schedule(dict.fromkeys(run_s, float("nan")), 2, 0.0, clock)
+    assert run_all(schedule, clock, run_s) == ["", "; 6 s left", "; 2 s left", "; 0 s left"]

@@ -19,7 +19,7 @@ from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.lab.predict.timed_run import Ran, cpu_seconds
 from cluster.lab.predict.waiting import crowd_request, together, waits
 from cluster.lab.throughput.ceiling import Ceiling
-from cluster.lab.throughput.speedup import default_lanes, default_simulations
+from cluster.lab.throughput.speedup import default_lanes
 from cluster.runtime.session import Session
 from search.coordinator import Coordinator
 from search.prepare import open_search
@@ -147,8 +147,6 @@ def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:
 
 def test_many_workers_get_more_to_do() -> None:
     assert [default_lanes(n) for n in (1, 2, 4, 32)] == [16, 16, 16, 128]
-    assert default_simulations(100.0) == 1500
-    assert default_simulations(100.0, 32) == 6400
 
 
 def test_cpu_time_is_that_of_the_processes_named() -> None:

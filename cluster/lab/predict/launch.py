@@ -14,7 +14,7 @@ from cluster.lab.predict.calibration import measure_costs, steps_of
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.prediction import Change, Check, Predicted, check, predict, try_changes
 from cluster.lab.throughput.losses import Losses
-from cluster.lab.throughput.speedup import default_lanes, default_simulations
+from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
 from games.errors import InvalidInput
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 
 
+CHECK_S = 15.0
+"""Least work of a search that is run here to check the prediction, in seconds of one core."""
 COSTS_READ = "simulated with costs from a file"
 
 
@@ -93,7 +95,7 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     small = replace(
         request,
         lanes=default_lanes(measured),
-        simulations=default_simulations(game.nominal_simulations_per_s, measured),
+        simulations=rounded(game.nominal_simulations_per_s * max(CHECK_S, SECONDS_EACH * measured)),
     )
     # Raises InvalidInput before anything is measured.
     open_search(replace(small, strategy=plan.strategies[0]))

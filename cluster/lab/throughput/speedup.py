@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from statistics import median
+from statistics import fmean, median
 
 from cluster.executors.choose import make_executor
 from cluster.executors.threads import ThreadsExecutor
@@ -15,15 +16,21 @@ from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
+from cluster.system.processes import num_cores
 from games.errors import counted
 from search.coordinator import Coordinator
 from search.prepare import open_search
-from search.request import SearchRequest
+from search.request import MAX_SIMULATIONS, SearchRequest
+from search.result import SearchResult
 
-SECONDS = 15.0
-"""Default amount of work for few workers, in seconds of one core."""
+SECONDS = 120.0
+"""Default time of a whole measurement."""
 SECONDS_EACH = 2.0
-"""Smallest default work per worker, in seconds: shorter runs consist mostly of start and end."""
+"""Least time in seconds of a search on all workers: shorter runs consist mostly of start and end."""
+REPEATS = 3
+"""Number of runs of the smallest number of workers that simulations are chosen for, if time allows."""
+CALIBRATION_S = 1.0
+"""Length in seconds of a search that measures a rate, from which the number of simulations is chosen."""
 LANES = 16
 """Default number of lanes for few workers."""
 LANES_EACH = 4
@@ -58,6 +65,7 @@ class Row:
     """Median over the repeats of rate / ceiling."""
     digest: str
     repeats: int
+    """Number of runs; if the time is limited, those of many workers are shorter and more."""
     spread: tuple[float, float]
     """The lowest and the highest rate."""
     ceiling_spread: tuple[float, float]
@@ -95,14 +103,8 @@ class _Cell:
         watch: Callable[[Session], None],
     ) -> None:
         """Run the search once; ``local``: on this machine only. Raises DigestsDifferError."""
-        search = open_search(request)
-        executor.use(workers)
-        executor.open(search.context)
-        coordinator = Coordinator(search, workers)
         losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
-        session = Session(coordinator, executor)
-        watch(session)
-        result = session.run()
+        result = _search(request, executor, workers, watch)
         spent = losses.shares()
         if self.digest and result.digest != self.digest:
             what = f"{request.strategy} on {counted(workers, 'worker')}"
@@ -120,28 +122,94 @@ class _Cell:
             self.beside.append(others)
 
 
+_Key = tuple[str, int]
+"""A strategy and a number of workers."""
+
+
+@dataclass
+class Schedule:
+    """Chooses which cell runs next, and estimates the time that is left."""
+
+    expected_s: dict[_Key, float]
+    """Expected seconds of a run of each cell until it has run; NaN: not known."""
+    repeats: int | None
+    """Number of runs of each cell; None: all cells get about the same time until ``end_s``, and at least one
+    run each."""
+    end_s: float
+    """By ``clock``."""
+    clock: Callable[[], float] = time.monotonic
+    took_s: dict[_Key, list[float]] = field(init=False)
+    """Seconds of the runs of each cell."""
+
+    def __post_init__(self) -> None:
+        self.took_s = {cell: [] for cell in self.expected_s}
+
+    def next(self) -> _Key | None:
+        """The cell that runs next; None at the end."""
+        if self.repeats is not None:
+            cell = min(self.took_s, key=lambda cell: len(self.took_s[cell]))
+            return cell if len(self.took_s[cell]) < self.repeats else None
+        cell = min(self.took_s, key=lambda cell: sum(self.took_s[cell]))
+        late = self.clock() + self._run_s(cell) / 2 > self.end_s
+        return None if late and self.took_s[cell] else cell
+
+    def left(self) -> str:
+        """The time until the end in words, after a semicolon; empty if it is not known."""
+        runs = {cell: max(0, (self.repeats or 1) - len(took)) for cell, took in self.took_s.items()}
+        left_s = sum(number * self._run_s(cell) for cell, number in runs.items() if number)
+        if self.repeats is None:
+            left_s = max(left_s, self.end_s - self.clock())
+        return "" if math.isnan(left_s) else f"; {in_minutes(left_s)} left"
+
+    def _run_s(self, cell: _Key) -> float:
+        return fmean(self.took_s[cell] or [self.expected_s[cell]])
+
+
+def in_minutes(seconds: float) -> str:
+    """A time to wait in words: seconds, from one minute on in steps of ten."""
+    if seconds < 60:
+        return f"{max(0, round(seconds))} s"
+    minutes, rest = divmod(10 * round(seconds / 10), 60)
+    return f"{minutes} min" + (f" {rest} s" if rest else "")
+
+
 def measure_speedup(
     request: SearchRequest,
     strategies: Sequence[str],
     workers: Sequence[int],
-    repeats: int,
+    repeats: int | None = None,
     address: str | None = None,
     report: Callable[[str], None] = print,
     executor_name: str = "ray",
+    seconds: float = SECONDS,
     watch: Callable[[Session], None] = ignore,
     measured: Callable[[list[Row]], None] = ignore,
 ) -> list[Row]:
-    """Measure each strategy on each number of workers ``repeats`` times, interleaved.
+    """Measure each strategy on each number of workers, interleaved, in ``seconds``.
 
-    Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is called with lines of
-    progress, ``watch`` with each search before it runs, ``measured`` with the rows so far, whenever one has
-    changed. Raises DigestsDifferError if statistics depend on the workers.
+    Without a budget in simulations, each strategy gets one that fits into the time, and is not too small.
+    Without ``repeats``, each cell is run until it has had its share of the time, at least once. With both,
+    the time is not limited. Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is
+    called with lines of progress, ``watch`` with each search before it runs, ``measured`` with the rows so
+    far, whenever one has changed. Raises DigestsDifferError if statistics depend on the workers.
     """
-    if request.simulations is None:
-        raise ValueError("a speedup is measured on a budget in simulations")
+    begun_s = time.monotonic()
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
+    fixed = request.simulations is not None and repeats is not None
+    names, numbers = (
+        " and ".join(", ".join(map(str, each)).rsplit(", ", 1)) for each in (strategies, workers)
+    )
+    length = f"each run {repeats} times"
+    if not fixed:
+        most = math.inf if address is not None else num_cores()
+        speeds = [min(n, most) / min(workers[0], most) for n in workers]
+        least_s = len(strategies) * (repeats or 1) * SECONDS_EACH * speeds[-1] * _passes(speeds)
+        length = f"in about {in_minutes(max(seconds, least_s))}"
+        if least_s > seconds:
+            length += f": {SECONDS_EACH:g} s of each of {counted(workers[-1], 'worker')} are the least"
+    report(f"{names} on {numbers} {'worker' if workers == [1] else 'workers'}, {length}")
 
     def rows() -> list[Row]:
         base = workers[0]
@@ -155,26 +223,80 @@ def measure_speedup(
         report(f"starting {counted(workers[-1], 'worker')}")
         executor = make_executor(executor_name, workers[-1], address)
         stack.callback(executor.close)
+        expected_s = dict.fromkeys(cells, math.nan)
+        end_s = begun_s + seconds
+        if not fixed:
+            report("a short search with each strategy, from which the simulations are chosen")
+            rates = {s: _calibrate(requests[s], executor, workers) for s in strategies}
+            # Kernels may have been compiled, or machines waited for.
+            end_s = max(end_s, time.monotonic() + seconds / 2)
+            share_s = (end_s - time.monotonic()) / len(strategies) / (repeats or REPEATS)
+            for strategy, (one, most) in rates.items():
+                speeds = [min(n / workers[0], most / one) for n in workers]
+                if request.simulations is None:
+                    work_s = max(share_s / _passes(speeds), SECONDS_EACH * most / one)
+                    requests[strategy] = replace(
+                        requests[strategy], simulations=rounded(work_s * one, request.lanes)
+                    )
+                run_s = 2 * (requests[strategy].simulations or 0) / one
+                expected_s |= {(strategy, n): run_s / speed for n, speed in zip(workers, speeds, strict=True)}
+        schedule = Schedule(expected_s, repeats, end_s)
         ceilings: dict[str, Ceiling] = {}
-        for strategy in strategies:
-            report(f"recording {strategy} for the ceiling")
-            ceilings[strategy] = Ceiling(requests[strategy], workers[-1], executor)
+        for strategy, each in requests.items():
+            work = counted(each.simulations or 0, "simulation")
+            report(f"recording {strategy}, {work}, for the ceiling{schedule.left()}")
+            ceilings[strategy] = Ceiling(each, workers[-1], executor)
             stack.callback(ceilings[strategy].close)
-        for repeat in range(repeats):
-            for (strategy, n), cell in cells.items():
-                cell.search(requests[strategy], executor, n, address is None, watch)
-                cell.measure_ceiling(ceilings[strategy], n, address is None)
-                measured(rows())
-                report(
-                    f"repeat {repeat + 1} of {repeats}: {strategy}, {counted(n, 'worker')}: "
-                    f"{cell.rates[-1]:,.0f} simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of "
-                    "the ceiling"
-                )
+        while (key := schedule.next()) is not None:
+            (strategy, n), cell = key, cells[key]
+            run_begun_s = time.monotonic()
+            cell.search(requests[strategy], executor, n, address is None, watch)
+            cell.measure_ceiling(ceilings[strategy], n, address is None)
+            schedule.took_s[key].append(time.monotonic() - run_begun_s)
+            measured(rows())
+            report(
+                f"{strategy}, {counted(n, 'worker')}, run {len(cell.rates)}: "
+                f"{cell.rates[-1]:,.0f} simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of "
+                f"the ceiling{schedule.left()}"
+            )
     for strategy in strategies:
         digests = {cells[strategy, n].digest for n in workers}
         if len(digests) > 1:
             raise DigestsDifferError(f"{strategy} on {workers} workers: {sorted(digests)}")
     return rows()
+
+
+def _passes(speeds: Sequence[float]) -> float:
+    """Time of a search and a ceiling run on each number of workers, relative to a search on the first one."""
+    return 2 * sum(1 / speed for speed in speeds)
+
+
+def _search(
+    request: SearchRequest, executor: Executor, workers: int, watch: Callable[[Session], None] = ignore
+) -> SearchResult:
+    """Run a search on this number of workers."""
+    search = open_search(request)
+    executor.use(workers)
+    executor.open(search.context)
+    session = Session(Coordinator(search, workers), executor)
+    watch(session)
+    return session.run()
+
+
+def _calibrate(request: SearchRequest, executor: Executor, workers: Sequence[int]) -> tuple[float, float]:
+    """Approximate simulations/s on the smallest and on the largest number of workers."""
+    # The first search is not timed: kernels may be compiled.
+    _search(replace(request, simulations=request.lanes), executor, workers[-1])
+    timed = replace(request, simulations=None, seconds=CALIBRATION_S)
+    results = [_search(timed, executor, n) for n in (workers[0], workers[-1])]
+    one, most = (max(1, result.simulations) / result.elapsed_s for result in results)
+    return one, max(one, most)
+
+
+def rounded(simulations: float, least: int = 1) -> int:
+    """A number of simulations with two digits that are not 0, at least ``least``."""
+    digits = 10 ** max(0, math.floor(math.log10(max(1.0, simulations))) - 1)
+    return int(min(MAX_SIMULATIONS, max(least, round(simulations / digits) * digits)))
 
 
 def _row(
@@ -210,6 +332,17 @@ def _row(
     )
 
 
+def amounts(rows: Sequence[Row]) -> str:
+    """The simulations of each strategy, the lanes, and the number of runs of a cell, in words."""
+    simulations = {row.strategy: f"{row.simulations:,}" for row in rows}
+    work = counted(rows[0].simulations, "simulation")
+    if len(set(simulations.values())) > 1:
+        work = ", ".join(f"{strategy} {number}" for strategy, number in simulations.items()) + " simulations"
+    least, most = (choose(row.repeats for row in rows) for choose in (min, max))
+    runs = counted(most, "run") if least == most else f"{least} to {counted(most, 'run')}"
+    return f"{work}, {counted(rows[0].lanes, 'lane')}, median of {runs}"
+
+
 def warnings(rows: Sequence[Row]) -> list[str]:
     """Reasons to doubt the figures, one line each."""
     lines = (
@@ -217,13 +350,6 @@ def warnings(rows: Sequence[Row]) -> list[str]:
         warn_of_ceiling([r.of_ceiling for r in rows]),
     )
     return [line for line in lines if line]
-
-
-def default_simulations(nominal_simulations_per_s: float, workers: int = 1) -> int:
-    """Default number of simulations: SECONDS of one core, at least SECONDS_EACH per worker; two digits."""
-    work = nominal_simulations_per_s * max(SECONDS, SECONDS_EACH * workers)
-    digits = 10 ** max(0, math.floor(math.log10(work)) - 1)
-    return int(max(1, round(work / digits) * digits))
 
 
 def default_lanes(workers: int) -> int:

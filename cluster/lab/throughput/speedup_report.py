@@ -8,22 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
-from cluster.lab.throughput.speedup import Row
+from cluster.lab.throughput.speedup import Row, amounts
 from cluster.observe.metrics import Family
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Table, count, left, number, percent, rate, right
-from games.errors import counted
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
     """Rates by strategy and workers, and the use of the cores, if it is known."""
-    first = rows[0]
     headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
     rates = Table(
         [*left("strategy"), *right(*headings)],
-        title=f"{first.game}: {counted(first.simulations, 'simulation')}, {counted(first.lanes, 'lane')}, "
-        f"median of {first.repeats} (lowest to highest)",
+        title=f"{rows[0].game}: {amounts(rows)} (lowest to highest)",
     )
     for row in rows:
         rates.add(
