@@ -1,6 +1,7 @@
 // The page: what is looked at, and the token that the service may ask for.
 
 import * as api from "./api.js";
+import { cluster } from "./cluster.js";
 import { byId } from "./dom.js";
 import { Play } from "./play.js";
 import { reports } from "./reports.js";
@@ -8,14 +9,16 @@ import { list } from "./searches.js";
 import { Setup } from "./setup.js";
 import { theme } from "./theme.js";
 
-const VIEWS = ["play", "searches", "reports"];
+const VIEWS = ["cluster", "play", "searches", "reports"];
 let play = null;
-let stopList = () => {};
+/** Ends what the view that is left does. */
+let leave = () => {};
 
 theme();
 reports();
 needToken();
 window.addEventListener("hashchange", route);
+route();
 byId("skip").addEventListener("click", toBoard);
 start();
 
@@ -60,15 +63,15 @@ function watched() {
 
 async function route() {
   const id = watched();
-  const wanted = id ? "play" : (VIEWS.find((name) => location.hash === `#/${name}`) ?? "play");
+  const wanted = id ? "play" : (VIEWS.find((name) => location.hash === `#/${name}`) ?? "cluster");
   for (const name of VIEWS) {
     byId(`view-${name}`).hidden = name !== wanted;
     const link = byId(`to-${name}`);
     if (name === wanted) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  stopList();
-  stopList = wanted === "searches" ? list() : () => {};
+  leave();
+  leave = { cluster, searches: list }[wanted]?.() ?? (() => {});
   if (id && play) {
     try {
       const search = await api.search(id);

@@ -1,29 +1,29 @@
-// The events of a search: server-sent events, read by fetch, because EventSource sends no token.
+// Streams of the service: server-sent events, read by fetch, because EventSource sends no token.
 
 import { Problem, headers, needs, pause } from "./api.js";
 
 const WAITS_MS = [300, 700, 1500, 3000];
 
 /**
- * Follow a search until it is over: `event(name, data)` for each event, `link(connected)` whenever the
- * connection is lost or there again. After a loss it goes on behind the last event that it has seen.
+ * Follow the stream at this path until its event "final": `event(name, data)` for each event, `link(connected)`
+ * whenever the connection is lost or there again. After a loss it goes on behind the last event that it has seen.
  * Gives back a function that stops it.
  */
-export function follow(id, { event, link, failed }) {
+export function follow(path, { event, link, failed }) {
   const stopper = new AbortController();
-  run(id, stopper.signal, event, link).catch((error) => {
+  run(path, stopper.signal, event, link).catch((error) => {
     if (!stopper.signal.aborted) failed(error);
   });
   return () => stopper.abort();
 }
 
-async function run(id, signal, event, link) {
+async function run(path, signal, event, link) {
   let last = null;
   let losses = 0;
   for (;;) {
     try {
       const sent = { Accept: "text/event-stream", ...(last === null ? {} : { "Last-Event-ID": last }) };
-      const answer = await fetch(`/api/v1/searches/${id}/events`, { headers: headers(sent), signal, cache: "no-store" });
+      const answer = await fetch(`/api/v1${path}`, { headers: headers(sent), signal, cache: "no-store" });
       if (answer.status === 204) return;
       if (!answer.ok) {
         if (answer.status === 401) needs.dispatchEvent(new Event("token"));

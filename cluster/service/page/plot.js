@@ -77,8 +77,8 @@ function powers(low, high) {
   return found.length > 1 ? found : [low, high];
 }
 
-function axes(xScale, yScale, x, y) {
-  const { width, height, left, right, top, bottom } = CHART;
+function axes(xScale, yScale, x, y, frame = CHART) {
+  const { width, height, left, right, top, bottom, drop = 18 } = frame;
   const text = (at, words, more = {}) => svg("text", { ...at, class: "tick", ...more }, words);
   const show = (axis, v) => (axis.text ? axis.text(v) : `${Number(v.toPrecision(3))}`);
   return svg(
@@ -88,7 +88,7 @@ function axes(xScale, yScale, x, y) {
       svg("line", { x1: left, x2: width - right, y1: yScale.place(v), y2: yScale.place(v), class: "axis faint" }),
       text({ x: left - 8, y: yScale.place(v) + 4 }, show(y, v), { "text-anchor": "end" }),
     ]),
-    xScale.ticks.map((v) => text({ x: xScale.place(v), y: height - bottom + 18 }, show(x, v), { "text-anchor": "middle" })),
+    xScale.ticks.map((v) => text({ x: xScale.place(v), y: height - bottom + drop }, show(x, v), { "text-anchor": "middle" })),
     svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }),
     text({ x: (left + width - right) / 2, y: height - 6 }, x.label, { "text-anchor": "middle" }),
     text({ x: -(top + height - bottom) / 2, y: 14 }, y.label, { "text-anchor": "middle", transform: "rotate(-90)" }),
@@ -132,5 +132,46 @@ function table(series, x, y) {
       el("thead", {}, el("tr", {}, ["", x.label, y.label].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, series.flatMap(({ name, points }) => points.map((p) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, show(x, p[0])), el("td", { class: "n" }, show(y, p[1])))))),
     ),
+  );
+}
+
+const TIMELINE = { height: 250, left: 72, right: 16, top: 10, bottom: 42, drop: 35 };
+/** Outlines of marks, so that no mark is told by its colour alone. */
+const MARKS = { joined: "M-5 5L0 -5L5 5Z", left: "M-5 -5L0 5L5 -5Z", lost: "M-5 -5L5 5M-5 5L5 -5" };
+
+/**
+ * Series stacked over clock time, with marks on the time axis. `times`: of all points, in seconds; `series`:
+ * {tone, values}, the lowest first; `marks`: {time, change, title}; from `from` to `to`, which is now. Where points
+ * are further than `gap` apart, nothing is drawn. `width`: in pixels, as it is shown; `unit`: of the values.
+ */
+export function timeline(times, series, { from, to, gap, marks, width, unit, label, text }) {
+  const frame = { ...TIMELINE, width };
+  const base = frame.height - frame.bottom;
+  const place = (v) => frame.left + ((v - from) / (to - from)) * (width - frame.left - frame.right);
+  const every = [15, 30, 60, 120, 180, 300].find((s) => (to - from) / s <= width / 110) ?? 300;
+  const ticks = [to];
+  for (let v = Math.ceil(from / every) * every; place(v) < width - 75; v += every) ticks.push(v);
+  const clock = new Intl.DateTimeFormat([], { timeStyle: every < 60 ? "medium" : "short", hourCycle: "h23" });
+  const when = (v) => (v === to ? "now" : clock.format(v * 1000));
+  const total = times.map((_, i) => series.reduce((sum, { values }) => sum + values[i], 0));
+  const yScale = scale([0, 10, ...total], base, frame.top, false);
+  const low = times.map(() => 0);
+  const runs = [];
+  times.forEach((time, i) => {
+    if (i && time - times[i - 1] <= gap) runs[runs.length - 1].push(i);
+    else runs.push([i]);
+  });
+  const areas = series.map(({ tone, values }) => {
+    const at = (i) => `${place(times[i]).toFixed(1)} ${yScale.place(low[i]).toFixed(1)}`;
+    const floors = runs.map((run) => run.map(at).reverse());
+    values.forEach((value, i) => (low[i] += value));
+    return svg("path", { d: runs.map((run, k) => `M${[...run.map(at), ...floors[k]].join("L")}Z`).join(""), class: `area tone-${tone}` });
+  });
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${width} ${frame.height}`, role: "img", "aria-label": label, class: "timeline" },
+    areas,
+    axes({ place, ticks }, yScale, { label: "", text: when }, { label: unit, text }, frame),
+    marks.map(({ time, change, title }) => svg("path", { d: MARKS[change], class: `mark ${change}`, transform: `translate(${place(Math.max(time, from)).toFixed(1)} ${base + 10})` }, svg("title", {}, title))),
   );
 }

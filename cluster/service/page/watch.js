@@ -45,7 +45,7 @@ export class Watch {
     this.draw();
     if (this.#shown) this.grown(this.#shown.children);
     if (["done", "cancelled", "failed"].includes(this.state)) return;
-    this.stop = follow(search.id, {
+    this.stop = follow(`/searches/${search.id}/events`, {
       event: (name, data) => this.#event(name, data),
       link: (connected) => {
         this.connected = connected;
@@ -233,7 +233,7 @@ export class Watch {
 }
 
 /** What a worker mostly does: between two jobs it is idle for a moment. */
-const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
+export const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
 
 /** Why a search ended, and its digest. */
 function ending({ stopped_by: by, digest }) {

@@ -40,7 +40,7 @@ def chromium() -> Iterator[Browser]:
 class Visitor:
     """Somebody who looks at the page; notes what the page complains of and whom it asks."""
 
-    def __init__(self, browser: Browser, url: str, **options: object) -> None:
+    def __init__(self, browser: Browser, url: str, view: str = "play", **options: object) -> None:
         self.url = url
         self.context = browser.new_context(**options)  # type: ignore[arg-type]
         self.page: Page = self.context.new_page()
@@ -50,7 +50,7 @@ class Visitor:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
-        self.page.goto(url)
+        self.page.goto(f"{url}/#/{view}")
 
     def leave(self) -> None:
         self.context.close()
