@@ -74,6 +74,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_moves_of_clients_that_have_gone_hold_up_nobody",
     ),
     "cluster/service/test_page.py": (),
+    "cluster/service/test_page_cluster.py": (),
     "cluster/service/test_page_looks.py": (),
     "cluster/service/test_pool.py": ("test_searches_that_run_together_have_the_answers_of_searches_alone",),
     "cluster/service/test_ray.py": (),

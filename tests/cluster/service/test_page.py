@@ -292,7 +292,7 @@ def test_dark_and_narrow(browser: Browser, server: Server) -> None:
         found.begin(game, "person", "search", 200)
         found.my_turn()
         assert page.evaluate("document.documentElement.scrollWidth") == WIDTH, game
-    for view in ("searches", "reports", "play"):
+    for view in ("searches", "reports", "cluster", "play"):
         page.click(f"#to-{view}")
         assert page.evaluate("document.documentElement.scrollWidth") == WIDTH, view
     page.click("#theme")

@@ -1,0 +1,145 @@
+"""The view Cluster of the page, in a real browser: real Ray workers that are killed, and 500 that are made up."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.cluster.service.browser import Visitor
+from tests.cluster.service.test_ray import named
+from tests.cluster.service_process import Server
+
+FAKE = (Path(__file__).parent / "fake_cluster.js").read_text().partition("\n(")[2]
+"""A function of the page that answers its requests for events of a cluster."""
+LEAST_CONTRAST = 4.5
+TICK_MS = 50
+"""Of script for a tick with 500 workers; 10 to 15 where nothing else runs."""
+COLOURS = """canvas => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixels = new Uint32Array(data.buffer);
+    return [...Array(canvas.width).keys()].map((x) => pixels[(canvas.height - 4) * canvas.width + x]);
+}"""
+"""The colour of each second of a strip, near the ground."""
+
+
+def fake(browser: Browser, server: Server, settings: dict[str, int], **options: object) -> Visitor:
+    found = Visitor(browser, "about:blank", "", **options)
+    found.page.add_init_script(f"(({FAKE})({json.dumps(settings)})")
+    found.page.goto(server.url)
+    return found
+
+
+@pytest.fixture(scope="module")
+def ray_server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("ray")
+    with Server(data, "--workers", "2", "--nice", "1", executor="ray") as found:
+        yield found
+
+
+def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -> None:
+    """From an empty server by its button to a search, whose worker dies and comes back."""
+    found = Visitor(browser, ray_server.url, "")
+    page = found.page
+    expect(page.locator("#to-cluster")).to_have_attribute("aria-current", "page")
+    expect(page.locator("#cluster-command")).to_have_text(f"banyan search gomoku --server {ray_server.url}")
+    expect(page.locator("#throughput")).to_be_hidden()
+    page.click("#cluster-begin")
+    client = ray_server.client()
+    # One that does not end meanwhile.
+    client.submit({"game": "gomoku:size=9", "seconds": 100, "strategy": "tree", "lanes": 4})
+    states = page.locator("#machines .state")
+    expect(states).to_have_text(["working", "working"])
+    expect(page.locator("#cluster-figures")).to_contain_text(re.compile(r"[1-9][\d.]* [kM] simulations/s"))
+    expect(page.locator("#throughput-searches a").first).to_have_text(re.compile("Gomoku, "))
+    expect(page.locator("#machines h3")).to_have_count(1)
+    expect(page.locator("#cluster-empty")).to_be_hidden()
+    killed = named(ray_server, "ray::Banyan")[0]
+    os.kill(killed, signal.SIGKILL)
+    expect(page.locator("#cluster-marks .lost").first).to_contain_text(re.compile(r"Worker \d on .+ was lost: "))
+    expect(page.locator("#throughput-plot .mark.lost")).to_have_count(1)
+    expect(page.locator("#machines .restarts", has_text="1 restart")).to_have_count(1)
+    expect(states).to_have_text(["working", "working"])
+    row = page.locator("#machines li", has_text="1 restart")
+    strip = row.locator("canvas")
+    expect(strip).to_have_attribute("title", re.compile(r"working \d+ %, merging <?\d+ %, lost \d+ s"))
+    # Of its strip too: the seconds without a process have a colour that seconds of work have not.
+    other = page.locator("#machines li", has_not_text="1 restart").locator("canvas")
+    assert set(strip.evaluate(COLOURS)) > set(other.evaluate(COLOURS)[-5:])
+    row.locator("a").click()
+    expect(page.locator("#watch")).to_be_visible()
+    found.leave()
+    assert found.complaints == []
+
+
+def test_the_view_goes_on_with_the_next_server(browser: Browser, tmp_path: Path) -> None:
+    """What was seen before stays, with a gap where there was no server."""
+    with Server(tmp_path) as first:
+        first.client().submit({"game": "tictactoe", "seconds": 3})
+        found = Visitor(browser, first.url, "cluster")
+        area = found.page.locator("#throughput-plot .area").first
+        expect(area).to_have_attribute("d", re.compile("^M[^M]+L[^M]+L[^M]+L"))
+        first.kill()
+        state = found.page.locator("#cluster-state")
+        expect(state).to_contain_text("No connection")
+        with Server(tmp_path, port=first.port):
+            expect(state).to_contain_text("Ready: 1 of 1 workers alive")
+            expect(area).to_have_attribute("d", re.compile("^M[^M]+M"))
+        found.leave()
+
+
+def test_five_hundred_workers_are_seen_at_once(browser: Browser, server: Server) -> None:
+    found = fake(browser, server, {"machines": 20, "each": 25, "searches": 9}, viewport={"width": 1400, "height": 900})
+    page = found.page
+    strips = page.locator("#machines canvas")
+    expect(strips).to_have_count(500)
+    expect(page.locator("#machines h3")).to_have_count(20)
+    expect(page.locator("#cluster-state")).to_contain_text("of 500 workers alive")
+    expect(page.locator("#throughput-plot .area")).to_have_count(7)
+    assert all(len(set(colours)) > 1 for colours in strips.evaluate_all(f"all => all.map({COLOURS})"))
+    # All of them are read, one of them in words; keys lead from one to the next.
+    expect(strips.nth(499)).to_have_accessible_name(re.compile("Worker 499, the last minute: working"))
+    page.locator("#machines li").nth(24).hover()
+    shown = page.locator("#worker-shown")
+    expect(shown).to_contain_text("24 on node-0")
+    page.locator("#machines [tabindex='0']").press("ArrowRight")
+    expect(shown).to_contain_text("25 on node-1")
+    page.get_by_label("Only those that do not work").check()
+    expect(page.locator("#machines li").nth(24)).to_be_hidden()
+    expect(page.locator("#machines li").nth(3)).to_be_visible()
+    page.get_by_label("Only those that do not work").uncheck()
+    session = found.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def script_s() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
+
+    before_s = script_s()
+    page.wait_for_timeout(8000)
+    assert (script_s() - before_s) / 8 < TICK_MS / 1000
+    found.leave()
+    assert found.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("each", "searches"), [(4, 9), (50, 2), (4, 0)])
+def test_it_fits_a_phone_and_can_be_read(
+    browser: Browser, server: Server, each: int, searches: int, scheme: str
+) -> None:
+    """Rows, strips only, and a server that has searched nothing yet."""
+    settings = {"machines": 2, "each": each, "searches": searches}
+    found = fake(browser, server, settings, color_scheme=scheme, viewport={"width": 390, "height": 3000})
+    expect(found.page.locator("#machines canvas")).to_have_count(2 * each)
+    expect(found.page.locator("#cluster-empty")).to_be_visible(visible=not searches)
+    assert found.page.evaluate("document.documentElement.scrollWidth") == 390
+    seen = {f"{text['where']}: {text['words']}": round(text["ratio"], 2) for text in found.contrasts()}
+    assert len(seen) > 15
+    assert {name: ratio for name, ratio in seen.items() if ratio < LEAST_CONTRAST} == {}
+    found.leave()
