@@ -4,10 +4,10 @@
   const kept = window.fetch;
   const ids = [...Array(searches).keys()].map((k) => `fake${k}`);
   const games = ["gomoku", "thud", "othello:size=8", "morris"];
-  const share = (slot, t) => (slot % 23 === 7 && t % 60 > 50 ? -1 : slot % 23 === 7 && t % 60 > 45 ? -2 : slot % 11 === 3 ? 0 : 60 + ((slot * 7 + t * 13) % 41));
+  const share = (slot, t) => (slot % 23 === 7 && t % 60 > 53 ? -2 : slot % 23 === 7 && t % 60 > 45 ? -1 : slot % 11 === 3 ? 0 : 60 + ((slot * 7 + t * 13) % 41));
   const point = (time) => ({ time, rates: ids.map((id, k) => [id, (k + 1) * 4e5 * (1.2 + Math.sin(time / 40 + k)), (k + 1) * 8e5]) });
   const now = (time) => ({
-    simulations_per_s: 5.4e6, playouts_per_s: 1.08e7, searches_running: searches, searches_waiting: 3, jobs_waiting: 12, jobs_in_flight: machines * each,
+    simulations_per_s: 5.4e6, playouts_per_s: 1.08e7, searches_running: searches, searches_waiting: searches && 3, jobs_waiting: 12, jobs_in_flight: machines * each,
     results_waiting: 4, merge_lag_s: 0.012, merge_ms: 3.1, merging: 4 + (Math.floor(time) % 9), duplicates: 0.004, unobserved_samples: 512, tree_bytes: 1.2e8, worker_tree_bytes: 6.4e7,
   });
   const worker = (slot, time) => {
