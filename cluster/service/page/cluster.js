@@ -93,7 +93,8 @@ class View {
 
   #take(data) {
     // A server that was started again has forgotten what was before.
-    const kept = (name) => [...(this.all?.[name].filter(({ time }) => time < data.started) ?? []), ...data[name]];
+    const older = ({ time }, [first]) => time < (first?.time ?? data.started);
+    const kept = (name) => [...(this.all?.[name].filter((each) => older(each, data[name])) ?? []), ...data[name]];
     this.all = { ...data, searches: { ...this.all?.searches, ...data.searches }, history: kept("history"), marks: kept("marks") };
     this.#layout();
   }

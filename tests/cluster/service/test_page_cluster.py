@@ -62,7 +62,9 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
     expect(page.locator("#cluster-empty")).to_be_hidden()
     killed = named(ray_server, "ray::Banyan")[0]
     os.kill(killed, signal.SIGKILL)
-    expect(page.locator("#cluster-marks .lost").first).to_contain_text(re.compile(r"Worker \d on .+ was lost: "))
+    expect(page.locator("#cluster-marks .lost").first).to_contain_text(
+        re.compile(r"Worker \d on .+ was lost: ")
+    )
     expect(page.locator("#throughput-plot .mark.lost")).to_have_count(1)
     expect(page.locator("#machines .restarts", has_text="1 restart")).to_have_count(1)
     expect(states).to_have_text(["working", "working"])
@@ -95,7 +97,9 @@ def test_the_view_goes_on_with_the_next_server(browser: Browser, tmp_path: Path)
 
 
 def test_five_hundred_workers_are_seen_at_once(browser: Browser, server: Server) -> None:
-    found = fake(browser, server, {"machines": 20, "each": 25, "searches": 9}, viewport={"width": 1400, "height": 900})
+    found = fake(
+        browser, server, {"machines": 20, "each": 25, "searches": 9}, viewport={"width": 1400, "height": 900}
+    )
     page = found.page
     strips = page.locator("#machines canvas")
     expect(strips).to_have_count(500)
