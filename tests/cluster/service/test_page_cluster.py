@@ -1,4 +1,4 @@
-"""The view Cluster of the page, in a real browser: real Ray workers that are killed, and 500 that are made up."""
+"""The view Cluster of the page, in a real browser: real Ray workers that are killed, 500 that are made up."""
 
 from __future__ import annotations
 
