@@ -73,6 +73,7 @@ PROGRAMS = {
         "useradd",
         "install",
         "cp",
+        "sed",
         "systemctl",
         "podman",
         "mkdir",
