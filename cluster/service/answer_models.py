@@ -276,6 +276,18 @@ class SearchPage(BaseModel):
     next: str | None = Field(description="Value of `after` for the next page; null on the last page.")
 
 
+CurvePoint = tuple[float, float | None, float]
+
+
+class Curve(BaseModel):
+    """How a search has gone on so far."""
+
+    points: list[CurvePoint] = Field(
+        description="From the beginning, at most 240: elapsed seconds, value (null: no best move), recent "
+        "simulations/s."
+    )
+
+
 class LeafView(BaseModel):
     """A leaf that waits for its evaluation."""
 

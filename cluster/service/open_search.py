@@ -8,15 +8,20 @@ from typing import Any, Protocol
 
 from cluster.observe.progress_stats import ProgressStats
 from cluster.runtime.session import Session
+from cluster.service.answer_models import CurvePoint
 from cluster.service.event_stream import PROGRESS, STATE, Feed
 from cluster.service.pool import Run
 from cluster.service.records import QUEUED, RUNNING, Record
-from search.result import SearchResult, beyond_json
+from search.result import Answer, SearchResult, beyond_json
 
 FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
 """Seconds between partial results, with and without clients that follow the events."""
 WORKERS_TOLD = 64
 """Maximum number of workers in an event; more do not fit on a page."""
+POINTS = 240
+"""Most points of a curve; when it has so many, every second one is taken away."""
+SPACING = 0.75
+"""A further point has at least this share of the mean distance of the others."""
 SHARE = 0.03
 """Maximum share of the pool's time for making partial results."""
 
@@ -28,6 +33,9 @@ class Owner(Protocol):
         """The search has workers: it must be stored, and then turned to RUNNING."""
 
     def search_grown(self, live: Live, simulations: int, playouts: int) -> None: ...
+
+    def search_kept(self, live: Live) -> None:
+        """A checkpoint of the search was written."""
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None: ...
 
@@ -57,6 +65,10 @@ class Live:
         self.run: Run | None = None
         self.progress: dict[str, Any] | None = None
         """Replaced as a whole and never modified, because other threads read it."""
+        self.curve: list[CurvePoint] = []
+        """Elapsed seconds, value (None: no best move) and recent simulations/s. Replaced as a whole."""
+        self._kept = 0
+        """Number of checkpoints that this run had written when the curve was stored."""
         self._owner = owner
         self._figures = ProgressStats()
         self._due_s = 0.0
@@ -74,7 +86,7 @@ class Live:
 
     def begun(self, session: Session) -> None:
         counters = session.coordinator.counters
-        self._counted = (counters.simulations, counters.playouts)
+        self._counted, self._kept = (counters.simulations, counters.playouts), 0
         self._owner.search_begun(self, session)
 
     def looked(self, session: Session) -> None:
@@ -84,6 +96,10 @@ class Live:
             return
         self._count(session)
         self.progress = self._progress(session)
+        self._add_point(session)
+        if self.run is not None and self.run.keeper.written > self._kept:
+            self._kept = self.run.keeper.written
+            self._owner.search_kept(self)
         if self.feed.followed:
             self.feed.publish(PROGRESS, self.progress)
         cost_s = time.monotonic() - now_s
@@ -91,6 +107,9 @@ class Live:
 
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
         self._count(session)
+        if result is not None:
+            self._figures.update(session)
+            self._add_point(session, result.answer)
         self._owner.search_ended(self, result, error)
 
     def put_off(self, session: Session) -> None:
@@ -101,6 +120,16 @@ class Live:
         counters = session.coordinator.counters
         before, self._counted = self._counted, (counters.simulations, counters.playouts)
         self._owner.search_grown(self, self._counted[0] - before[0], self._counted[1] - before[1])
+
+    def _add_point(self, session: Session, last: Answer | None = None) -> None:
+        """Add a point to the curve, unless it is too close to the one before; the ``last`` one always."""
+        curve, elapsed_s, now = self.curve, session.elapsed_s, last or self._figures.answer
+        spacing_s = (curve[-1][0] - curve[0][0]) / (len(curve) - 1) if len(curve) > 1 else 0.0
+        if last is None and curve and elapsed_s < curve[-1][0] + SPACING * spacing_s:
+            return
+        value = None if now.best_move is None else round(now.value, 4)
+        point = round(elapsed_s, 3), value, round(self._figures.rate, 1)
+        self.curve = [*(curve if len(curve) < POINTS else curve[::2]), point]
 
     def _progress(self, session: Session) -> dict[str, Any]:
         self._figures.update(session)

@@ -26,6 +26,7 @@ from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint
 from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
+from cluster.service.answer_models import CurvePoint
 from cluster.service.cluster_watch import ClusterWatch, Sampler, Seen
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.event_stream import FINAL, Feed, final_data
@@ -170,6 +171,11 @@ class Searches:
         # A copy instead of the lock, which may be held during a write to the disk.
         return next((i for i, live in enumerate(list(self._waiting)) if live.id == search_id), None)
 
+    def curve(self, search_id: str) -> list[CurvePoint]:
+        """The curve of a search, from memory if it has run in this server, else from the store."""
+        live = self._live.get(search_id)
+        return (live.curve if live is not None else []) or self.store.curve(search_id)
+
     def readable(self, search_id: str) -> Record:
         """The record of a search if it is readable. Raises Problem (404, 409)."""
         record = self.get(search_id)
@@ -266,7 +272,11 @@ class Searches:
             # In another thread: the lock may be held during a write to the disk.
             self._opener.submit(self._fill)
 
+    def search_kept(self, live: Live) -> None:
+        self._recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), int)
+
     def search_put_off(self, live: Live, session: Session) -> None:
+        self.search_kept(live)
         self.watch.ended(live.id)
         with self._lock:
             if self.draining:
@@ -377,6 +387,7 @@ class Searches:
             self.games.admit(request)
             self._note_opening(live)
             opened = self._opened(live.id, request)
+            live.curve = [point for point in self.curve(live.id) if point[0] <= opened.elapsed_s]
             external = request.evaluator == EXTERNAL
             if not external:
                 # Compile the kernels here, so that they are in this machine's cache before workers need them.
@@ -442,7 +453,7 @@ class Searches:
             nonlocal event_id
             # Reserved here, so that it is above the ids of all events published before.
             event_id = event_id or live.feed.next_id()
-            self.store.finish(live.id, state, result, error, event_id, now_s)
+            self.store.finish(live.id, state, result, error, event_id, now_s, live.curve)
 
         def tell() -> None:
             if state == DONE:

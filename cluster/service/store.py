@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.observe.metrics import version_of
+from cluster.service.answer_models import Curve, CurvePoint
 from cluster.service.records import COLUMNS, OPEN, OVER, QUEUED, RUNNING, Record, record_of
 from games.errors import InvalidInput
 
@@ -56,6 +57,8 @@ CREATE TABLE start (
 """
 """Table `start`: opened searches that are not over, whether they are running, and the number of crashes of
 the server while they ran."""
+_CURVES = "CREATE TABLE IF NOT EXISTS curves (id TEXT PRIMARY KEY, points TEXT NOT NULL)"
+"""Curves of searches. Versions without this table use the same folder, and leave the table as it is."""
 BUSY_S = 0.5
 """Seconds to wait for another process that uses the database, such as one that copies it."""
 CHECK_EVERY_S = 1.0
@@ -134,6 +137,7 @@ class Store:
             self._look_at_wal(wal_bytes)
         if found == 0:
             self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+        self._db.execute(_CURVES)
         self._into_main_file()
         self._reader = _connection(path)
         self._places = [_place(file) for file in self._files()]
@@ -237,8 +241,9 @@ class Store:
         error: dict[str, Any] | None,
         final_event: int,
         now_s: float,
+        curve: Sequence[Sequence[float | None]] = (),
     ) -> None:
-        """Store the final state of a search."""
+        """Store the final state of a search, and its curve if it has one."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE search SET state = ?, result = ?, error = ?, final_event = ?, finished_s = ?"
@@ -246,6 +251,20 @@ class Store:
                 (state, _dumped(result), _dumped(error), final_event, now_s, search_id),
             )
             db.execute("DELETE FROM start WHERE id = ?", (search_id,))
+            _keep_curve(db, search_id, curve)
+
+    def keep_curve(self, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
+        """Store the curve of a search that is not over."""
+        with self._transaction() as db:
+            _keep_curve(db, search_id, curve)
+
+    def curve(self, search_id: str) -> list[CurvePoint]:
+        """The curve of a search as it was stored last; empty if there is none that can be read."""
+        with self._reading:
+            found = self._reader.execute("SELECT points FROM curves WHERE id = ?", (search_id,)).fetchone()
+        with suppress(ValueError, TypeError, RecursionError):
+            return Curve.model_validate({"points": json.loads(found[0])}).points
+        return []
 
     def reopen(self, search_id: str) -> None:
         """Set a search that is over to queued again and delete its result."""
@@ -320,6 +339,8 @@ class Store:
                 " ORDER BY number DESC LIMIT -1 OFFSET ?) RETURNING id",
                 (*OVER, kept),
             ).fetchall()
+            # Also those that a version without curves has left.
+            db.execute("DELETE FROM curves WHERE id NOT IN (SELECT id FROM search)")
         return [row[0] for row in rows]
 
     def _get(self, where: str, value: str) -> Record | None:
@@ -456,6 +477,11 @@ def _refusal(folder: Path, error: Exception) -> InvalidInput:
 def _row(db: sqlite3.Connection, where: str, value: str) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = db.execute(f"{_SELECT} WHERE {where}", (value,)).fetchone()
     return row
+
+
+def _keep_curve(db: sqlite3.Connection, search_id: str, curve: Sequence[Sequence[float | None]]) -> None:
+    if curve:
+        db.execute("INSERT OR REPLACE INTO curves VALUES (?, ?)", (search_id, json.dumps(curve)))
 
 
 def _dumped(values: dict[str, Any] | None) -> str | None:

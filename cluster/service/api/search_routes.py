@@ -13,7 +13,7 @@ from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
-from cluster.service.answer_models import SearchPage, SearchView, State
+from cluster.service.answer_models import Curve, SearchPage, SearchView, State
 from cluster.service.api.connections import address_of
 from cluster.service.api.openapi import EVENTS, problems
 from cluster.service.errors import Problem
@@ -127,6 +127,15 @@ def cancel(searches: Service, id: SearchId, response: Response) -> dict[str, Any
 def resume(searches: Service, id: SearchId) -> dict[str, Any]:  # noqa: A002
     """Continue a search that was cancelled or has failed from its last checkpoint."""
     return view(searches, searches.resume(id))
+
+
+@router.get(
+    "/{id}/curve", response_model=Curve, summary="Its value and rate so far", responses=problems(404, 409)
+)
+def curve(searches: Service, id: SearchId) -> dict[str, Any]:  # noqa: A002
+    """Value and rate since the search began, while it runs and when it is over."""
+    searches.readable(id)
+    return {"points": searches.curve(id)}
 
 
 @router.get(
