@@ -28,7 +28,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 CLUSTER_EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events without an end. Data of `cluster`: Cluster; of `tick`: Tick.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {}},
     },
 }
 _TEMPLATE = "#/components/schemas/{model}"
