@@ -12,6 +12,7 @@ from search.request import STRATEGIES, SUBTREE, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cluster.launch import Output, Placement
 
@@ -102,6 +103,10 @@ JobTimeoutOption = Annotated[
 CheckpointEveryOption = Annotated[
     float | None,
     option("S", "Seconds between two checkpoints (60); the last is written when the search ends.", OUTPUT),
+]
+FormatOption = Annotated[
+    str | None,
+    option("png|svg", "Format of the figure there (png); an svg needs no fonts.", OUTPUT, "--format"),
 ]
 MetricsPortOption = Annotated[
     int | None,
@@ -207,6 +212,17 @@ def read_counts(text: str, field: str, example: str = "1,2,4") -> list[int]:
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
         raise InvalidInput(field, text, f"whole numbers of at least 1, such as {example}")
     return [int(part) for part in parts]
+
+
+def read_format(asked: str | None, out: Path | None) -> str:
+    """The format of the figure of a report. Raises InvalidInput (format)."""
+    from games.errors import InvalidInput
+
+    if asked not in (None, "png", "svg"):
+        raise InvalidInput("format", asked, "png or svg")
+    if asked is not None and out is None:
+        raise InvalidInput("format", asked, "nothing without --out, where the figure is written")
+    return asked or "png"
 
 
 def read_strategies(text: str, known: Sequence[str] = STRATEGIES) -> list[str]:

@@ -11,12 +11,14 @@ import typer
 from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     OUTPUT,
+    FormatOption,
     GameArgument,
     JsonOption,
     NoColorOption,
     colour_wanted,
     option,
     read_counts,
+    read_format,
     read_strategies,
     report,
 )
@@ -136,7 +138,8 @@ def predict(
     searches: Searches,
     costs: CostOptions,
     faults: FaultOptions,
-    out: Annotated[Path | None, option("DIR", "Write predict.json, .csv and .png there.", OUTPUT)] = None,
+    out: Annotated[Path | None, option("DIR", "Write predict.json, .csv and a figure there.", OUTPUT)] = None,
+    picture: FormatOption = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -149,6 +152,7 @@ def predict(
     from games.errors import InvalidInput, counted
 
     names = read_strategies(searches.strategies)
+    drawn = read_format(picture, out)
     if costs.repeats < 1:
         raise InvalidInput("repeats", costs.repeats, "a whole number of at least 1")
     link_bytes_per_s = costs.link_bytes_per_s()
@@ -170,7 +174,7 @@ def predict(
     if out is not None:
         from cluster.lab.predict.report import write_prediction
 
-        for path in write_prediction(found, out):
+        for path in write_prediction(found, out, drawn):
             report(f"wrote {path}")
     _show(found, json_output, colour_wanted(no_color))
 

@@ -17,6 +17,7 @@ from cluster.commands.options import (
     OUTPUT,
     PLACE,
     AddressOption,
+    FormatOption,
     GameArgument,
     JsonOption,
     MetricsHostOption,
@@ -24,6 +25,7 @@ from cluster.commands.options import (
     colour_wanted,
     option,
     read_counts,
+    read_format,
     read_strategies,
     report,
     suggest_best,
@@ -105,7 +107,8 @@ class Measurement:
 def speedup(
     game: GameArgument,
     asked: Measurement,
-    out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and .png there.", OUTPUT)] = None,
+    out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and a figure there.", OUTPUT)] = None,
+    picture: FormatOption = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
     metrics_port: Annotated[
@@ -131,6 +134,7 @@ def speedup(
 
     counts = _counts(asked)
     names = read_strategies(asked.strategies, ALL_STRATEGIES)
+    drawn = read_format(picture, out)
     request = _request(game, asked, names, max(counts))
     so_far: list[Row] = []
     seconds = SECONDS if asked.seconds is None else asked.seconds
@@ -163,7 +167,7 @@ def speedup(
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
 
-            for path in write_rows(rows, out):
+            for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
         _show(rows, json_output, colour_wanted(no_color))
         suggest_best(game, asked.preset, json_output)

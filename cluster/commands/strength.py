@@ -12,11 +12,13 @@ from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     BUDGET,
     OUTPUT,
+    FormatOption,
     GameArgument,
     GamePlace,
     OutputOptions,
     option,
     read_counts,
+    read_format,
     suggest_best,
 )
 
@@ -149,11 +151,12 @@ class Files:
         Path | None,
         option(
             "DIR",
-            "Write strength.json, .csv, .png, .svg and every game or move there; a measurement that is "
+            "Write strength.json, .csv, a figure and every game or move there; a measurement that is "
             "started again makes only what is missing.",
             OUTPUT,
         ),
     ] = None
+    picture: FormatOption = None
     costs: Annotated[
         Path | None,
         option(
@@ -195,6 +198,7 @@ def strength(
         budgets = [DEFAULT_SIMULATIONS]
     asked["simulations"] = budgets[0]
     _check_judge(judged, matches, files)
+    drawn = read_format(files.picture, files.out)
     pairs = DEFAULT_PAIRS if matches.pairs is None else matches.pairs
     request = StrengthRequest(game, **asked, **{**vars(matches), "pairs": pairs})
     if judged.judge == "exact":
@@ -205,11 +209,11 @@ def strength(
         requests = tuple(replace(request, simulations=budget) for budget in budgets)
         tries = 1 if judged.tries is None else judged.tries
         exact = ExactRequest(requests, positions, judged.hard, tries)
-        status = run_exact(exact, place.placement(), output.output(), files.out)
+        status = run_exact(exact, place.placement(), output.output(), files.out, drawn)
     elif len(budgets) > 1:
         raise InvalidInput("simulations", searches.simulations, "one number without --judge exact")
     else:
-        status = run_strength(request, place.placement(), output.output(), files.out, files.costs)
+        status = run_strength(request, place.placement(), output.output(), files.out, files.costs, drawn)
     if status == 0:
         suggest_best(game, searches.preset, output.json_output)
     return status

@@ -91,4 +91,4 @@ def write(result: PlanResult, folder: Path) -> list[Path]:
 
         plot(result, path)
 
-    return write_files(folder, "result", result.to_json(), records, draw)
+    return write_files(folder, "result", result.to_json(), records, draw, "png")

@@ -16,12 +16,12 @@ def write_files(
     value: Any,
     records: Sequence[Mapping[str, Any]],
     plot: Callable[[Path], None],
-    pictures: Sequence[str] = ("png",),
+    *pictures: str,
 ) -> list[Path]:
     """Write NAME.json, NAME.csv and pictures into a folder, which is created if missing; returns their paths.
 
     ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws a
-    picture into a file, and ``pictures`` are file name extensions.
+    picture into a file, and ``pictures`` are the formats of the pictures: png, svg.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", *pictures)]

@@ -5,42 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator
 
 from cluster.report.machine import provenance
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-COLOURS = {"root": "#1b6e9c", "tree": "#2c8c4a", "leaf": "#c26a1b", "subtree": "#8a4fa3"}
-"""Colours of the strategies."""
+COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00", "subtree": "#5b2a86"}
+"""Colours of the strategies: colour-blind readers tell them apart, and so do prints in shades of grey."""
 FOOT_IN = 0.22
 """Height of the line at the foot, in inches; half of it lies between panels and legend."""
-WIDE = 160
-"""Number of letters of the title's size that fit in a figure 14 inches wide."""
-SIZE = 11.0
-MANY_TICKS = 7
-"""Number of ticks above which their labels are turned."""
+SIZE, SMALL = 11.0, 8.5
+"""Size of the title, and of details, warnings and the labels of ticks, in points."""
+LETTER, LINE = 0.56, 1.3
+"""Width of a letter and height of a line, as multiples of the size."""
+WARNING = "#a01010"
+APART = 4
+"""Least distance between the labels of two ticks, in pixels."""
 MARKERS = "osD^vP*X"
 Figure = tuple[float, float, float]
 """A value with the ends of its interval."""
-CLEAR = (withStroke(linewidth=3, foreground="white"),)
-"""Path effects for text inside a panel: a white outline that separates it from lines below."""
 
 
 def game_name(spec: str) -> str:
     """The short name of a game: gomoku for gomoku:size=15, slow for ./slow.py:wait_ms=20."""
     return Path(spec.partition(":")[0]).stem
-
-
-def span(numbers: Sequence[int], noun: str) -> str:
-    """A range of numbers with a noun, such as "1 to 8 workers"."""
-    least, most = min(numbers), max(numbers)
-    which = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{which} {noun}{'s' * (most != 1)}"
 
 
 def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float] = ()) -> None:
@@ -50,20 +44,40 @@ def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float]
     if doublings:
         panel.set_xscale("log", base=2)
         panel.set_xticks(doublings, [_short(tick) for tick in doublings])
-        panel.tick_params(axis="x", labelrotation=30 if len(doublings) > MANY_TICKS else 0)
         panel.minorticks_off()
+    panel.tick_params(labelsize=SMALL)
     panel.grid(color="#eeeeee")
     panel.spines[["top", "right"]].set_visible(False)
 
 
 def points(panel: Any, places: Sequence[float], figures: Sequence[Figure], **look: Any) -> None:
-    """Draw figures with their intervals; an end that is not finite is not drawn."""
+    """Draw figures with their intervals; an end that is not finite is not drawn, nor are intervals of single
+    runs."""
     ends = [[value - low, high - value] for value, low, high in figures]
     below, above = (
         [max(0.0, pair[side]) if math.isfinite(pair[side]) else 0.0 for pair in ends] for side in (0, 1)
     )
     values = [value for value, *_ in figures]
-    panel.errorbar(places, values, yerr=[below, above], **({"capsize": 3} | look))
+    ranges = [below, above] if any(below + above) else None
+    panel.errorbar(places, values, yerr=ranges, **({"capsize": 3, "elinewidth": 1.2} | look))
+
+
+def look(strategy: str) -> dict[str, str]:
+    """Colour and marker of a strategy."""
+    place = [*COLOURS, strategy].index(strategy)
+    return {"color": COLOURS.get(strategy, "#555555"), "marker": MARKERS[place]}
+
+
+def label_rates(axis: Any) -> None:
+    """Label all ticks of an axis in the same unit: millions, thousands, or ones."""
+
+    def text(value: float, _: int) -> str:
+        low, high = axis.get_view_interval()
+        decisive = 10 * low if axis.get_scale() == "log" else high
+        size, sign = next((unit for unit in ((1e6, " M"), (1e3, " k")) if decisive >= unit[0]), (1, ""))
+        return f"{value / size:,.7g}{sign if value else ''}"
+
+    axis.set_major_formatter(text)
 
 
 def _short(number: float) -> str:
@@ -72,14 +86,29 @@ def _short(number: float) -> str:
 
 
 def save(
-    figure: Any, path: Path, title: str, details: str, where: str | None = None, columns: int = 4
+    figure: Any,
+    path: Path,
+    title: str,
+    details: str,
+    where: str | None = None,
+    columns: int = 4,
+    warnings: Sequence[str] = (),
 ) -> None:
-    """Add title, details, one legend for all panels and the foot; write the figure and close it.
+    """Add title, details, warnings, one legend for all panels and the foot; write the figure and close it.
 
     ``title``: a sentence for readers; ``details``: a line with the settings of the measurement; ``where``:
-    machine and date of the figures (None: this machine, today); ``columns``: number of legend columns.
+    machine and date of the figures (None: this machine, today); ``columns``: number of legend columns;
+    ``warnings``: reasons to doubt the figures. In an SVG all letters are outlines: it needs no fonts.
     """
     width, height = figure.get_size_inches()
+    height += len(warnings) * LINE * SMALL / 72
+    figure.set_size_inches(width, height)
+    top = 1 - SMALL / 72 / height
+    texts = [(title, SIZE, "black"), (details, SMALL, "black")]
+    for text, size, colour in texts + [(f"Warning: {line}", SMALL, WARNING) for line in warnings]:
+        lines = fill(text, int(72 * width / (LETTER * size)))
+        figure.text(0.5, top, lines, fontsize=size, color=colour, ha="center", va="top")
+        top -= LINE * size * (1 + lines.count("\n")) / 72 / height
     handles: dict[str, Any] = {}
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -95,12 +124,31 @@ def save(
         frameon=False,
     )
     legend.set_in_layout(False)
-    letters = max(len(title), len(details))
-    figure.suptitle(f"{title}\n{details}", fontsize=min(SIZE, SIZE * WIDE / letters * width / 14))
     figure.text(0.01, 0.05 / height, where or provenance(), fontsize=7, color="#666666")
-    # Panels use the space that legend and foot leave.
+    # Panels use the space that texts, legend and foot leave.
     bottom = 1.5 * foot + legend.get_window_extent(figure.canvas.get_renderer()).height / figure.bbox.height
-    figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
+    figure.get_layout_engine().set(rect=(0, bottom, 1, top - bottom))
+    figure.draw_without_rendering()
+    for panel in figure.axes:
+        _thin(panel)
     with plt.rc_context({"svg.hashsalt": "banyan"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
+
+
+def _thin(panel: Any) -> None:
+    """Hide the label of each given tick across that would overlap the next one that is shown.
+
+    All labels count as wide as the widest, so that of doublings every second or every third is shown.
+    """
+    if not isinstance(panel.xaxis.get_major_locator(), FixedLocator):
+        return
+    shown = [(label, label.get_window_extent()) for label in panel.get_xticklabels() if label.get_visible()]
+    apart = APART + max((place.width for _, place in shown), default=0)
+    last = math.inf
+    for label, place in sorted(shown, key=lambda each: -each[1].x0):
+        centre = (place.x0 + place.x1) / 2
+        if last - centre < apart:
+            label.set_visible(False)
+        else:
+            last = centre

@@ -21,9 +21,9 @@ def warn_of_others(shares: Sequence[float | None], what: str) -> str | None:
     return f"other programs used {most:.0%} of the cores during these {what}: figures are not to be trusted"
 
 
-def warn_of_ceiling(shares: Sequence[float]) -> str | None:
-    """A warning line if a share of the ceiling is higher than possible; None if not."""
-    most = max(shares, default=0.0)
+def warn_of_ceiling(shares: Sequence[float | None]) -> str | None:
+    """A warning line if a share of the ceiling is higher than possible; None if not, or if unknown."""
+    most = max((share for share in shares if share is not None), default=0.0)
     if most <= OF_CEILING_AT_MOST:
         return None
     return (

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -109,6 +109,13 @@ def print_json(value: Any) -> None:
 def count(value: float) -> str:
     """An integer with separated thousands, such as 12,345."""
     return f"{round(value):,}"
+
+
+def span(numbers: Sequence[int], noun: str) -> str:
+    """A range of numbers with a noun, such as "1 to 8 workers"."""
+    least, most = min(numbers), max(numbers)
+    which = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{which} {noun}{'s' * (most != 1)}"
 
 
 def rate(per_s: float) -> str:

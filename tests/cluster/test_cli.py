@@ -92,6 +92,11 @@ WRONG = [
     (("perft", "tictactoe", "0"), "DEPTH: '0'", "at least 1"),
     (("perft", "tictactoe", "deep"), "DEPTH: 'deep'", "at least 1"),
     (("benchmark", "tictactoe", "--repeats", "0"), "--repeats: 0", "from 1"),
+    *(
+        ((command, "tictactoe", "--format", *asked), f"--format: '{asked[0]}'", accepted)
+        for command in ("speedup", "predict", "strength")
+        for asked, accepted in ((("svg",), "nothing without --out"), (("pdf", "--out", "x"), "png or svg"))
+    ),
     (("benchmark", "tictactoe", "--seconds", "0"), "--seconds: 0", "above 0"),
     (("benchmark", "tictactoe", "--simulations", "0"), "--simulations: 0", "from 1"),
     (("benchmark", "tictactoe", "--against", "ludii"), "--against: 'ludii'", "openspiel"),

@@ -163,7 +163,7 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     moves.write_text(text[: len(text) - 25])
     again = measured(capsys, "--positions", "24", *out)
     assert without_times(again) == without_times(whole)
-    for name in ("strength.json", "strength.csv", "strength.png", "strength.svg"):
+    for name in ("strength.json", "strength.csv", "strength.png"):
         assert (tmp_path / name).stat().st_size > 0
     status, _, error = here(capsys, *SMALL, *INLINE, "--seed", "5", *out)
     assert status == 2
@@ -202,7 +202,7 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
 
 def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     budgets = ("--lanes", "2,4", "--simulations", "32,8,8", "--positions", "40", "--out", str(tmp_path))
-    found = measured(capsys, *budgets)
+    found = measured(capsys, *budgets, "--format", "svg")
     assert found["simulations_per_lane"] == [8, 32]
     parallel = [row for row in found["rows"] if row["strategy"] != "sequential"]
     cells = [(row["strategy"], row["lanes"], row["simulations_per_lane"]) for row in parallel]

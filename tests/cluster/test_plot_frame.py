@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from cluster.report.plot_frame import game_name, save, span
+from cluster.report.plot_frame import dress, game_name, label_rates, save
+from cluster.system.terminal import span
 
 
 def test_legend_and_foot_lie_on_nothing_else(tmp_path: Path) -> None:
@@ -22,6 +24,45 @@ def test_legend_and_foot_lie_on_nothing_else(tmp_path: Path) -> None:
     legend, foot = figure.legends[0].get_window_extent(drawn), figure.texts[-1].get_window_extent(drawn)
     assert foot.y0 >= 0 and foot.y1 <= legend.y0
     assert legend.y1 <= panel.get_tightbbox(drawn).y0 + 1
+
+
+def test_warnings_stand_on_the_figure_and_are_not_cut(tmp_path: Path) -> None:
+    figure, panel = plt.subplots(layout="constrained", figsize=(5, 4))
+    panel.plot([1, 2], [1, 2], label="a line")
+    save(figure, tmp_path / "a.svg", "A title", "details", warnings=["a reason to doubt the figures " * 6])
+    (warning,) = [text for text in figure.texts if text.get_text().startswith("Warning: a reason")]
+    place, whole = warning.get_window_extent(), figure.bbox
+    assert 0 <= place.x0 < place.x1 <= whole.x1
+    assert panel.get_tightbbox().y1 <= place.y0 < place.y1 <= whole.y1
+
+
+@pytest.mark.parametrize("ticks", [[1, 2], [1, 2, 4, 8, 16], [2**k for k in range(11)], [*range(1, 12), 96]])
+def test_labels_of_ticks_do_not_overlap(ticks: list[int], tmp_path: Path) -> None:
+    figure, panel = plt.subplots(layout="constrained", figsize=(2.5, 3))
+    panel.plot(ticks, ticks, label="a line")
+    dress(panel, "workers", doublings=ticks)
+    save(figure, tmp_path / "a.png", "A title", "details")
+    shown = [label.get_window_extent() for label in panel.get_xticklabels() if label.get_visible()]
+    assert len(shown) >= min(len(ticks), 4)
+    assert all(one.x1 < other.x0 for one, other in pairwise(shown))
+
+
+@pytest.mark.parametrize(
+    ("rates", "scale", "labels"),
+    [
+        ((0, 3e6), "linear", {"0", "1 M", "3 M"}),
+        ((0, 900), "linear", {"0", "200", "800"}),
+        ((9e5, 2e9), "log", {"1 M", "1,000 M"}),
+        ((800, 2e6), "log", {"1 k", "1,000 k"}),
+    ],
+)
+def test_rates_on_an_axis_have_one_unit(rates: tuple[float, float], scale: str, labels: set[str]) -> None:
+    figure, panel = plt.subplots()
+    panel.set_yscale(scale)
+    panel.set_ylim(*rates)
+    label_rates(panel.yaxis)
+    assert labels <= {label.get_text() for label in panel.get_yticklabels()}
+    plt.close(figure)
 
 
 @pytest.mark.parametrize(

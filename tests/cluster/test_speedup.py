@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -14,14 +15,15 @@ import urllib.request
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib import pyplot as plt
 from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import Row, Schedule, in_minutes, measure_speedup, rounded, warnings
-from cluster.lab.throughput.speedup_plot import plot
 from cluster.lab.throughput.speedup_report import metric_families, write_rows
 from cluster.report.machine import provenance
 from cluster.system.processes import descendants
@@ -171,15 +173,59 @@ def test_rows_are_written_as_json_csv_and_a_picture(rows: list[Row], tmp_path: P
     assert paths[2].read_bytes().startswith(b"\x89PNG")
 
 
+def drawn(rows: list[Row], folder: Path) -> str:
+    """The picture of rows. Letters are outlines, each text below a comment that holds its first line."""
+    *_, path = write_rows(rows, folder, "svg")
+    return path.read_text()
+
+
 def test_a_picture_says_what_it_shows_and_what_it_was_measured_on(rows: list[Row], tmp_path: Path) -> None:
-    path = tmp_path / "speedup.svg"
-    plot(rows, path)
-    # Letters are drawn as outlines, each text below a comment that holds it.
-    found = path.read_text()
-    assert "<!-- Simulations per second of a tictactoe search on 1 to 2 workers" in found
-    assert f"<!-- {provenance()} -->" in found
+    found = drawn(rows, tmp_path)
+    assert found == drawn(rows, tmp_path)
+    for text in (
+        "Speedup of a tictactoe search on 1 to 2 workers",
+        "median and range of 2 runs",
+        "speedup",
+        "efficiency, %",
+        "simulations per second",
+        "of the ceiling",
+        provenance(),
+    ):
+        assert re.search(f"<!--[^>]*{re.escape(text)}", found), text
     assert platform.node() not in provenance()
     assert version("banyan-mcts") in provenance()
+
+
+def test_a_picture_says_what_is_in_doubt_and_how_often_it_ran(rows: list[Row], tmp_path: Path) -> None:
+    once = [replace(row, repeats=1, others=0.314, of_ceiling=1.47) for row in rows]
+    found = drawn(once, tmp_path)
+    assert "one run" in found
+    for line in warnings(once):
+        assert f"<!-- Warning: {line[:60]}" in found
+    calm = [replace(row, repeats=2 + 5 * (row.workers > 1), others=None, of_ceiling=0.9) for row in rows]
+    found = drawn(calm, tmp_path)
+    assert "Warning" not in found
+    assert "median and range of 2 to 7 runs" in found
+
+
+def test_strategies_are_drawn_on_one_scale(
+    rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr(plt, "close", figures.append)
+    slow = [
+        replace(row, simulations_per_s=row.simulations_per_s / 50) for row in rows if row.strategy == "tree"
+    ]
+    # Of one strategy the ceiling was not measured.
+    none: Any = {"ceiling_simulations_per_s": None, "of_ceiling": None, "ceiling_spread": None}
+    drawn(
+        [replace(row, **none, spread=None) for row in slow] + [r for r in rows if r.strategy == "root"],
+        tmp_path,
+    )
+    tree, root, speedup, efficiency = figures[0].axes
+    assert tree.get_ylim() == root.get_ylim()
+    assert speedup.get_ylabel() == "speedup"
+    assert efficiency.get_ylim()[0] == 0
 
 
 def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:

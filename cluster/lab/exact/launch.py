@@ -26,8 +26,10 @@ from games.errors import counted
 BEFORE_ANY = "banyan: interrupted before any move was made"
 
 
-def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path | None) -> int:
+def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path | None, picture: str) -> int:
     """Let all players move in the positions and print what they lose; returns the exit status.
+
+    ``picture``: the format of the figure.
 
     Raises InvalidInput, PlayerFailed, ConnectionError, OSError.
     """
@@ -57,7 +59,7 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
             for note in report.notes(plan):
                 console.print(note, style="dim")
         if out is not None and result.rows:
-            for path in report.write_report(plan, result, out):
+            for path in report.write_report(plan, result, out, picture):
                 started.say(f"wrote {path}")
     return started.status
 

@@ -11,7 +11,8 @@ import matplotlib as mpl
 
 from cluster.lab.exact.plan import ExactPlan
 from cluster.lab.exact.result import ExactResult, Row
-from cluster.report.plot_frame import COLOURS, MANY_TICKS, MARKERS, dress, game_name, points, save, span
+from cluster.report.plot_frame import COLOURS, MARKERS, dress, game_name, points, save
+from cluster.system.terminal import span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -71,8 +72,7 @@ def _losses(panel: Any, groups: dict[str, list[Row]], budgets: Sequence[int]) ->
     panel.set_yscale("log")
     panel.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
-    step = math.ceil(len(budgets) / (2 * MANY_TICKS))
-    dress(panel, "simulations a move", "mean loss of a move\n(a draw instead of a win is 1)", budgets[::step])
+    dress(panel, "simulations a move", "mean loss of a move\n(a draw instead of a win is 1)", budgets)
 
 
 def _map(panel: Any, name: str, rows: list[Row], lanes: Sequence[int]) -> None:

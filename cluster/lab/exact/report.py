@@ -74,14 +74,14 @@ def to_json(plan: ExactPlan, result: ExactResult) -> dict[str, Any]:
     return plan.describe() | found
 
 
-def write_report(plan: ExactPlan, result: ExactResult, folder: Path) -> list[Path]:
-    """Write strength.json, .csv, .png and .svg into the folder."""
+def write_report(plan: ExactPlan, result: ExactResult, folder: Path, picture: str) -> list[Path]:
+    """Write strength.json, .csv and a figure in the format ``picture`` into the folder."""
     # Imported here because it takes a second.
     from cluster.lab.exact.plot import plot
 
     value = to_json(plan, result) | {"measured_on": provenance()}
     draw = partial(plot, plan, result, title(plan, result))
-    return write_files(folder, "strength", value, [_row(row) for row in result.rows], draw, ("png", "svg"))
+    return write_files(folder, "strength", value, [_row(row) for row in result.rows], draw, picture)
 
 
 def _row(row: Row) -> dict[str, Any]:

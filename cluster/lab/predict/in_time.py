@@ -130,7 +130,9 @@ def plot(game: str, rows: Sequence[InTime], simulation_s: float, where: str, pat
     lanes = sorted({row.lanes for row in rows})
     strategies = list(dict.fromkeys(row.strategy for row in rows))
     size = (WIDE * len(budgets), TALL)
-    figure, grid = plt.subplots(1, len(budgets), figsize=size, layout="constrained", squeeze=False)
+    figure, grid = plt.subplots(
+        1, len(budgets), figsize=size, layout="constrained", sharey=True, squeeze=False
+    )
     for panel, budget in zip(grid.flat, budgets, strict=True):
         panel.plot(lanes, lanes, ":", color="#999999", label="nothing is lost")
         for place, strategy in enumerate(strategies):
@@ -207,7 +209,7 @@ def main() -> None:
             where = str(measured["measured_on"])
             value = {"simulation_ms": given.simulation_ms, "measured_on": provenance(), "rows": lines}
             draw = partial(plot, measured["game"], rows, simulation_s, where)
-            write_files(given.out, "in_time", value, lines, draw, ("png", "svg"))
+            write_files(given.out, "in_time", value, lines, draw, "png", "svg")
     except InvalidInput as error:
         sys.exit(f"in_time: {error}")
 

@@ -9,7 +9,8 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.predict.prediction import Check, Predicted
-from cluster.report.plot_frame import COLOURS, dress, game_name, points, save, span
+from cluster.report.plot_frame import dress, game_name, label_rates, look, points, save
+from cluster.system.terminal import span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -17,33 +18,42 @@ from matplotlib import pyplot as plt
 from games.errors import counted
 
 
-def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: str | None = None) -> None:
+def plot(
+    rows: Sequence[Predicted],
+    checks: Sequence[Check],
+    path: Path,
+    where: str | None = None,
+    warnings: Sequence[str] = (),
+) -> None:
     """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is.
 
-    ``where``: the origin of the costs; None: measured on this machine.
+    ``where``: the origin of the costs; None: measured on this machine. ``warnings``: reasons to doubt the
+    figures.
     """
     figure, (rates, load) = plt.subplots(
         2, 1, figsize=(8.0, 8.5), sharex=True, height_ratios=(3, 1), layout="constrained"
     )
     for strategy in dict.fromkeys(row.strategy for row in rows):
         mine = [row for row in rows if row.strategy == strategy]
-        colour = COLOURS.get(strategy, "#555555")
+        style = look(strategy)
+        colour = style["color"]
         workers = [row.workers for row in mine]
         one = mine[0].simulations_per_s / mine[0].speedup
         rates.plot(workers, [one * n for n in workers], ":", color=colour, linewidth=1)
         rates.plot(
             workers,
             [row.simulations_per_s for row in mine],
-            "--o",
-            color=colour,
+            "--",
             markersize=4,
             label=f"{strategy}, simulated",
+            **style,
         )
-        load.plot(workers, [100 * row.coordinator_busy for row in mine], "--o", color=colour, markersize=4)
+        load.plot(workers, [100 * row.coordinator_busy for row in mine], "--", markersize=4, **style)
         _runs(rates, [each for each in checks if each.strategy == strategy], colour)
     first = rows[0]
     dress(rates, "", "simulations per second")
     rates.set_yscale("log")
+    label_rates(rates.yaxis)
     dress(load, "workers", "coordinator busy, %", sorted({row.workers for row in rows}))
     load.set_ylim(0, 105)
     rates.plot([], [], ":", color="#777777", label="linear in workers")
@@ -56,6 +66,7 @@ def plot(rows: Sequence[Predicted], checks: Sequence[Check], path: Path, where: 
         "simulated with measured costs",
         where,
         columns=3,
+        warnings=warnings,
     )
 
 

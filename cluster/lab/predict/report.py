@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from cluster.lab.predict.launch import COSTS_READ, Prediction
@@ -119,8 +120,9 @@ def _limit(rows: Sequence[Predicted]) -> str:
     )
 
 
-def write_prediction(found: Prediction, folder: Path) -> list[Path]:
-    """Write predict.json, predict.csv and predict.png into the folder, which is created if missing."""
+def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path]:
+    """Write predict.json, .csv and a figure in the format ``picture`` into the folder, which is created if
+    missing."""
     # Imported here because it takes a second.
     from cluster.lab.predict.plot import plot
 
@@ -130,6 +132,6 @@ def write_prediction(found: Prediction, folder: Path) -> list[Path]:
         spent = values.pop("spent")
         records.append(values | spent)
     where = COSTS_READ if found.costs_read else None
-    return write_files(
-        folder, "predict", found.to_json(), records, lambda path: plot(found.rows, found.checks, path, where)
-    )
+    warnings = [found.warning] if found.warning else []
+    draw = partial(plot, found.rows, found.checks, where=where, warnings=warnings)
+    return write_files(folder, "predict", found.to_json(), records, draw, picture)

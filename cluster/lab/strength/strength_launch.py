@@ -30,11 +30,16 @@ GAMES = "games"
 
 
 def run_strength(
-    request: StrengthRequest, place: Placement, output: Output, out: Path | None, costs: Path | None = None
+    request: StrengthRequest,
+    place: Placement,
+    output: Output,
+    out: Path | None,
+    costs: Path | None = None,
+    picture: str = "png",
 ) -> int:
     """Play the matches and print the tables; returns the exit status.
 
-    ``costs``: a file written by `banyan predict --save-costs`.
+    ``costs``: a file written by `banyan predict --save-costs`. ``picture``: the format of the figure.
 
     Raises InvalidInput, MatchFailed, ConnectionError, OSError.
     """
@@ -54,7 +59,7 @@ def run_strength(
         result = StrengthResult(plan, [match.standing() for match in tournament.matches], predicted)
         _print(result, tournament, executor, output)
         if out is not None:
-            for path in strength_report.write_report(result, out):
+            for path in strength_report.write_report(result, out, picture):
                 started.say(f"wrote {path}")
         if tournament.stopped_by == "cancelled":
             started.status = INTERRUPTED

@@ -11,7 +11,8 @@ from typing import Any
 import matplotlib as mpl
 
 from cluster.lab.strength.strength_result import Row, StrengthResult
-from cluster.report.plot_frame import COLOURS, MARKERS, Figure, dress, game_name, points, save, span
+from cluster.report.plot_frame import COLOURS, MARKERS, Figure, dress, game_name, points, save
+from cluster.system.terminal import span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -33,7 +34,7 @@ LINE = 0.24
 LANES_COLOURS = ("#999999", "#1b6e9c", "#2c8c4a", "#c26a1b", "#8a3d8f", "#b0b02a")
 
 
-def plot(result: StrengthResult, title: str, path: Path) -> None:
+def plot(result: StrengthResult, title: str, path: Path, warnings: Sequence[str] = ()) -> None:
     """Plot strength speedups by lanes, scores at equal totals, and the sequential curve.
 
     Without a curve, plot the scores only: by the value of an option, if strategies differ in one numeric
@@ -54,7 +55,8 @@ def plot(result: StrengthResult, title: str, path: Path) -> None:
         _by_lanes(panels[0], result)
     lanes = span([row.cell.lanes for row in result.rows], "lane")
     name = game_name(result.plan.game.spec)
-    save(figure, path, f"How well a {name} search on {lanes} plays beside a sequential search", title)
+    sentence = f"How well a {name} search on {lanes} plays beside a sequential search"
+    save(figure, path, sentence, title, warnings=warnings)
 
 
 def _swept(rows: Sequence[Row]) -> str | None:

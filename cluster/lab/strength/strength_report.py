@@ -130,15 +130,15 @@ def warnings(result: StrengthResult) -> list[str]:
     return lines
 
 
-def write_report(result: StrengthResult, folder: Path) -> list[Path]:
-    """Write strength.json, .csv, .png and .svg into the folder."""
+def write_report(result: StrengthResult, folder: Path, picture: str) -> list[Path]:
+    """Write strength.json, .csv and a figure in the format ``picture`` into the folder."""
     # Imported here because it takes a second.
     from cluster.lab.strength.strength_plot import plot
 
     value = result.to_json() | {"measured_on": provenance()}
     records = [_flat(row) for row in result.rows]
-    draw = partial(plot, result, title(result))
-    return write_files(folder, "strength", value, records, draw, ("png", "svg"))
+    draw = partial(plot, result, title(result), warnings=warnings(result))
+    return write_files(folder, "strength", value, records, draw, picture)
 
 
 def _speedup(row: Row) -> Cell:

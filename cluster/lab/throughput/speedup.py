@@ -17,6 +17,7 @@ from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.system.processes import num_cores
+from cluster.system.terminal import span
 from games.errors import counted
 from search.coordinator import Coordinator
 from search.prepare import open_search
@@ -338,9 +339,9 @@ def amounts(rows: Sequence[Row]) -> str:
     work = counted(rows[0].simulations, "simulation")
     if len(set(simulations.values())) > 1:
         work = ", ".join(f"{strategy} {number}" for strategy, number in simulations.items()) + " simulations"
-    least, most = (choose(row.repeats for row in rows) for choose in (min, max))
-    runs = counted(most, "run") if least == most else f"{least} to {counted(most, 'run')}"
-    return f"{work}, {counted(rows[0].lanes, 'lane')}, median of {runs}"
+    repeats = [row.repeats for row in rows]
+    runs = "one run" if max(repeats) == 1 else f"median and range of {span(repeats, 'run')}"
+    return f"{work}, {counted(rows[0].lanes, 'lane')}, {runs}"
 
 
 def warnings(rows: Sequence[Row]) -> list[str]:

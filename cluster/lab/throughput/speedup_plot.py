@@ -3,102 +3,119 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 
-from cluster.lab.throughput.speedup import Row
-from cluster.report.plot_frame import CLEAR, COLOURS, dress, game_name, points, save, span
+from cluster.lab.throughput.speedup import Row, warnings
+from cluster.lab.throughput.speedup_report import how_often
+from cluster.report.plot_frame import dress, game_name, label_rates, look, points, save
+from cluster.system.terminal import span
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator
 
 from games.errors import counted
 
-NEAR = 0.1
-"""Distance as a share of the axes; points closer than this in both directions share one label."""
+WIDE, PANEL, TALL = 7.2, 2.6, 6.6
+"""Inches: least width of the figure (that of a page of text), width of a panel of rates, height."""
+MANY_TIMES = 16
+"""From this ratio of the most to the fewest workers on, axes are in doublings."""
+GREY = "#777777"
+IDEAL: dict[str, Any] = {
+    "linestyle": ":", "color": GREY, "zorder": 1.6, "label": "ideal: linear in workers"
+}  # fmt: skip
+WORKERS_ARE = {"ray": "processes of Ray"}
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:
-    """Plot a panel per strategy: throughput by workers with its range, the ceiling, and the ideal line."""
+    """Plot rates by workers in a panel for each strategy, with its ceiling; below, speedup and efficiency.
+
+    Axes are in doublings if the numbers of workers are, or if they lie far apart.
+    """
     strategies = list(dict.fromkeys(row.strategy for row in rows))
-    figure, panels = plt.subplots(
-        1,
-        len(strategies),
-        figsize=(max(6.5, 4.2 * len(strategies)), 4.9),
-        squeeze=False,
-        layout="constrained",
+    workers = sorted({row.workers for row in rows})
+    doublings = len(workers) > 2 and (
+        all(after == 2 * before for before, after in pairwise(workers))
+        or workers[-1] >= MANY_TIMES * workers[0]
     )
-    for panel, strategy in zip(panels[0], strategies, strict=True):
-        _panel(panel, [row for row in rows if row.strategy == strategy])
-    panels[0][0].set_ylabel("simulations per second")
-    first = rows[0]
-    workers = span([row.workers for row in rows], "worker")
+    figure: Any = plt.figure(figsize=(max(WIDE, PANEL * len(strategies)), TALL), layout="constrained")
+    upper, lower = figure.subfigures(2, 1)
+    panels = upper.subplots(1, len(strategies), sharey=True, squeeze=False)[0]
+    speedups, efficiencies = lower.subplots(1, 2)
+    ends = [workers[0] if doublings else 0, workers[-1]]
+    for place, (panel, strategy) in enumerate(zip(panels, strategies, strict=True)):
+        own = [row for row in rows if row.strategy == strategy]
+        _rates(panel, own, ends)
+        _draw(speedups, own, [row.speedup for row in own], place)
+        _draw(efficiencies, own, [100 * row.efficiency for row in own], place)
+    speedups.plot(ends, ends, **IDEAL)
+    efficiencies.axhline(100, **IDEAL)
+    if doublings:
+        speedups.set_yscale("log", base=2)
+        speedups.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        panels[0].set_yscale("log")
+        panels[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    label_rates(panels[0].yaxis)
+    for panel in (*panels, speedups, efficiencies):
+        dress(panel, "workers", doublings=workers if doublings else ())
+        if not doublings:
+            panel.set_xticks(workers)
+            panel.set_xlim(0, 1.08 * workers[-1])
+            panel.set_ylim(bottom=0)
+    panels[0].set_ylabel("simulations per second")
+    first = counted(workers[0], "worker")
+    speedups.set_ylabel("speedup" if workers[0] == 1 else f"speedup ({first} count as {workers[0]})")
+    efficiencies.set_ylabel("efficiency, %")
+    efficiencies.set_ylim(0, max(110, efficiencies.get_ylim()[1]))
+    one = rows[0]
+    kind = WORKERS_ARE.get(one.executor, one.executor)
     save(
         figure,
         path,
-        f"Simulations per second of a {game_name(first.game)} search on {workers}",
-        f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
-        f"median and range of {counted(first.repeats, 'repeat')}; at the points: share of the ceiling",
+        f"Speedup of a {game_name(one.game)} search on {span(workers, 'worker')}",
+        f"{one.game}: {span([row.simulations for row in rows], 'simulation')} on "
+        f"{span([row.lanes for row in rows], 'lane')}; workers are {kind}; {how_often(rows)}",
+        columns=3 if len(strategies) > 2 else 4,
+        warnings=warnings(rows),
     )
 
 
-def _panel(panel: Any, rows: Sequence[Row]) -> None:
-    workers = [row.workers for row in rows]
-    colour = COLOURS.get(rows[0].strategy, "#555555")
-    one = rows[0].simulations_per_s / workers[0]
-    panel.plot(
-        [0, workers[-1]], [0, one * workers[-1]], ":", color="#999999", label="ideal: linear in workers"
-    )
-    panel.fill_between(
-        workers,
-        [row.ceiling_spread[0] for row in rows],
-        [row.ceiling_spread[1] for row in rows],
-        color="#bbbbbb",
-        alpha=0.4,
-        linewidth=0,
-    )
-    panel.plot(
-        workers,
-        [row.ceiling_simulations_per_s for row in rows],
-        "--s",
-        color="#777777",
-        markersize=4,
-        label="ceiling: independent processes",
-    )
-    figures = [(row.simulations_per_s, *row.spread) for row in rows]
-    points(panel, workers, figures, fmt="-o", color=colour, linewidth=2, label=rows[0].strategy)
-    _label_shares(panel, rows, colour)
-    panel.set_title(rows[0].strategy)
-    dress(panel, "workers")
-    panel.set_xticks(workers)
-    panel.set_xlim(0, workers[-1] * 1.35)
-    panel.set_ylim(bottom=0)
-    panel.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g} M" if value >= 1e5 else f"{value:g}")
-
-
-def _label_shares(panel: Any, rows: Sequence[Row], colour: str) -> None:
-    """Write the share of the ceiling at each point; once where two points lie close together."""
-    for row, after in zip(rows, [*rows[1:], None], strict=True):
-        falls = after is not None and after.simulations_per_s < row.simulations_per_s
-        if after is not None and _beside(row, after, rows):
-            continue
-        panel.annotate(
-            f"{row.of_ceiling:.0%}",
-            (row.workers, row.simulations_per_s),
-            textcoords="offset points",
-            # On the side of the point where the curve does not continue.
-            xytext=(8, 6 if falls else -13),
-            ha="left",
-            fontsize=8,
-            color=colour,
-            path_effects=CLEAR,
+def _rates(panel: Any, rows: Sequence[Row], ends: Sequence[int]) -> None:
+    """The rates of one strategy, their ideal, and the ceiling where it was measured."""
+    one = rows[0].simulations_per_s / rows[0].workers
+    panel.plot(ends, [one * end for end in ends], **IDEAL)
+    title = rows[0].strategy
+    if limited := [row for row in rows if row.ceiling_simulations_per_s and row.ceiling_spread]:
+        workers = [row.workers for row in limited]
+        lows, highs = zip(*(row.ceiling_spread for row in limited), strict=True)
+        panel.fill_between(workers, lows, highs, color="#bbbbbb", alpha=0.4, linewidth=0)
+        panel.plot(
+            workers,
+            [row.ceiling_simulations_per_s for row in limited],
+            "--.",
+            color=GREY,
+            label="ceiling: independent processes",
         )
+        last = limited[-1]
+        title += f": {last.of_ceiling:.0%} of the ceiling\non {counted(last.workers, 'worker')}"
+    panel.set_title(title, fontsize=9)
+    _draw(panel, rows, [row.simulations_per_s for row in rows])
 
 
-def _beside(row: Row, after: Row, rows: Sequence[Row]) -> bool:
-    """Whether the labels of two points would overlap."""
-    apart = (after.workers - row.workers) / rows[-1].workers
-    top = max(each.ceiling_simulations_per_s for each in rows)
-    return apart < NEAR and abs(after.simulations_per_s - row.simulations_per_s) / top < NEAR
+def _draw(panel: Any, rows: Sequence[Row], values: Sequence[float], place: int = 2) -> None:
+    """Values that are proportional to the rates of one strategy, with the ranges of the rates.
+
+    Thinner with each ``place`` in the order of strategies, so that equal values do not hide each other.
+    """
+    figures = []
+    for row, value in zip(rows, values, strict=True):
+        low, high = row.spread or (row.simulations_per_s, row.simulations_per_s)
+        figures.append((value, value * (low / row.simulations_per_s), value * (high / row.simulations_per_s)))
+    places = [row.workers for row in rows]
+    strategy = rows[0].strategy
+    size = 7.5 - 1.2 * place
+    points(panel, places, figures, linewidth=size / 3, markersize=size, label=strategy, **look(strategy))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     headings = ("workers", "rate", "speedup", "efficiency", "ceiling", "of\nceiling")
     rates = Table(
         [*left("strategy"), *right(*headings)],
-        title=f"{rows[0].game}: {amounts(rows)} (lowest to highest)",
+        title=f"{rows[0].game}: {amounts(rows)}",
     )
     for row in rows:
         rates.add(
@@ -30,7 +31,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             number(row.speedup, ".2f"),
             percent(row.efficiency),
             rate(row.ceiling_simulations_per_s),
-            percent(row.of_ceiling, 1, row.of_ceiling_spread),
+            percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
         )
     if not all(row.spent for row in rows):
         return [rates]
@@ -43,13 +44,14 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     return [rates, spent]
 
 
-def write_rows(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Write speedup.json, speedup.csv and speedup.png into the folder, which is created if missing."""
+def write_rows(rows: Sequence[Row], folder: Path, picture: str = "png") -> list[Path]:
+    """Write speedup.json, .csv and a figure in the format ``picture`` into the folder, which is created if
+    missing."""
     # Imported here because it takes a second.
     from cluster.lab.throughput.speedup_plot import plot
 
     records = [asdict(row) for row in rows]
-    return write_files(folder, "speedup", rows_json(rows), records, lambda path: plot(rows, path))
+    return write_files(folder, "speedup", rows_json(rows), records, partial(plot, rows), picture)
 
 
 def rows_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
