@@ -9,8 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from cluster.lab.throughput.speedup import Row, warnings
-from cluster.lab.throughput.speedup_report import how_often
+from cluster.lab.throughput.speedup import Row, amounts, warnings
 from cluster.report.plot_frame import dress, game_name, label_rates, look, points, save
 from cluster.system.terminal import span
 
@@ -77,8 +76,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         figure,
         path,
         f"Speedup of a {game_name(one.game)} search on {span(workers, 'worker')}",
-        f"{one.game}: {span([row.simulations for row in rows], 'simulation')} on "
-        f"{span([row.lanes for row in rows], 'lane')}; workers are {kind}; {how_often(rows)}",
+        f"{one.game}: {amounts(rows)}; workers are {kind}",
         columns=3 if len(strategies) > 2 else 4,
         warnings=warnings(rows),
     )
