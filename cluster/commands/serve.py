@@ -68,6 +68,14 @@ class ServerOptions:
             envvar="BANYAN_ALLOW_GAMES",
         ),
     ] = None
+    allow_speedup: Annotated[
+        bool,
+        typer.Option(
+            "--allow-speedup",
+            help="Clients may measure the speedup of the workers, which takes them from searches meanwhile.",
+            rich_help_panel=ACCESS,
+        ),
+    ] = False
     checkpoint_every: Annotated[
         float, option("S", "Seconds between checkpoints of a running search.", min=0.1)
     ] = 10.0
@@ -87,6 +95,7 @@ class ServerOptions:
             limits,
             self.checkpoint_every,
             allow_games(self.allow_games or ()),
+            self.allow_speedup,
         )
 
 

@@ -57,6 +57,8 @@ class Run:
     watcher: Watcher
     keeper: Keeper
     priority: int = 0
+    most_workers: int | None = None
+    """The number of workers that get its jobs, the first ones of the pool; None: all."""
     session: Session = field(init=False)
     queue: PoolQueue = field(init=False)
 
@@ -139,6 +141,10 @@ class Pool:
     @property
     def workers(self) -> list[WorkerStatus]:
         return self.executor.workers
+
+    @property
+    def num_runs(self) -> int:
+        return len(self._drive.machines)
 
     @property
     def jobs_waiting(self) -> int:
@@ -240,7 +246,7 @@ class Pool:
             context=self._last_key,
             work_unit_s=WORK_UNIT_S,
         )
-        self.queue.open(self._last_key, run.priority)
+        self.queue.open(self._last_key, run.priority, run.most_workers)
         self._drive.add(run)
 
     def _cancel(self, run: Run) -> None:

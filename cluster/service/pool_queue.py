@@ -34,6 +34,8 @@ class _Waiting:
     priority: int
     used_s: float
     """Worker time used so far."""
+    limit: int | None = None
+    """The number of workers that get its tasks; None: all."""
     affinity: LaneAffinity = field(default_factory=LaneAffinity)
     tasks: TaskQueue = field(init=False)
     charged_s: dict[int, float] = field(default_factory=dict)
@@ -41,6 +43,10 @@ class _Waiting:
 
     def __post_init__(self) -> None:
         self.tasks = TaskQueue(self.affinity)
+
+    def among(self, slots: Sequence[int]) -> Sequence[int]:
+        """Those of these slots that get its tasks."""
+        return slots[: self.limit]
 
     def charge(self, tasks: Sequence[Task]) -> None:
         """Charge the expected time of tasks that are handed out."""
@@ -55,13 +61,15 @@ class PoolQueue:
     def __init__(self) -> None:
         self._waiting: dict[int, _Waiting] = {}
         self._present: tuple[int, ...] = (0,)
+        self._num_ready = 1
+        """Number of slots whose workers can take tasks."""
         self._reached_s: defaultdict[int, float] = defaultdict(float)
         """By priority: the largest used time of a run just before it was served."""
 
-    def open(self, context: int, priority: int) -> None:
-        """Accept tasks of this run from now on."""
-        waiting = self._waiting[context] = _Waiting(context, priority, self._reached_s[priority])
-        waiting.affinity.settle(self._present, ())
+    def open(self, context: int, priority: int, limit: int | None = None) -> None:
+        """Accept tasks of this run from now on. ``limit``: only the first so many workers get them."""
+        waiting = self._waiting[context] = _Waiting(context, priority, self._reached_s[priority], limit)
+        waiting.affinity.settle(waiting.among(self._present), ())
 
     def close(self, context: int) -> None:
         """Forget the run and its tasks."""
@@ -95,6 +103,8 @@ class PoolQueue:
         limit, which `take` lowers for each run."""
         if len(self._waiting) == 1:
             (only,) = self._waiting.values()
+            if only.limit is not None and only.limit < self._num_ready:
+                bundles = bundles // self._num_ready * only.limit
             return only.tasks.share(bundles, running)
         return max(1, -(-(len(self) + running) // bundles))
 
@@ -104,10 +114,11 @@ class PoolQueue:
 
     def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]:
         """Lanes of removed slots get other slots. No lane moves to a new slot, so no state moves."""
+        self._num_ready = max(1, len(ready))
         if tuple(present) != self._present:
             self._present = tuple(present)
             for waiting in self._waiting.values():
-                waiting.affinity.settle(self._present, ())
+                waiting.affinity.settle(waiting.among(self._present), ())
         return []
 
     def early(self, ahead: Sequence[Task]) -> bool:
@@ -124,6 +135,10 @@ class PoolQueue:
             self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
         for waiting in order:
+            if waiting.limit is not None:
+                if slot not in waiting.among(self._present):
+                    continue
+                num_slots = min(num_slots, waiting.limit)
             own = min(share, waiting.tasks.share(num_slots, 0)) if several else share
             tasks = waiting.tasks.take(slot, num_slots, own, work)
             if tasks:

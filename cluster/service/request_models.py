@@ -199,6 +199,17 @@ class MoveBody(Strict):
             raise InvalidInput("seconds", self.seconds, f"at most {longest_s:g} for a move on this server")
 
 
+class SpeedupBody(Strict):
+    """A measurement of speedup on the workers of the server."""
+
+    game: str = Field(min_length=1, description="A game, with options if it has any: `gomoku:size=15`.")
+    strategies: list[Literal["root", "tree", "leaf"]] = Field(default=["root", "tree"], min_length=1)
+    workers: int | None = Field(
+        default=None, ge=1, description="The largest number of workers that is measured; null: all."
+    )
+    seconds: float = Field(default=120.0, ge=1, description="About how long it takes.")
+
+
 class Evaluation(Strict):
     """The answer to a leaf."""
 

@@ -58,6 +58,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     checkpoint_every_s: float = 10.0
     allowed: AllowedGames = field(default_factory=AllowedGames)
+    allow_speedup: bool = False
 
 
 def serve(settings: Settings, make_executor: Callable[[PoolQueue], Executor], nice: int | None = None) -> int:
@@ -100,7 +101,9 @@ def _serve(
         metrics = Metrics(sources=(partial(families, searches),))
         metrics.watch_executor(pool.executor)
         searches.metrics = metrics
-        app = create_app(searches, metrics, settings.tokens, settings.origins)
+        app = create_app(
+            searches, metrics, settings.tokens, settings.origins, allow_speedup=settings.allow_speedup
+        )
         pool.start()
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()

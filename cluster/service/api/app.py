@@ -17,9 +17,12 @@ from cluster.service.api.game_routes import game_routes
 from cluster.service.api.middleware import Guard
 from cluster.service.api.operation_routes import operation_routes
 from cluster.service.api.page_routes import page_routes
+from cluster.service.api.report_routes import report_routes
 from cluster.service.api.search_routes import router as search_router
 from cluster.service.api.tokens import Tokens
+from cluster.service.report_files import ReportFiles
 from cluster.service.searches import Searches
+from cluster.service.speedup_run import Speedups
 
 PREFIX = "/api/v1"
 DESCRIPTION = """Monte Carlo tree search as a service. Errors are problem details (RFC 9457) that name the
@@ -27,9 +30,15 @@ field, the value, and what is accepted."""
 
 
 def create_app(
-    searches: Searches, metrics: Metrics, tokens: Tokens | None = None, origins: Sequence[str] = ()
+    searches: Searches,
+    metrics: Metrics,
+    tokens: Tokens | None = None,
+    origins: Sequence[str] = (),
+    *,
+    allow_speedup: bool = False,
 ) -> FastAPI:
-    """The application; ``origins``: origins of other web pages that may use the API."""
+    """The application; ``origins``: origins of other web pages that may use the API; ``allow_speedup``:
+    whether clients may measure the speedup of the workers."""
     tokens = tokens or Tokens()
     app = FastAPI(
         title="Banyan",
@@ -50,6 +59,8 @@ def create_app(
     api.include_router(cluster_router)
     api.include_router(evaluation_router)
     api.include_router(game_routes(searches.games, searches.limits))
+    speedups = Speedups(searches, allowed=allow_speedup)
+    api.include_router(report_routes(ReportFiles(searches.store.folder), speedups))
     app.include_router(api)
     app.include_router(operation_routes(searches, metrics))
     app.include_router(page_routes())

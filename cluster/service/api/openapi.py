@@ -70,5 +70,6 @@ TAGS = [
     {"name": "evaluations", "description": "Leaves of searches whose evaluator is external."},
     {"name": "cluster", "description": "What the workers do, and what comes of it."},
     {"name": "games", "description": "Games and positions, for clients that do not know the rules."},
+    {"name": "reports", "description": "Results of measurements, and measurements on this server."},
     {"name": "operation", "description": "Health, versions and metrics, for operators."},
 ]

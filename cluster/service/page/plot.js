@@ -54,7 +54,7 @@ export function chart(series, { title, x, y }) {
 function scale(values, start, end, log) {
   const f = log ? Math.log2 : (v) => v;
   // What is 0 has no place on a logarithmic axis: it stands at its end.
-  const placed = log ? values.filter((v) => v > 0) : values;
+  const placed = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
   let [low, high] = placed.length ? [Math.min(...placed), Math.max(...placed)] : [1, 1];
   if (!(high > low)) [low, high] = log ? [low / 2, high * 2] : [low - 1, high + 1];
   const place = (v) => start + ((f(log ? Math.max(v, low) : v) - f(low)) / (f(high) - f(low))) * (end - start);
@@ -71,7 +71,7 @@ function steps(low, high) {
 }
 
 function powers(low, high) {
-  const every = Math.max(1, Math.ceil(Math.log2(high / low) / 7));
+  const every = Math.max(1, Math.ceil((Math.log2(high) - Math.log2(low)) / 7));
   const found = [];
   for (let e = Math.ceil(Math.log2(low) - 1e-9); e <= Math.log2(high) + 1e-9; e += every) found.push(2 ** e);
   return found.length > 1 ? found : [low, high];
@@ -91,7 +91,7 @@ function axes(xScale, yScale, x, y, frame = CHART) {
     xScale.ticks.map((v) => text({ x: xScale.place(v), y: height - bottom + drop }, show(x, v), { "text-anchor": "middle" })),
     svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }),
     text({ x: (left + width - right) / 2, y: height - 6 }, x.label, { "text-anchor": "middle" }),
-    text({ x: -(top + height - bottom) / 2, y: 14 }, y.label, { "text-anchor": "middle", transform: "rotate(-90)" }),
+    text({ x: -(top + height - bottom) / 2, y: 11 }, y.label, { "text-anchor": "middle", transform: "rotate(-90)" }),
   );
 }
 

@@ -1,13 +1,24 @@
-// Reports that `banyan speedup`, `predict` and `strength` wrote, as plots. Files are read here and sent nowhere.
+// Results of `banyan speedup`, `predict` and `strength`: a list, plots, and a measurement on the server's workers.
 
-import { byId, el } from "./dom.js";
+import * as api from "./api.js";
+import { byId, el, percent, seconds, short } from "./dom.js";
 import { chart } from "./plot.js";
+import { titleOf } from "./titles.js";
 
 const TIMES = (v) => `${Number(v.toPrecision(3))}\u00d7`;
 const COUNT = (v) => v.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
+const SHARE = (v) => `${Math.round(100 * v)} %`;
 const WORKERS = { label: "workers", log: true };
+const LOOK_MS = 1000;
+/** The list is asked for at each look of so many. */
+const LIST_EVERY = 10;
 
-/** Take files that are chosen or dropped. */
+let newest = "";
+let opened = null;
+let running = null;
+let looks = 0;
+
+/** Take files that are chosen or dropped, and look at the server while the view is shown. */
 export function reports() {
   const input = byId("report-file");
   const drop = byId("drop");
@@ -22,20 +33,118 @@ export function reports() {
     drop.classList.remove("over");
     take(event.dataTransfer.files);
   });
+  byId("measure").addEventListener("submit", begin);
+  byId("measure-cancel").addEventListener("click", () => said("measure-status", () => api.ask("DELETE", `/speedups/${running}`)));
+  watch();
+}
+
+async function watch() {
+  for (;;) {
+    const shown = !byId("view-reports").hidden && !document.hidden;
+    if (shown) await said("report-problem", look);
+    else looks = 0;
+    await api.pause(shown ? LOOK_MS : 200);
+  }
+}
+
+/** Do something with the server, and say what goes wrong. */
+async function said(where, action) {
+  try {
+    await action();
+    byId(where).textContent = "";
+  } catch (error) {
+    byId(where).textContent = error.message;
+  }
+}
+
+async function look() {
+  const measured = await api.ask("GET", "/speedups");
+  const ended = running !== null && measured.last?.state !== "running";
+  if (looks === 0) await offer(measured);
+  if (ended || looks % LIST_EVERY === 0) await list();
+  looks += 1;
+  progress(measured.last);
+}
+
+/** The form of a measurement, or why there is none. */
+async function offer({ reason, workers }) {
+  byId("measure").hidden = reason !== null;
+  byId("measure-off").hidden = reason === null;
+  byId("measure-off").textContent = `No measurement can be started here: ${reason}.`;
+  const choice = byId("measure-game");
+  if (reason !== null || choice.options.length) return;
+  const names = (await api.games()).map(({ name }) => name);
+  choice.append(...names.map((name) => el("option", { value: name, selected: name === "gomoku" }, titleOf(name))));
+  Object.assign(byId("measure-workers"), { max: workers, value: workers });
+}
+
+function begin(event) {
+  event.preventDefault();
+  const strategies = [...byId("measure").querySelectorAll("[name=strategy]:checked")].map((box) => box.value);
+  const body = { game: byId("measure-game").value, strategies, workers: Number(byId("measure-workers").value), seconds: Number(byId("measure-seconds").value) };
+  said("measure-status", async () => progress(await api.ask("POST", "/speedups", body)));
+}
+
+function progress(last) {
+  const runs = last?.state === "running";
+  if (runs) {
+    const repeat = last.repeat ? `, repeat ${last.repeat} of ${last.repeats}` : "";
+    const rate = last.simulations_per_s ? `${short(last.simulations_per_s)} simulations/s; ` : "";
+    byId("measure-words").textContent = `${last.game}: ${last.doing}${repeat}; ${rate}about ${seconds(last.left_s)} left`;
+    byId("measure-bar").value = 1 - Math.min(1, last.left_s / last.seconds);
+  } else if (running !== null) {
+    byId("measure-status").textContent = last?.error ? `There is no result: ${last.error}.` : "";
+  }
+  running = runs ? last.id : null;
+  byId("measure-now").hidden = !runs;
+  byId("measure-begin").disabled = runs;
+}
+
+/** The list of the server's files. A new one is opened. */
+async function list() {
+  const { reports: found } = await api.ask("GET", "/reports");
+  byId("report-none").hidden = found.length > 0;
+  byId("report-list").replaceChildren(...found.map(entry));
+  const first = found.find((report) => report.problem === null);
+  if (first && `${first.id} ${first.modified}` !== newest) {
+    newest = `${first.id} ${first.modified}`;
+    await open(first);
+  }
+}
+
+const dated = ({ title, modified }) => `${title}, ${new Date(1000 * modified).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
+
+function entry(report) {
+  const pressed = { "aria-pressed": `${report.id === opened}`, "data-id": report.id, class: "quiet", type: "button" };
+  const shown = report.problem === null
+    ? el("button", { ...pressed, title: report.name, onclick: () => said("report-problem", () => open(report)) }, dated(report))
+    : el("span", { class: "dim small" }, `${report.title}: ${report.problem}`);
+  return el("li", {}, shown);
+}
+
+async function open(report) {
+  const content = await api.ask("GET", `/reports/${report.id}`);
+  byId("report-shown").replaceChildren(section(dated(report), content));
+  opened = report.id;
+  for (const each of byId("report-list").querySelectorAll("button")) each.setAttribute("aria-pressed", `${each.dataset.id === opened}`);
 }
 
 async function take(files) {
   for (const file of files) {
-    const shown = byId("report-shown");
     try {
-      const report = JSON.parse(await file.text());
-      const measured = (Array.isArray(report) ? report[0] : report)?.measured_on;
-      shown.prepend(el("section", { class: "report" }, el("h2", {}, file.name), draw(report), measured ? el("p", { class: "dim" }, `Measured on ${measured}`) : null));
+      byId("report-shown").prepend(section(file.name, JSON.parse(await file.text())));
       byId("report-status").textContent = `${file.name} is shown.`;
     } catch {
       byId("report-status").textContent = `${file.name} is not a report that banyan speedup, predict or strength wrote with --out.`;
     }
   }
+}
+
+/** A report under its title; throws if it is none. */
+function section(title, report) {
+  const rows = Array.isArray(report) ? report : [report];
+  const measured = rows[0]?.measured_on;
+  return el("section", { class: "report" }, el("h2", {}, title), draw(report), measured ? el("p", { class: "dim" }, `Measured on ${measured}`) : null);
 }
 
 /** The charts of a report; throws if it is none. */
@@ -47,15 +156,12 @@ function draw(report) {
 }
 
 function grouped(rows, point) {
-  const groups = Map.groupBy ? Map.groupBy(rows, nameOf) : group(rows);
-  return [...groups].map(([name, members]) => ({ name, points: members.map(point).sort((a, b) => a[0] - b[0]) }));
+  return [...group(rows)].map(([name, members]) => ({ name, points: members.map(point).sort((a, b) => a[0] - b[0]) }));
 }
-
-const nameOf = (row) => row.strategy;
 
 function group(rows) {
   const groups = new Map();
-  for (const row of rows) groups.set(nameOf(row), [...(groups.get(nameOf(row)) ?? []), row]);
+  for (const row of rows) groups.set(row.strategy, [...(groups.get(row.strategy) ?? []), row]);
   return groups;
 }
 
@@ -64,18 +170,54 @@ function speedup(rows) {
   const ideal = { name: "linear", dashed: true, points: [[1, 1], [most, most]] };
   const ratio = (row) => row.speedup / row.simulations_per_s;
   const series = grouped(rows, (row) => [row.workers, row.speedup, ...row.spread.map((rate) => rate * ratio(row))]);
-  return [
+  const charts = [
     chart([...series, ...(most > 1 ? [ideal] : [])], {
       title: `How many times as many simulations per second workers make in a ${rows[0].game} search`,
       x: WORKERS,
       y: { label: "speedup", log: true, text: TIMES },
     }),
-    chart(grouped(rows, (row) => [row.workers, row.of_ceiling]), {
-      title: "Share of what as many independent processes do on the same cores",
+    chart(grouped(rows, (row) => [row.workers, row.speedup / row.workers, ...row.spread.map((rate) => (rate * ratio(row)) / row.workers)]), {
+      title: "Efficiency: the speedup divided by the number of workers",
       x: WORKERS,
-      y: { label: "of the ceiling", text: (v) => `${Math.round(100 * v)} %` },
+      y: { label: "efficiency", text: SHARE },
     }),
   ];
+  const compared = rows.filter((row) => typeof row.of_ceiling === "number");
+  if (compared.length) {
+    charts.push(
+      chart(grouped(compared, (row) => [row.workers, row.of_ceiling]), {
+        title: "Share of what as many independent processes do on the same cores",
+        x: WORKERS,
+        y: { label: "of the ceiling", text: SHARE },
+      }),
+    );
+  }
+  return [summary(rows), charts];
+}
+
+/** What was measured in words, and why it may be doubted. */
+function summary(rows) {
+  const lines = [...group(rows).values()].map((members) => {
+    const few = members.reduce((a, b) => (b.workers < a.workers ? b : a));
+    const many = members.reduce((a, b) => (b.workers > a.workers ? b : a));
+    const rate = (row) => `${short(row.simulations_per_s)} simulations/s on ${row.workers} ${row.workers === 1 ? "worker" : "workers"}`;
+    const more = many === few ? "" : `, ${rate(many)}: speedup ${TIMES(many.speedup)}, efficiency ${percent(many.speedup / many.workers)}`;
+    return el("li", {}, el("b", {}, many.strategy), ` makes ${rate(few)}${more}.`);
+  });
+  const repeats = Math.min(...rows.map((row) => row.repeats ?? NaN));
+  const times = repeats > 1 ? `Medians of ${repeats} repeats; bars go from the lowest to the highest.` : repeats === 1 ? "One run of each: there is no spread." : "";
+  return [el("ul", { class: "found" }, lines), doubts(rows).map((line) => el("p", { class: "problem" }, `Warning: ${line}.`)), el("p", { class: "dim" }, times)];
+}
+
+/** Reasons to doubt the figures: those in the file, or else those that its numbers give. */
+function doubts(rows) {
+  const given = new Set(rows.flatMap((row) => row.warnings ?? []));
+  if (given.size) return [...given];
+  const worst = (name) => Math.max(...rows.map((row) => row[name] ?? 0));
+  const lines = [];
+  if (worst("others") > 0.05) lines.push(`other programs used ${percent(worst("others"))} of the cores during these runs`);
+  if (worst("of_ceiling") > 1.05) lines.push(`${percent(worst("of_ceiling"))} of the ceiling is more than is possible`);
+  return lines;
 }
 
 function prediction({ predicted, measured }) {
@@ -88,7 +230,7 @@ function prediction({ predicted, measured }) {
     chart(grouped(predicted, (row) => [row.workers, row.coordinator_busy]), {
       title: "How busy the coordinator is, predicted",
       x: { ...WORKERS, text: COUNT },
-      y: { label: "share of the time", text: (v) => `${Math.round(100 * v)} %` },
+      y: { label: "share of the time", text: SHARE },
     }),
   ];
   if (measured?.length) charts.push(checks(measured));
@@ -121,7 +263,7 @@ function strength({ game, rows, curve }) {
     charts.push(chart(grouped(scored, (row) => [row.lanes, row.equal_total_score, ...(row.equal_total_interval ?? [])]), {
       title: "Score against one lane with as many simulations in all",
       x: { label: "lanes", log: true },
-      y: { label: "score", text: (v) => `${Math.round(100 * v)} %` },
+      y: { label: "score", text: SHARE },
     }));
   }
   const rated = curve.filter((point) => point.elo !== null);
