@@ -13,6 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,8 @@ class ReportFiles:
     """The results in one folder. Safe to use from any thread."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        # It may be a link itself.
+        self._folder = folder.resolve()
         self._listed: dict[_Key, Report | None] = {}
         """The latest list; None for a file that cannot be read, which is not shown."""
         self._lock = threading.Lock()
@@ -87,16 +89,17 @@ class ReportFiles:
 
     def _found(self) -> Iterator[tuple[_Key, int]]:
         """All files with names of KINDS, whatever they are, each with a descriptor of its folder."""
-        for root, folders, names, folder in os.fwalk(self._folder):
-            parts = Path(root).relative_to(self._folder).parts
-            for name in KINDS.keys() & {*folders, *names}:
-                try:
-                    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                except OSError:
-                    continue
-                yield ("/".join([*parts, name]), found.st_mtime_ns, found.st_size, found.st_ino), folder
-            inner = [] if len(parts) == DEPTH else folders
-            folders[:] = [each for each in inner if parts or each != OWN_FOLDER]
+        # The whole folder may have gone.
+        with suppress(OSError):
+            for root, folders, names, folder in os.fwalk(self._folder):
+                parts = Path(root).relative_to(self._folder).parts
+                for name in KINDS.keys() & {*folders, *names}:
+                    with suppress(FileNotFoundError):
+                        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                        key = "/".join([*parts, name]), found.st_mtime_ns, found.st_size, found.st_ino
+                        yield key, folder
+                inner = [] if len(parts) == DEPTH else folders
+                folders[:] = [each for each in inner if parts or each != OWN_FOLDER]
 
 
 def id_of(path: str) -> str:

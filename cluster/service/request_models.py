@@ -207,7 +207,9 @@ class SpeedupBody(Strict):
     workers: int | None = Field(
         default=None, ge=1, description="The largest number of workers that is measured; null: all."
     )
-    seconds: float = Field(default=120.0, ge=1, description="About how long it takes.")
+    seconds: float | None = Field(
+        default=None, ge=1, description="About how long it takes; null: 120, or the server's limit."
+    )
 
 
 class Evaluation(Strict):

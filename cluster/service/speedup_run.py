@@ -41,6 +41,8 @@ from search.result import SearchResult
 from search.worker import Worker
 
 ALLOW = "--allow-speedup"
+SECONDS = 120.0
+"""Default duration."""
 LOOK_S = 0.1
 """Interval, in seconds, of checks whether the measurement must end."""
 CALIBRATION_S = (0.1, 1.0)
@@ -76,26 +78,33 @@ class _Unkept(Keeper):
 class _Watched:
     """The watcher of one search of a measurement."""
 
-    def __init__(self, searches: Searches) -> None:
+    def __init__(self, searches: Searches, run_id: str, what: str) -> None:
+        """``what`` is measured, in the words of the page."""
         self.session: Session | None = None
         self.result: SearchResult | None = None
         self.error = "the server is stopping"
         self.beside = False
         """Whether another search was in the pool."""
         self.over = threading.Event()
-        self._pool = searches.pool
+        self._searches, self._id, self._what = searches, f"speedup-{run_id}", what
 
     def begun(self, session: Session) -> None:
         self.session = session
+        self._searches.watch.begun(self._id, session.search.request.game, self._what, session)
+        if self._searches.metrics is not None:
+            self._searches.metrics.watch(session)
 
     def looked(self, session: Session) -> None:
-        self.beside = self.beside or self._pool.num_runs > 1
+        self.beside = self.beside or self._searches.pool.num_runs > 1
 
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
         self.result, self.error = result, error or ""
-        self.over.set()
+        self.put_off(session)
 
     def put_off(self, session: Session) -> None:
+        self._searches.watch.ended(self._id)
+        if self._searches.metrics is not None:
+            self._searches.metrics.settle(session)
         self.over.set()
 
 
@@ -258,7 +267,8 @@ class SpeedupRun:
         # Compiled here, so that the workers find the kernels in the cache of this machine.
         Worker().prepare(opened.coordinator.search.context)
         pool = self._searches.pool
-        watched = self._watched = _Watched(self._searches)
+        what = f"{request.strategy}, speedup on {counted(workers, 'worker')}"
+        watched = self._watched = _Watched(self._searches, self.now.id, what)
         run = Run(opened, watched, _Unkept(), most_workers=workers)
         pool.add(run)
         while not watched.over.wait(LOOK_S):
@@ -363,8 +373,9 @@ class Speedups:
         if workers > available:
             accepted = f"a whole number from 1 to {available}, the workers of this server now"
             raise InvalidInput("workers", workers, accepted)
-        if body.seconds > limits.seconds:
-            raise InvalidInput("seconds", body.seconds, f"at most {limits.seconds:g} on this server")
+        seconds = min(SECONDS, limits.seconds) if body.seconds is None else body.seconds
+        if seconds > limits.seconds:
+            raise InvalidInput("seconds", seconds, f"at most {limits.seconds:g} on this server")
         check_text(body.game, "game", limits)
         lanes = min(limits.lanes, limits.simulations, default_lanes(workers))
         requests = [
@@ -383,7 +394,7 @@ class Speedups:
             if self.last is not None and self.last.now.state == RUNNING:
                 detail = "a measurement is running; this server runs one at a time"
                 raise Problem(409, detail, field="id", value=self.last.now.id)
-            self.last = SpeedupRun(self._searches, requests, workers, body.seconds)
+            self.last = SpeedupRun(self._searches, requests, workers, seconds)
             return self.last
 
     def cancel(self, run_id: str) -> SpeedupRun:

@@ -31,7 +31,7 @@ export function spark(points, { range = null, label, text, height = 84, zero = f
   );
 }
 
-const CHART = { width: 560, height: 320, left: 58, right: 130, top: 14, bottom: 44 };
+const CHART = { width: 560, height: 320, left: 66, right: 130, top: 14, bottom: 44 };
 
 /**
  * A chart of several series. `series`: {name, points: [[x, y, low?, high?]], dashed?}; axes are
@@ -91,7 +91,7 @@ function axes(xScale, yScale, x, y, frame = CHART) {
     xScale.ticks.map((v) => text({ x: xScale.place(v), y: height - bottom + drop }, show(x, v), { "text-anchor": "middle" })),
     svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }),
     text({ x: (left + width - right) / 2, y: height - 6 }, x.label, { "text-anchor": "middle" }),
-    text({ x: -(top + height - bottom) / 2, y: 11 }, y.label, { "text-anchor": "middle", transform: "rotate(-90)" }),
+    text({ x: -(top + height - bottom) / 2, y: 12 }, y.label, { "text-anchor": "middle", transform: "rotate(-90)" }),
   );
 }
 

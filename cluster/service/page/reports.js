@@ -149,7 +149,7 @@ function section(title, report) {
 
 /** The charts of a report; throws if it is none. */
 function draw(report) {
-  if (Array.isArray(report) && report.every((row) => row.speedup && row.workers)) return speedup(report);
+  if (Array.isArray(report) && report.length && report.every(({ speedup, workers }) => speedup > 0 && workers > 0 && speedup * workers < Infinity)) return speedup(report);
   if (report.predicted?.length && report.costs) return prediction(report);
   if (report.rows && report.curve && report.matches) return strength(report);
   throw new Error("no report");

@@ -326,7 +326,7 @@ def test_reports_are_drawn(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.page
     page.click("#to-reports")
     page.set_input_files("#report-file", tmp_path / "speedup.json")
-    expect(page.locator("#report-shown figure.chart")).to_have_count(2)
+    expect(page.locator("#report-shown figure.chart")).to_have_count(3)
     expect(page.locator("#report-shown svg").first).to_have_accessible_name(re.compile("speedup by workers"))
     expect(page.locator("#report-shown")).to_contain_text("Measured on a machine; 2026-01-02; banyan 0.1.0")
     page.set_input_files("#report-file", tmp_path / "other.json")

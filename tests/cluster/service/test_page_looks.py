@@ -253,7 +253,7 @@ def test_all_text_can_be_read(browser: Browser, server: Server, tmp_path: Path, 
     look("searches")
     page.click("#to-reports")
     page.set_input_files("#report-file", tmp_path / "speedup.json")
-    expect(page.locator("figure.chart")).to_have_count(2)
+    expect(page.locator("figure.chart")).to_have_count(3)
     look("reports")
     found.leave()
     # Each of these is found: a field, a button, numbers on boards, a placeholder, a label of a chart.

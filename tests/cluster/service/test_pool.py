@@ -311,6 +311,23 @@ def test_lanes_of_a_slot_that_has_gone_find_another() -> None:
     assert [task.lane for _ in range(2) for task in queue.take(0, 1, 9, 0)] == [1, 3]
 
 
+def test_a_limited_search_runs_on_the_first_workers_and_is_divided_among_them() -> None:
+    queue = PoolQueue()
+    queue.settle((1, 2, 3, 4), (1, 2, 3, 4))
+    queue.open(1, 0, limit=2)
+    queue.add(task_of(GrowJob(i, i, (10,)), 1, 1) for i in range(8))
+    assert queue.share(8, 0) == 2  # Of eight jobs, with two bundles for each of two workers.
+    taken = {slot: [task.lane for task in queue.take(slot, 4, 9, 1e9)] for slot in (4, 3, 2, 1)}
+    assert taken == {4: [], 3: [], 2: [1, 3, 5, 7], 1: [0, 2, 4, 6]}
+    queue.add(task_of(GrowJob(i, i, (10,)), 1, 1) for i in range(8))
+    queue.settle((2, 3, 4), (2, 3, 4))  # The first worker has gone.
+    assert {slot: len(queue.take(slot, 3, 9, 1e9)) for slot in (4, 3, 2)} == {4: 0, 3: 4, 2: 4}
+    queue.open(2, 0)
+    queue.add(task(2, i) for i in range(4))
+    queue.add(task(1, i) for i in range(4))
+    assert {each.context for _ in range(9) for each in queue.take(4, 3, 1, 0)} == {2}
+
+
 def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
     """A lone search of a service gets bundles of the sizes that `TaskQueue` finds best."""
     statistics = lone_root()

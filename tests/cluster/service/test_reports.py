@@ -1,0 +1,277 @@
+"""Results of measurements in the data folder, and measurements on the server's own workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from cluster.lab.throughput.speedup import Row
+from cluster.service.report_files import MOST, ReportFiles
+from search.request import SearchRequest
+from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.service_process import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROWS: list[dict[str, Any]] = [
+    {"game": "hex", "strategy": strategy, "workers": workers, "simulations_per_s": 10.0}
+    | {"speedup": 1.0, "spread": [9.0, 11.0], "of_ceiling": None}
+    for strategy in ("root", "tree")
+    for workers in (1, 8)
+]
+STRENGTH = {"game": "hex", "rows": [{"strategy": "tree", "lanes": 4}], "curve": [], "matches": []}
+PATIENCE_S = 120.0
+
+
+def write(path: Path, value: object, modified: int = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    os.utime(path, (modified, modified))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    options = ("--allow-speedup", "--max-seconds", "60", "--max-lanes", "16")
+    with Server(tmp_path_factory.mktemp("data"), *options) as server:
+        yield server
+
+
+@pytest.fixture
+def api(server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as client:
+        yield client
+
+
+def test_results_are_listed_with_titles_and_served_as_they_are(server: Server, api: httpx.Client) -> None:
+    write(server.data / "old" / "speedup.json", ROWS, 1000)
+    write(server.data / "a/b/c" / "predict.json", {"predicted": ROWS[:1], "costs": {}}, 2000)
+    write(server.data / "strength.json", STRENGTH, 3000)
+    write(server.data / "a/b/c/d" / "speedup.json", ROWS)
+    write(server.data / "checkpoints" / "speedup.json", ROWS)
+    write(server.data / "a" / "other.json", ROWS)
+    listed = api.get("/reports").json()["reports"]
+    assert [(each["name"], each["kind"], each["title"], each["modified"]) for each in listed] == [
+        ("", "strength", "hex: strength of tree with 4 lanes", 3000),
+        ("a/b/c", "predict", "hex: root on 1 worker", 2000),
+        ("old", "speedup", "hex: root and tree on 1 to 8 workers", 1000),
+    ]
+    assert {each["problem"] for each in listed} == {None}
+    assert api.get(f"/reports/{listed[2]['id']}").json() == ROWS
+    for name in ("old", "old%2Fspeedup.json", "..%2Fsearches.sqlite", "searches.sqlite"):
+        assert api.get(f"/reports/{name}").status_code == 404
+    write(server.data / "old" / "speedup.json", ROWS[:1], 4000)
+    assert api.get("/reports").json()["reports"][0]["title"] == "hex: root on 1 worker"
+
+
+CARELESS: dict[str, tuple[Any, str]] = {
+    "half": (json.dumps(ROWS)[:-9], "JSON"),
+    "empty": ("", "JSON"),
+    "nan": ('[{"game": "hex", "strategy": "root", "workers": NaN}]', "JSON"),
+    "beyond": ('[{"game": "hex", "strategy": "root", "workers": 1e999}]', "JSON"),
+    "digits": ("9" * 10_000, "JSON"),
+    "deep": ("[" * 100_000, "JSON"),
+    "other version": ([{"game": "hex", "rate": 1}], "version"),
+    "no rows": ([], "version"),
+    "null": (None, "version"),
+    "table": ({"game": "hex"}, "version"),
+}
+
+
+def test_careless_and_hostile_files_are_listed_with_a_line_and_break_nothing(
+    server: Server, api: httpx.Client, tmp_path: Path
+) -> None:
+    data = server.data / "careless"
+    for name, (content, _) in CARELESS.items():
+        write(data / name / "speedup.json", content)
+    expected = {name: words for name, (_, words) in CARELESS.items()}
+    (data / "pipe").mkdir()
+    os.mkfifo(data / "pipe" / "speedup.json")
+    (data / "folder" / "speedup.json").mkdir(parents=True)
+    (data / "large").mkdir()
+    with (data / "large" / "speedup.json").open("wb") as file:
+        file.truncate(200 * 10**6)
+    (data / "bytes").mkdir()
+    (data / "bytes" / "speedup.json").write_bytes(b"\xff\xfe[")
+    write(tmp_path / "outside" / "speedup.json", ROWS)
+    (data / "link").mkdir()
+    (data / "link" / "speedup.json").symlink_to(tmp_path / "outside" / "speedup.json")
+    (data / "linked folder").symlink_to(tmp_path / "outside")
+    (data / "loop").symlink_to(data)
+    expected |= {"pipe": "not a file", "folder": "not a file", "large": "5 MB", "bytes": "JSON"}
+    expected |= {"link": "link"}
+    odd_folder = data / os.fsdecode(b"\xe9\n")
+    odd_folder.mkdir()
+    (odd_folder / "speedup.json").write_text(json.dumps([{**ROWS[0], "game": "\ud800" * 300}]))
+    listed = [each for each in api.get("/reports").json()["reports"] if each["name"].startswith("careless/")]
+    found = {each["name"].removeprefix("careless/"): each for each in listed}
+    odd = found.pop("\ufffd\ufffd")
+    assert odd["problem"] is None
+    assert len(odd["title"]) < 210
+    assert found.keys() == expected.keys()
+    for name, words in expected.items():
+        assert words in found[name]["problem"], name
+        answer = api.get(f"/reports/{found[name]['id']}")
+        assert answer.status_code == 409
+        assert words in answer.json()["detail"]
+    assert httpx.get(f"{server.url}/readyz").status_code == 200
+
+
+def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
+    for number in range(MOST + 5):
+        write(tmp_path / f"{number}" / "speedup.json", ROWS, number)
+    files = ReportFiles(tmp_path)
+    listed = files.listed()
+    assert [each.name for each in listed] == [f"{number}" for number in reversed(range(5, MOST + 5))]
+    (tmp_path / "7" / "speedup.json").unlink()
+    assert files.content(next(each.id for each in listed if each.name == "7")) is None
+    assert files.content(listed[0].id) == json.dumps(ROWS).encode()
+    assert ReportFiles(tmp_path / "none").listed() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"game": "nogame"}, "game"),
+        ({"game": "./mygame.py"}, "game"),
+        ({"game": "hex", "workers": 2}, "workers"),
+        ({"game": "hex", "workers": 0}, "workers"),
+        ({"game": "hex", "seconds": 61}, "seconds"),
+        ({"game": "hex", "seconds": 0.5}, "seconds"),
+        ({"game": "hex", "strategies": []}, "strategies"),
+        ({"game": "hex", "strategies": ["subtree"]}, "strategies.0"),
+        ({"game": "hex", "data": "/"}, "data"),
+    ],
+)
+def test_measurements_that_cannot_be_are_refused_by_their_field(
+    api: httpx.Client, body: dict[str, Any], field: str
+) -> None:
+    answer = api.post("/speedups", json=body)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert api.get("/speedups").json()["last"] is None
+
+
+def ended(api: httpx.Client) -> dict[str, Any]:
+    """The last measurement, when it is over."""
+    until_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until_s:
+        last: dict[str, Any] = api.get("/speedups").json()["last"]
+        if last["state"] != "running":
+            return last
+        assert last["left_s"] >= 0
+        time.sleep(0.05)
+    raise AssertionError(last)
+
+
+def result(api: httpx.Client, last: dict[str, Any]) -> list[dict[str, Any]]:
+    assert (last["state"], last["error"], last["left_s"]) == ("done", None, 0)
+    newest = api.get("/reports").json()["reports"][0]
+    assert newest["id"] == last["report"]
+    assert newest["name"].startswith("reports/2")
+    rows: list[dict[str, Any]] = api.get(f"/reports/{newest['id']}").json()
+    return rows
+
+
+def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(api: httpx.Client) -> None:
+    """The calibration, one at a time, a cancelled one, and one beside another search."""
+    body = {"game": "tictactoe", "seconds": 2}
+    first = api.post("/speedups", json=body)
+    assert first.status_code == 202
+    assert api.post("/speedups", json=body).status_code == 409
+    rows = result(api, ended(api))
+    assert [(row["strategy"], row["workers"], row["speedup"]) for row in rows] == [
+        ("root", 1, 1.0),
+        ("tree", 1, 1.0),
+    ]
+    for row in rows:
+        assert {each.name for each in fields(Row)} <= row.keys()
+        assert (row["of_ceiling"], row["ceiling_simulations_per_s"]) == (None, None)
+        names = ("game", "strategy", "lanes", "simulations")
+        request = SearchRequest(**{name: row[name] for name in names})
+        assert session_of(fresh(request)).run().digest == row["digest"]
+    search = api.post("/searches", json={"game": "tictactoe", "seconds": 60}).json()["id"]
+    api.post("/speedups", json=body | {"strategies": ["root"]})
+    rows = result(api, ended(api))
+    assert [row["trusted"] for row in rows] == [False]
+    assert any("other searches" in line for line in rows[0]["warnings"])
+    api.delete(f"/searches/{search}")
+    begun = api.post("/speedups", json=body | {"seconds": 60}).json()["id"]
+    assert api.delete(f"/speedups/{begun}").status_code == 200
+    last = ended(api)
+    assert (last["state"], last["error"], last["report"]) == ("cancelled", "it was cancelled", None)
+    assert api.delete("/speedups/other").status_code == 404
+
+
+def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        answer = httpx.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
+        assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
+        assert "--allow-speedup" in answer.json()["detail"]
+        found = httpx.get(f"{server.url}/api/v1/speedups").json()
+        assert "--allow-speedup" in found["reason"]
+
+
+def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    from tests.cluster.service.browser import Visitor
+
+    write(server.data / "page" / "speedup.json", ROWS, int(time.time()))
+    write(server.data / "bad" / "speedup.json", "[", 5000)
+    write(tmp_path / "endless.json", json.dumps(ROWS).replace("8", "1e999"))
+    found = Visitor(browser, server.url)
+    page = found.page
+    page.click("#to-reports")
+    opened = page.locator("#report-list [aria-pressed=true]")
+    expect(opened).to_contain_text("hex: root and tree on 1 to 8 workers")
+    shown = page.locator("#report-shown")
+    expect(shown.locator("h2")).to_contain_text("hex: root and tree on 1 to 8 workers")
+    expect(shown.locator("figure.chart")).to_have_count(2)
+    expect(shown).to_contain_text("root makes 10 simulations/s on 1 worker")
+    expect(page.locator("#report-list")).to_contain_text("bad/speedup.json: not a JSON file")
+    page.set_input_files("#report-file", tmp_path / "endless.json")
+    expect(page.locator("#report-status")).to_contain_text("endless.json is not a report")
+    page.select_option("#measure-game", "tictactoe")
+    page.uncheck("#measure [value=root]")
+    page.fill("#measure-seconds", "2")
+    page.click("#measure-begin")
+    expect(page.locator("#measure-now")).to_contain_text("left")
+    expect(shown.locator("h2")).to_contain_text("tictactoe: tree on 1 worker")
+    expect(shown).to_contain_text("One run")
+    page.fill("#measure-seconds", "60")
+    page.click("#measure-begin")
+    page.click("#measure-cancel")
+    expect(page.locator("#measure-status")).to_contain_text("it was cancelled")
+    page.locator("#report-list button", has_text="hex: root and tree").first.click()
+    expect(shown.locator("h2")).to_contain_text("hex")
+    found.leave()
+    assert found.complaints == []
+
+
+def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Path) -> None:
+    options = ("--allow-speedup", "--workers", "2", "--nice", "1")
+    with (
+        Server(tmp_path, *options, executor="ray") as server,
+        httpx.Client(base_url=f"{server.url}/api/v1", timeout=60) as api,
+    ):
+        until_s = time.monotonic() + PATIENCE_S
+        while api.get("/speedups").json()["workers"] < 2:
+            assert time.monotonic() < until_s
+            time.sleep(0.1)
+        api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 4})
+        rows = result(api, ended(api))
+        assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [
+            (strategy, workers, "ray") for strategy in ("root", "tree") for workers in (1, 2)
+        ]
+        assert len({row["digest"] for row in rows}) == 2
+        api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 60})
+        assert server.end() == 0
+    assert any("failed, the server is stopping" in line for line in server.lines)
