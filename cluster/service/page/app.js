@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { cluster } from "./cluster.js";
 import { byId } from "./dom.js";
 import { Play } from "./play.js";
-import { reports } from "./reports.js";
+import { reports, watch } from "./reports.js";
 import { list } from "./searches.js";
 import { Setup } from "./setup.js";
 import { theme } from "./theme.js";
@@ -71,7 +71,7 @@ async function route() {
     else link.removeAttribute("aria-current");
   }
   leave();
-  leave = { cluster, searches: list }[wanted]?.() ?? (() => {});
+  leave = { cluster, searches: list, reports: watch }[wanted]?.() ?? (() => {});
   if (id && play) {
     try {
       const search = await api.search(id);

@@ -18,7 +18,7 @@ let opened = null;
 let running = null;
 let looks = 0;
 
-/** Take files that are chosen or dropped, and look at the server while the view is shown. */
+/** Take files that are chosen or dropped, and measure when that is wanted. */
 export function reports() {
   const input = byId("report-file");
   const drop = byId("drop");
@@ -33,18 +33,24 @@ export function reports() {
     drop.classList.remove("over");
     take(event.dataTransfer.files);
   });
-  byId("measure").addEventListener("submit", begin);
-  byId("measure-cancel").addEventListener("click", () => said("measure-status", () => api.ask("DELETE", `/speedups/${running}`)));
-  watch();
+  byId("speedup").addEventListener("submit", begin);
+  byId("speedup-cancel").addEventListener("click", () => said("speedup-status", () => api.ask("DELETE", `/speedups/${running}`)));
 }
 
-async function watch() {
-  for (;;) {
-    const shown = !byId("view-reports").hidden && !document.hidden;
-    if (shown) await said("report-problem", look);
-    else looks = 0;
-    await api.pause(shown ? LOOK_MS : 200);
-  }
+/** Look at the server until the function that is given back is called. */
+export function watch() {
+  let wanted = true;
+  looks = 0;
+  const all = async () => {
+    while (wanted) {
+      if (!document.hidden) await said("report-problem", look);
+      await api.pause(LOOK_MS);
+    }
+  };
+  all();
+  return () => {
+    wanted = false;
+  };
 }
 
 /** Do something with the server, and say what goes wrong. */
@@ -68,21 +74,21 @@ async function look() {
 
 /** The form of a measurement, or why there is none. */
 async function offer({ reason, workers }) {
-  byId("measure").hidden = reason !== null;
-  byId("measure-off").hidden = reason === null;
-  byId("measure-off").textContent = `No measurement can be started here: ${reason}.`;
-  const choice = byId("measure-game");
+  byId("speedup").hidden = reason !== null;
+  byId("speedup-off").hidden = reason === null;
+  byId("speedup-off").textContent = `No measurement can be started here: ${reason}.`;
+  const choice = byId("speedup-game");
   if (reason !== null || choice.options.length) return;
   const names = (await api.games()).map(({ name }) => name);
   choice.append(...names.map((name) => el("option", { value: name, selected: name === "gomoku" }, titleOf(name))));
-  Object.assign(byId("measure-workers"), { max: workers, value: workers });
+  Object.assign(byId("speedup-workers"), { max: workers, value: workers });
 }
 
 function begin(event) {
   event.preventDefault();
-  const strategies = [...byId("measure").querySelectorAll("[name=strategy]:checked")].map((box) => box.value);
-  const body = { game: byId("measure-game").value, strategies, workers: Number(byId("measure-workers").value), seconds: Number(byId("measure-seconds").value) };
-  said("measure-status", async () => progress(await api.ask("POST", "/speedups", body)));
+  const strategies = [...byId("speedup").querySelectorAll("[name=strategy]:checked")].map((box) => box.value);
+  const body = { game: byId("speedup-game").value, strategies, workers: Number(byId("speedup-workers").value), seconds: Number(byId("speedup-seconds").value) };
+  said("speedup-status", async () => progress(await api.ask("POST", "/speedups", body)));
 }
 
 function progress(last) {
@@ -90,14 +96,14 @@ function progress(last) {
   if (runs) {
     const repeat = last.repeat ? `, repeat ${last.repeat} of ${last.repeats}` : "";
     const rate = last.simulations_per_s ? `${short(last.simulations_per_s)} simulations/s; ` : "";
-    byId("measure-words").textContent = `${last.game}: ${last.doing}${repeat}; ${rate}about ${seconds(last.left_s)} left`;
-    byId("measure-bar").value = 1 - Math.min(1, last.left_s / last.seconds);
+    byId("speedup-words").textContent = `${last.game}: ${last.doing}${repeat}; ${rate}about ${seconds(last.left_s)} left`;
+    byId("speedup-bar").value = 1 - Math.min(1, last.left_s / last.seconds);
   } else if (running !== null) {
-    byId("measure-status").textContent = last?.error ? `There is no result: ${last.error}.` : "";
+    byId("speedup-status").textContent = last?.error ? `There is no result: ${last.error}.` : "";
   }
   running = runs ? last.id : null;
-  byId("measure-now").hidden = !runs;
-  byId("measure-begin").disabled = runs;
+  byId("speedup-now").hidden = !runs;
+  byId("speedup-begin").disabled = runs;
 }
 
 /** The list of the server's files. A new one is opened. */
