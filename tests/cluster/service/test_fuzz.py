@@ -53,7 +53,7 @@ def test_answers_are_those_of_the_document(server: Server) -> None:
             case.call_and_validate(checks=CHECKS, timeout=60)
 
         answers()
-    assert len(asked) == 19
+    assert len(asked) == 24
 
 
 @pytest.mark.parametrize("name", games.names())
