@@ -9,6 +9,9 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from cluster.lab.predict.launch import Prediction
+from cluster.lab.predict.prediction import Predicted
+from cluster.lab.predict.report import write_prediction
 from cluster.report.plot_frame import dress, game_name, label_rates, save
 from cluster.system.terminal import span
 
@@ -34,6 +37,13 @@ def test_warnings_stand_on_the_figure_and_are_not_cut(tmp_path: Path) -> None:
     place, whole = warning.get_window_extent(), figure.bbox
     assert 0 <= place.x0 < place.x1 <= whole.x1
     assert panel.get_tightbbox().y1 <= place.y0 < place.y1 <= whole.y1
+
+
+def test_a_prediction_has_its_warning_on_the_figure_in_the_wanted_format(tmp_path: Path) -> None:
+    row = Predicted("tictactoe", "root", 4, 1, 1000, 1e5, 1.0, 1.0, 0.9, 0.1, 0.01, 0, {})
+    paths = write_prediction(Prediction({}, [row], [], [], others=0.41), tmp_path, "svg")
+    assert [path.name for path in paths] == ["predict.json", "predict.csv", "predict.svg"]
+    assert "<!-- Warning: other programs used 41% of the cores" in paths[-1].read_text()
 
 
 @pytest.mark.parametrize("ticks", [[1, 2], [1, 2, 4, 8, 16], [2**k for k in range(11)], [*range(1, 12), 96]])

@@ -257,10 +257,10 @@ def test_scores_are_drawn_by_what_differs(
     plan = plan_of(strategies, lanes, total=320, scores_only=True)
     standings = [Standing({k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}) for _ in plan.meetings]
     path = tmp_path / "scores.svg"
-    plot(StrengthResult(plan, standings), "scores", path)
+    plot(StrengthResult(plan, standings), "scores", path, ["few games"])
     # Letters are drawn as outlines, each text below a comment that holds it.
     found = path.read_text()
-    for word in (*words, provenance()):
+    for word in (*words, provenance(), "Warning: few games"):
         assert f"<!-- {word} -->" in found
     assert "How well a tictactoe search on " in found
 

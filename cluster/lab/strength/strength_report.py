@@ -110,12 +110,14 @@ def warnings(result: StrengthResult) -> list[str]:
                 f"one rating for each search does not explain all scores (misfit {found.misfit:.0f}, usually "
                 f"{found.freedom}): scores depend on the opponents, and speedups are less certain"
             )
-    lines += [
-        f"{row.cell.name}: its strength is outside the range of the sequential searches"
+    outside = [
+        row.cell.name
         for row in result.rows
         if row.strength is not None
         and not all(map(math.isfinite, (row.strength.value, *row.strength.interval)))
     ]
+    if outside:
+        lines.append(f"{', '.join(outside)}: strength is outside the range of the sequential searches")
     thin = [row.cell.name for row in result.rows if _gained(row) < THIN * row.cell.lanes]
     if thin:
         lines.append(
