@@ -265,6 +265,8 @@ def _run(
 
             metrics = MetricsServer(port=place.metrics_port, host=place.metrics_host)
             started.stack.callback(metrics.close)
+            if output.progress:
+                started.say(f"metrics at {metrics.url}")
         opened = begin()
         request = opened.coordinator.search.request
         refuse_on_ray(request, place.executor, place.address, place.resources)

@@ -130,10 +130,13 @@ def test_wrong_input_ends_the_process_with_2_and_no_traceback() -> None:
     assert err.count("\n") == 1
 
 
-def test_a_port_in_use_is_found_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", [("search", "tictactoe", *SMALL), ("speedup", "tictactoe")])
+def test_a_port_in_use_is_found_before_anything_starts(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, out, err = here(capsys, "search", "tictactoe", "--metrics-port", str(port), *SMALL)
+        status, out, err = here(capsys, *command, "--metrics-port", str(port))
     assert (status, out) == (2, "")
     assert f"--metrics-port: {port}" in err
     assert err.count("\n") == 1
