@@ -26,6 +26,7 @@ COMMON = {
     *("moves", "position", "simulations", "seconds", "strategy", "strategies", "workers", "lanes", "preset"),
     *("json_output", "out", "checkpoint", "nodes", "depth", "episodes", "steps", "games", "sprt", "openings"),
     *("pairs", "judge", "measure", "repeats", "data", "host", "port", "max_running", "max_memory"),
+    "metrics_port",
 }
 """The options in short help: those that most people need."""
 
