@@ -4,7 +4,7 @@ Once a second a `Sampler` thread reads the counters that executors and coordinat
 anybody looks or not; only then is there a history when somebody does. `ClusterWatch` makes of them the object
 `Cluster` and its changes (answer_models.py). It has no thread and no clock of its own.
 
-Capacity: 15 minutes of points every 2 s with at most 6 entries are 150 kB as JSON, and a worker with a strip
+Capacity: 15 minutes of points every 2 s with at most 6 entries are 170 kB as JSON, and a worker with a strip
 of 60 s is 0.4 kB.
 """
 
@@ -14,8 +14,8 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from cluster.runtime.session import Session
@@ -29,17 +29,17 @@ RECENT_S = 5
 """Seconds for which the rate of a worker, and its share of time in jobs, are a mean."""
 MARKS = 200
 """Largest number of marks."""
-ENTRIES = 5
-"""Searches in a point of the history; the others together are one entry."""
-OTHERS = "others"
-"""The id of that entry."""
+ENTRIES, OTHERS = 5, "others"
+"""Searches in a point of the history; the sum of the others has this id."""
 NO_PROCESS, STARTING, UNSEEN = -1, -2, -3
 """Entries of a strip beside the percent of a second spent in jobs."""
+STAYS = 1.5
+"""Seconds that another search must have more than the one shown for a worker, to be shown instead."""
 CLUSTER, TICK = "cluster", "tick"
 """Names of the events: the whole object, and its change in a second."""
-LOG = logging.getLogger("banyan.watch")
-NODE_GONE = "node"
+NODE_GONE = "node has died"
 """In the reason of a loss: Ray has lost the whole machine."""
+LOG = logging.getLogger("banyan.watch")
 
 
 @dataclass(eq=False)
@@ -47,31 +47,20 @@ class Watched:
     """A search that runs, or has ended since the last sample."""
 
     id: str
-    game: str
-    strategy: str
+    title: dict[str, str]
     counters: Counters
     context: int
     """The key of the context of its jobs."""
     session: Session | None
     """None if it has ended: the watch keeps no trees."""
-    simulations: int = 0
-    """Simulations at the last sample; the next three likewise."""
-    playouts: int = 0
-    merges: int = 0
-    merge_s: float = 0.0
+    totals: tuple[float, ...] = (0, 0, 0, 0)
+    """Simulations, playouts, merges, and seconds of merging at the last sample."""
 
-    def grow(self) -> tuple[int, int, int, float]:
-        """Simulations, playouts, merges, and seconds of merging since the last call."""
-        before = self.simulations, self.playouts, self.merges, self.merge_s
-        counters, merged = self.counters, self.counters.merge_durations
-        self.simulations, self.playouts = counters.simulations, counters.playouts
-        self.merges, self.merge_s = sum(merged.counts), merged.sum_s
-        return (
-            self.simulations - before[0],
-            self.playouts - before[1],
-            self.merges - before[2],
-            self.merge_s - before[3],
-        )
+    def grow(self) -> list[float]:
+        """How much the totals have grown since the last call."""
+        counters, merged, before = self.counters, self.counters.merge_durations, self.totals
+        self.totals = counters.simulations, counters.playouts, sum(merged.counts), merged.sum_s
+        return [now - then for now, then in zip(self.totals, before, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -86,86 +75,62 @@ class Seen:
     jobs_waiting: int = 0
 
 
-@dataclass(eq=False)
 class _Row:
     """A worker."""
 
-    slot: int
-    since_s: float
-    machine: str = ""
-    state: WorkerState = WorkerState.WAITING
-    search: str | None = None
-    search_since_s: float | None = None
-    restarts: int = 0
-    jobs: int = 0
-    rate: float = 0.0
-    busy: float = 0.0
-    strip: deque[int] = field(default_factory=lambda: deque([UNSEEN] * STRIP_S, maxlen=STRIP_S))
-    totals: deque[tuple[float, float, int]] = field(default_factory=lambda: deque(maxlen=RECENT_S + 1))
-    """Time, seconds in jobs, and simulations at the last samples."""
-    ran: deque[str | None] = field(default_factory=lambda: deque(maxlen=RECENT_S))
-    """What it worked on at the last samples."""
+    def __init__(self, slot: int, time_s: float) -> None:
+        self.view: dict[str, Any] = {"slot": slot, "since": time_s, "search": None, "search_since": None}
+        """The fields of `WorkerNow` (answer_models.py)."""
+        self.strip = deque([UNSEEN] * STRIP_S, maxlen=STRIP_S)
+        self._totals: deque[tuple[float, float, int]] = deque(maxlen=RECENT_S + 1)
+        """Time, seconds in jobs, and simulations at the last samples."""
+        self._ran: deque[str | None] = deque(maxlen=RECENT_S)
+        """What it worked on at the last samples."""
 
-    def view(self) -> dict[str, Any]:
-        return {
-            "slot": self.slot,
-            "machine": self.machine,
-            "state": self.state,
-            "since": self.since_s,
-            "search": self.search,
-            "search_since": self.search_since_s,
-            "simulations_per_s": self.rate,
-            "busy": self.busy,
-            "jobs": self.jobs,
-            "restarts": self.restarts,
-        }
-
-    def told(self) -> tuple[Any, ...]:
+    @property
+    def told(self) -> list[Any]:
         """What is sent again when it changes."""
-        return self.machine, self.state, self.search, self.restarts, self.since_s
+        return [self.view.get(name) for name in ("since", "machine", "state", "search", "restarts")]
 
-    def take(self, status: WorkerStatus, time_s: float, now_s: float, lost: bool) -> int:
-        """Take a sample; returns the strip's entry for the time since the last one."""
-        spent_s, simulations = status.spent_s(now_s), status.simulations
-        last = self.totals[-1] if self.totals else None
-        if last is not None and (simulations < last[2] or status.restarts < self.restarts):
+    def take(self, status: WorkerStatus, search: str | None, time_s: float, now_s: float) -> int:
+        """Take a sample of the worker and the search of its job; returns the entry of its strip."""
+        now, totals, state = (now_s, status.spent_s(now_s), status.simulations), self._totals, status.state
+        if totals and (now[2] < totals[-1][2] or status.restarts < self.view["restarts"]):
             # Another executor counts from 0.
-            self.totals.clear()
-            last = None
-        self.totals.append((now_s, spent_s, simulations))
-        first, over_s = self.totals[0], now_s - self.totals[0][0]
-        self.rate = round((simulations - first[2]) / over_s, 1) if over_s else 0.0
-        self.busy = round(_share(spent_s - first[1], over_s), 3)
-        self.machine, self.restarts, self.jobs = status.machine, status.restarts, status.jobs_done
-        share = 0.0 if last is None else _share(spent_s - last[1], now_s - last[0])
-        state = status.state
+            totals.clear()
+        last, first = (totals[-1], totals[0]) if totals else (now, now)
+        totals.append(now)
+        share, over_s = _share(now[1] - last[1], now_s - last[0]), now_s - first[0]
         if state.ready:
             # At the moment of the sample it may be between two jobs.
             state = WorkerState.BUSY if share or state is WorkerState.BUSY else WorkerState.IDLE
-        self.state = state
-        if lost or not (state.alive or state is WorkerState.STARTING):
-            return NO_PROCESS
-        return round(100 * share) if state.ready else STARTING
-
-    def works_on(self, search: str | None, time_s: float) -> None:
-        """Note which search the worker has had jobs of; with several, the one it had most often of late."""
-        if not self.state.ready:
-            self.ran.clear()
-        self.ran.append(search if self.state is WorkerState.BUSY else None)
-        counts = Counter(each for each in self.ran if each is not None)
-        # Two searches that share the worker do not take turns in being shown.
-        most = max(counts, key=lambda each: counts[each] + 1.5 * (each == self.search), default=None)
-        if most != self.search:
-            self.search, self.search_since_s = most, None if most is None else time_s
+        else:
+            self._ran.clear()
+        self._ran.append(search if state is WorkerState.BUSY else None)
+        ran, before = Counter(filter(None, self._ran)), self.view["search"]
+        most = max(ran, key=lambda each: ran[each] + STAYS * (each == before), default=None)
+        if most != before:
+            self.view |= {"search": most, "search_since": None if most is None else time_s}
+        self.view |= {
+            "machine": status.machine,
+            "state": state,
+            "simulations_per_s": round((now[2] - first[2]) / over_s, 1) if over_s else 0.0,
+            "busy": round(_share(now[1] - first[1], over_s), 3),
+            "jobs": status.jobs_done,
+            "restarts": status.restarts,
+        }
+        if state.ready:
+            return round(100 * share)
+        return STARTING if state.alive or state is WorkerState.STARTING else NO_PROCESS
 
 
 class ClusterWatch:
     """The last 15 minutes of a server's workers and searches. `begun` and `ended` are safe in any thread."""
 
     def __init__(self, started_s: float, feed: Feed) -> None:
-        """``started_s``: when the server was started, in seconds since 1970."""
+        """``started_s``: when the server was started, in seconds since 1970. ``feed``: gets the events;
+        without a follower none are made."""
         self.feed = feed
-        """The events; without a follower none are made."""
         self._lock = threading.Lock()
         """Held while a sample is taken or the whole is read."""
         self._started_s = self._time_s = started_s
@@ -177,20 +142,21 @@ class ClusterWatch:
         self._history: deque[dict[str, Any]] = deque(maxlen=SPAN_S // STEP_S)
         self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS)
         self._rows: list[_Row] = []
-        self._logs: list[tuple[WorkerLog, int]] = []
-        """The logs of the executor's workers, and how many of their changes are known."""
+        self._logs: dict[int, tuple[WorkerLog, int]] = {}
+        """The logs of the executor's workers, and how many of their changes are noted."""
         self._merging: deque[int] = deque([0] * STRIP_S, maxlen=STRIP_S)
-        self._grown: dict[str, list[int]] = {}
-        """By search: simulations and playouts since the last point."""
-        self._step_s = self._merges = self._merge_s = 0.0
+        self._grown: dict[str, tuple[list[float], dict[str, str]]] = {}
+        """By search: what `Watched.grow` gave since the last point, and its title."""
+        self._step_s = 0.0
+        """Seconds since the last point."""
         self._merge_ms: float | None = None
         self._seen = Seen("", False, [])
         self._now: dict[str, Any] = {}
 
     def begun(self, search_id: str, game: str, strategy: str, session: Session) -> None:
         """Watch a search, from the counters that it has now."""
-        counters, context = session.coordinator.counters, session.context
-        watched = Watched(search_id, game, strategy, counters, context, session)
+        title, counters = {"game": game, "strategy": strategy}, session.coordinator.counters
+        watched = Watched(search_id, title, counters, session.context, session)
         watched.grow()
         self._running.append(watched)
 
@@ -203,29 +169,31 @@ class ClusterWatch:
     def sample(self, seen: Seen, time_s: float, now_s: float) -> None:
         """Take a sample; ``time_s``: in seconds since 1970, ``now_s``: by `time.monotonic`.
 
-        With followers an event is published: a tick, or the whole if more or less than a second has passed,
-        or if there are fewer workers than before.
+        With followers an event is published: a tick, or the whole if more than a second has passed, or if
+        there are fewer workers than before.
         """
         with self._lock:
             gap_s = 1.0 if self._now_s is None else now_s - self._now_s
             seconds = max(1, min(STRIP_S, round(gap_s)))
-            fewer = len(seen.workers) < len(self._rows)
+            whole = seconds > 1 or len(seen.workers) < len(self._rows)
             self._seen, self._time_s, self._now_s = seen, round(time_s, 3), now_s
-            named = set(self._titles)
+            titles = set(self._titles)
+            search_of = {each.context: each for each in list(self._running)}
             sessions = self._grow(gap_s, seconds)
-            point = self._point(gap_s)
-            marks, alive_since_s, lost = self._note_changes(time_s - now_s)
-            strips, changed = self._look_at_workers(alive_since_s, lost, now_s, seconds)
+            point = self._point()
+            marks, since_s, lost = self._note_changes(time_s - now_s)
+            strips, changed = self._look_at_workers(search_of, since_s, lost, seconds)
             self._now = self._summary(sessions)
             if not self.feed.followed:
                 return
-            if seconds > 1 or fewer:
+            if whole:
                 self.feed.publish(CLUSTER, self._whole())
                 return
-            new = {each: title for each, (title, _) in self._titles.items() if each not in named}
             tick: dict[str, Any] = {"time": self._time_s, "ready": seen.ready, "point": point, "marks": marks}
-            tick |= {"now": self._now, "strips": strips, "changed": [row.view() for row in changed]}
-            tick |= {"rates": [row.rate for row in self._rows], "busy": [row.busy for row in self._rows]}
+            tick |= {"now": self._now, "strips": strips, "changed": [dict(row.view) for row in changed]}
+            for name, field in (("rates", "simulations_per_s"), ("busy", "busy")):
+                tick[name] = [row.view[field] for row in self._rows]
+            new = {each: title for each, (title, _) in self._titles.items() if each not in titles}
             self.feed.publish(TICK, tick | {"searches": new})
 
     def whole(self) -> tuple[dict[str, Any], int]:
@@ -245,56 +213,49 @@ class ClusterWatch:
             "history": list(self._history),
             "searches": {each: title for each, (title, _) in self._titles.items()},
             "marks": [mark for mark in self._marks if mark["time"] >= self._time_s - SPAN_S],
-            "workers": [row.view() | {"strip": list(row.strip)} for row in self._rows],
-            "now": self._now | {"merging": list(self._merging)},
+            "workers": [row.view | {"strip": list(row.strip)} for row in self._rows],
+            "now": (self._now or self._summary([])) | {"merging": list(self._merging)},
         }
-
-    def _name(self, search_id: str, game: str, strategy: str) -> None:
-        self._titles[search_id] = ({"game": game, "strategy": strategy}, self._time_s)
 
     def _grow(self, gap_s: float, seconds: int) -> list[Session]:
         """Count what all searches have done; returns the sessions that run."""
-        merge_s, sessions = 0.0, []
+        sessions, merge_s = [], 0.0
         for watched in list(self._running):
-            # Before it is counted, so that an end in another thread comes before or after both.
-            session = watched.session
-            simulations, playouts, merges, merged_s = watched.grow()
-            merge_s += merged_s
-            self._merges += merges
-            if simulations or playouts:
-                grown = self._grown.setdefault(watched.id, [0, 0])
-                grown[0] += simulations
-                grown[1] += playouts
-                self._name(watched.id, watched.game, watched.strategy)
+            # Before it is counted: another thread may end it.
+            session, grown = watched.session, watched.grow()
+            merge_s += grown[3]
+            if any(grown):
+                before, title = self._grown.get(watched.id, ([0] * 4, watched.title))
+                self._grown[watched.id] = [a + b for a, b in zip(before, grown, strict=True)], title
             if session is None:
                 self._running.remove(watched)
             else:
                 sessions.append(session)
-        self._merge_s += merge_s
         self._merging.extend([round(100 * _share(merge_s, gap_s))] * seconds)
+        self._step_s += gap_s
         return sessions
 
-    def _point(self, gap_s: float) -> dict[str, Any] | None:
+    def _point(self) -> dict[str, Any] | None:
         """Add a point to the history, if a step is over."""
-        self._step_s += gap_s
         if self._step_s < STEP_S - 0.5:
             return None
-        most = sorted(self._grown, key=lambda each: -self._grown[each][0])
-        rates: list[list[Any]] = [
-            [each, *(round(count / self._step_s, 1) for count in self._grown[each])]
-            for each in most[:ENTRIES]
-        ]
+        most = sorted(self._grown.items(), key=lambda item: -item[1][0][0])
+        listed = [(each, grown, title) for each, (grown, title) in most[:ENTRIES]]
         if rest := most[ENTRIES:]:
-            sums = (sum(self._grown[each][i] for each in rest) for i in (0, 1))
-            rates.append([OTHERS, *(round(total / self._step_s, 1) for total in sums)])
-            self._name(OTHERS, "other searches", "")
-        point = {"time": self._time_s, "rates": rates}
-        self._history.append(point)
-        self._merge_ms = round(1000 * self._merge_s / self._merges, 3) if self._merges else None
-        self._grown, self._step_s, self._merges, self._merge_s = {}, 0.0, 0, 0.0
+            sums = [sum(column) for column in zip(*(grown for _, (grown, _) in rest), strict=True)]
+            listed.append((OTHERS, sums, {"game": "other searches", "strategy": ""}))
+        rates = []
+        for each, grown, title in listed:
+            if grown[0] or grown[1]:
+                rates.append([each, *(round(count / self._step_s, 1) for count in grown[:2])])
+                self._titles[each] = title, self._time_s
+        merges, merge_s = (sum(grown[i] for _, (grown, _) in most) for i in (2, 3))
+        self._merge_ms = round(1000 * merge_s / merges, 3) if merges else None
+        self._grown, self._step_s = {}, 0.0
         old_s = self._time_s - SPAN_S - STEP_S
         self._titles = {each: entry for each, entry in self._titles.items() if entry[1] >= old_s}
-        return point
+        self._history.append({"time": self._time_s, "rates": rates})
+        return self._history[-1]
 
     def _note_changes(self, since_1970_s: float) -> tuple[list[dict[str, Any]], dict[int, float], set[int]]:
         """Make marks of the changes of workers since the last sample.
@@ -302,13 +263,13 @@ class ClusterWatch:
         Returns the marks; by slot since when it is alive or not, if that has changed; and the slots that
         lost a process. An executor that was replaced has changes that were made after the last sample.
         """
-        known = {id(log): count for log, count in self._logs}
-        logs = {id(worker.log): worker.log for worker in self._seen.workers}
+        now = {id(worker.log): worker.log for worker in self._seen.workers}
+        logs = self._logs | {key: (log, self._logs.get(key, (log, 0))[1]) for key, log in now.items()}
         made: list[dict[str, Any]] = []
         alive_since_s, lost = {}, set()
-        for log in ({id(log): log for log, _ in self._logs} | logs).values():
+        for key, (log, noted) in logs.items():
             total, changes = log.total, list(log.changes)
-            for change in changes[max(0, len(changes) - (total - known.get(id(log), 0))) :]:
+            for change in changes[max(0, len(changes) - (total - noted)) :]:
                 time_s = round(change.time_s + since_1970_s, 3)
                 if change.before.alive != change.after.alive:
                     alive_since_s[change.worker] = time_s
@@ -317,47 +278,43 @@ class ClusterWatch:
                 if (what := _mark(change)) is not None:
                     mark = {"time": time_s, "worker": change.worker, "machine": change.machine}
                     made.append(mark | {"change": what, "reason": change.reason})
-            known[id(log)] = total
-        self._logs = [(log, known[key]) for key, log in logs.items()]
-        made.sort(key=lambda mark: mark["time"])
+            logs[key] = log, total
+        self._logs = {key: logs[key] for key in now}
+        made.sort(key=lambda mark: float(mark["time"]))
         self._marks.extend(made)
         return made, alive_since_s, lost
 
     def _look_at_workers(
-        self, alive_since_s: dict[int, float], lost: set[int], now_s: float, seconds: int
+        self, search_of: dict[int, Watched], since_s: dict[int, float], lost: set[int], seconds: int
     ) -> tuple[list[int], list[_Row]]:
         """Take a sample of each worker; returns the strips' entries by slot, and the workers that changed."""
-        search_of = {each.context: each for each in list(self._running)}
         del self._rows[len(self._seen.workers) :]
         strips, changed = [], []
         for slot, status in enumerate(self._seen.workers):
-            if new := slot == len(self._rows):
+            if slot == len(self._rows):
                 self._rows.append(_Row(status.slot, self._time_s))
-            row = self._rows[slot]
-            before = row.told()
-            entry = row.take(status, self._time_s, now_s, slot in lost)
-            search = None if status.context is None else search_of.get(status.context)
-            row.works_on(None if search is None else search.id, self._time_s)
-            row.since_s = alive_since_s.get(slot, row.since_s)
+            row, search = self._rows[slot], search_of.get(-1 if status.context is None else status.context)
+            before = row.told
+            found = None if search is None else search.id
+            entry = row.take(status, found, self._time_s, self._now_s or 0.0)
+            if search is not None and row.view["search"] == search.id:
+                self._titles[search.id] = search.title, self._time_s
+            row.view["since"] = since_s.get(slot, row.view["since"])
+            entry = NO_PROCESS if slot in lost else entry
             row.strip.extend([entry] * seconds)
             strips.append(entry)
-            if row.search is not None and search is not None:
-                self._name(search.id, search.game, search.strategy)
-            if new or row.told() != before:
+            if row.told != before:
                 changed.append(row)
         return strips, changed
 
     def _summary(self, sessions: list[Session]) -> dict[str, Any]:
-        """What is so now, `Now` in answer_models.py; ``merging`` is one number."""
+        """What is so now, `Now` in answer_models.py."""
         coordinators = [session.coordinator for session in sessions]
         strategies = [each.search.strategy for each in coordinators]
         created = sum(int(strategy.created) for strategy in strategies)
         duplicates = sum(int(strategy.duplicates) for strategy in strategies)
-        lag_s = [
-            session.elapsed_s - since_s
-            for session in sessions
-            if (since_s := session.coordinator.waits_since_s) is not None
-        ]
+        waits = [(session.elapsed_s, session.coordinator.waits_since_s) for session in sessions]
+        lags_s = [elapsed_s - since_s for elapsed_s, since_s in waits if since_s is not None]
         # Of the last point, so that it is steady.
         rates = self._history[-1]["rates"] if self._history and sessions else []
         return {
@@ -368,7 +325,7 @@ class ClusterWatch:
             "jobs_waiting": self._seen.jobs_waiting,
             "jobs_in_flight": sum(each.jobs_in_flight for each in coordinators),
             "results_waiting": sum(each.results_waiting for each in coordinators),
-            "merge_lag_s": round(max(lag_s, default=0.0), 3),
+            "merge_lag_s": round(max(lags_s, default=0.0), 3),
             "merge_ms": self._merge_ms,
             "merging": self._merging[-1],
             "duplicates": round(duplicates / created, 4) if created else None,
@@ -409,15 +366,11 @@ class Sampler:
             self._thread.join()
 
     def _run(self) -> None:
-        for _ in self._seconds():
+        due_s = time.monotonic()
+        while not self._ended.wait(max(0.0, due_s - time.monotonic())):
             try:
                 self._watch.sample(self._look(), time.time(), time.monotonic())
             except Exception:
                 LOG.exception("a sample of workers and searches failed")
-
-    def _seconds(self) -> Iterator[None]:
-        due_s = time.monotonic()
-        while not self._ended.wait(max(0.0, due_s - time.monotonic())):
-            yield
             # After a pause, such as a suspended machine, samples are not taken in a row.
             due_s = max(due_s + 1.0, time.monotonic() + 0.5)

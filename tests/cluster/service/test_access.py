@@ -44,6 +44,9 @@ def test_without_a_token_there_is_no_answer(server: Server, header: str | None) 
     for path in (
         "/api/v1/searches",
         "/api/v1/searches/1/leaves",
+        "/api/v1/searches/1/curve",
+        "/api/v1/cluster",
+        "/api/v1/cluster/events",
         "/api/v1/games",
         "/api/v1/openapi.json",
         "/metrics",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,18 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     if Path("/proc/self/autogroup").exists():
         assert [os.getsid(pid) for pid in workers] == workers
     os.kill(workers[0], signal.SIGKILL)
+    until_s = time.monotonic() + 60
+    seen: dict[str, Any] = {"marks": []}
+    while [mark["change"] for mark in seen["marks"]] != ["joined", "joined", "lost", "joined"]:
+        assert time.monotonic() < until_s, seen["marks"]
+        time.sleep(0.2)
+        seen = httpx.get(f"{server.url}/api/v1/cluster").json()
+    (worker,) = {mark["worker"] for mark in seen["marks"][2:]}
+    assert {-1, -2} <= set(seen["workers"][worker]["strip"])
+    assert max(seen["workers"][1 - worker]["strip"]) > 50
+    assert {each["machine"] for each in seen["workers"]} == {socket.gethostname()}
+    assert {each["search"] for each in seen["workers"]} <= {*ids, None}
+    assert set(seen["searches"]) == set(ids)
     ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 4
     assert [search["result"]["digest"] for search in ended] == digests
