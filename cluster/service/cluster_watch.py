@@ -345,6 +345,9 @@ def _mark(change: Change) -> str | None:
         return "joined" if change.before is WorkerState.STARTING else None
     if change.after is WorkerState.LOST:
         return "left" if NODE_GONE in change.reason else "lost"
+    if (change.before, change.after) == (WorkerState.STARTING, WorkerState.WAITING):
+        # Its process was lost at once, and now it shows that the machine is gone as well.
+        return "left"
     return "left" if change.before.alive and not change.after.alive else None
 
 

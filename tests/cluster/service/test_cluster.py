@@ -123,6 +123,8 @@ def test_a_worker_is_seen_second_by_second() -> None:
     whole = it.look()
     assert (whole["workers"][0]["strip"][-1], whole["workers"][0]["state"]) == (-2, "starting")
     assert (whole["workers"][0]["since"], whole["workers"][0]["search"]) == (SINCE_1970_S + 6.0, None)
+    first.become(WorkerState.WAITING, "its machine has gone")
+    first.become(WorkerState.STARTING)
     first.machine = "host9"
     first.become(WorkerState.IDLE)
     second.become(WorkerState.GIVEN_BACK, "it had nothing to do")
@@ -131,6 +133,7 @@ def test_a_worker_is_seen_second_by_second() -> None:
     told = [(mark["worker"], mark["machine"], mark["change"], mark["reason"]) for mark in whole["marks"][2:]]
     assert told == [
         (0, "host0", "lost", "it was killed"),
+        (0, "host0", "left", "its machine has gone"),
         (0, "host9", "joined", ""),
         (1, "host0", "left", "it had nothing to do"),
     ]

@@ -89,7 +89,7 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     assert max(seen["workers"][1 - worker]["strip"]) > 50
     assert {each["machine"] for each in seen["workers"]} == {socket.gethostname()}
     assert {each["search"] for each in seen["workers"]} <= {*ids, None}
-    assert set(seen["searches"]) == set(ids)
+    assert set() < seen["searches"].keys() <= set(ids)
     ended = [client.wait(search_id) for search_id in ids]
     assert [search["state"] for search in ended] == ["done"] * 4
     assert [search["result"]["digest"] for search in ended] == digests
