@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,12 +41,23 @@ def register(app: typer.Typer) -> None:
 class Searches:
     """The searches to predict."""
 
-    workers: Annotated[str, option("N,N,...", "Numbers of workers to predict.")] = (
-        "1,2,4,8,16,32,64,128,256,512,1024"
-    )
-    strategies: Annotated[str, option("S,S,...", "Strategies to predict: root, tree, leaf.")] = (
-        "root,tree,leaf"
-    )
+    workers: Annotated[
+        str,
+        option(
+            "N,N,...|auto",
+            "Numbers of workers to predict; auto: 1, 2, 4, 8, ... to 1024, as many as there is time for.",
+        ),
+    ] = "auto"
+    strategies: Annotated[str, option("S,S,...", "Strategies to predict: root, tree, leaf.")] = "root,tree"
+    seconds: Annotated[
+        float | None,
+        option(
+            "S",
+            "Time of the whole prediction, but for --measure: numbers of workers between the smallest and "
+            "the largest are left out if there is no time for them.",
+            show_default="120; none with --workers",
+        ),
+    ] = None
     lanes: Annotated[
         int | None, request_option("lanes", panel="", show_default="the largest number of workers")
     ] = None
@@ -149,6 +161,7 @@ def predict(
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
     from cluster.lab.predict.launch import PredictionPlan, run_prediction
+    from cluster.lab.throughput.speedup import SECONDS, in_minutes, in_words
     from games.errors import InvalidInput, counted
 
     names = read_strategies(searches.strategies)
@@ -156,7 +169,11 @@ def predict(
     if costs.repeats < 1:
         raise InvalidInput("repeats", costs.repeats, "a whole number of at least 1")
     link_bytes_per_s = costs.link_bytes_per_s()
-    counts = read_counts(searches.workers, "workers")
+    is_auto, seconds = searches.workers == "auto", searches.seconds
+    counts = [2**power for power in range(11)] if is_auto else read_counts(searches.workers, "workers")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InvalidInput("seconds", seconds, "seconds, more than 0")
+    seconds = seconds or (SECONDS if is_auto else math.inf)
     plan = PredictionPlan(
         request=searches.request(game, max(counts)),
         strategies=names,
@@ -166,10 +183,13 @@ def predict(
         faults=faults.model(),
         costs_file=costs.costs,
         save_costs=costs.save_costs,
+        seconds=seconds,
         link_bytes_per_s=link_bytes_per_s,
     )
-    searches_run = len(names) * len(counts)
-    report(f"this takes minutes: {counted(searches_run, 'search', 'searches')} are simulated job by job")
+    searches_run = counted(len(names) * len(counts), "search", "searches")
+    length = "which takes minutes" if math.isinf(seconds) else f"in about {in_minutes(seconds)}"
+    length += ", and the searches that are run here" if plan.measured else ""
+    report(f"{in_words(names)} on {in_words(counts)} workers: {searches_run} simulated job by job, {length}")
     found = run_prediction(plan, report)
     if out is not None:
         from cluster.lab.predict.report import write_prediction

@@ -258,3 +258,26 @@ def test_snapshots_travel_from_machine_to_machine() -> None:
     assert took[1] - took[0] == pytest.approx(10 * 4 * 0.1, rel=0.02)
     (here,) = predict(ROUNDS, replace(slow, cores=8), [8], report=lambda line: None)
     assert here.simulations / here.simulations_per_s == pytest.approx(took[0], rel=0.05)
+
+
+def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"root": FREE.to_json()}))
+    request = SearchRequest(game="gomoku", lanes=16, simulations=16_000)
+    plan = PredictionPlan(request, ["root"], [1, 2, 4, 8, 16], [], 1, FaultModel(), costs, None, 1e-9)
+    lines: list[str] = []
+    assert [row.workers for row in run_prediction(plan, lines.append).rows] == [1, 16]
+    assert lines[-1] == "root: no time for 2, 4, 8 workers; more with --seconds or --workers"
+    assert lines[0].endswith("busy; 0 s left")
+    rows = run_prediction(replace(plan, seconds=60.0), lines.append).rows
+    assert [row.workers for row in rows] == [1, 2, 4, 8, 16]
+
+
+def test_the_first_rounds_of_a_tree_stand_for_the_others() -> None:
+    request = SearchRequest(game="gomoku", strategy="tree", lanes=32, rounds=64, simulations=32 * 64 * 10_000)
+    costs = replace(FREE, crowded_simulation_s=1e-6, job_spread=0.05, latency_s=0.001, absorb_s=1e-4)
+    (part,) = predict(request, costs, [32], report=str)
+    (whole,) = predict(request, costs, [32], FaultModel(restart_s=1.0), report=str)
+    assert part.simulations == whole.simulations == request.simulations
+    assert part.simulations_per_s == pytest.approx(whole.simulations_per_s, rel=0.01)
+    assert part.simulations_per_s != whole.simulations_per_s

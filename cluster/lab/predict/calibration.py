@@ -28,7 +28,7 @@ from search.request import MAX_LANES, SearchRequest
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 
-CALIBRATION_S = 4.0
+CALIBRATION_S = 2.0
 """Approximate duration in seconds of each search that measures costs."""
 REPEATS = 5
 """Repeats of measurements with several processes. The best counts: other programs can only slow them down."""

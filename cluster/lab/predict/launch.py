@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import games
 from cluster.lab.predict.calibration import measure_costs, steps_of
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.lab.predict.prediction import Change, Check, Predicted, check, predict, try_changes
+from cluster.lab.predict.prediction import Change, Check, Predicted, check, predictions, try_changes
 from cluster.lab.throughput.losses import Losses
-from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
+from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, in_minutes, rounded
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
 from games.errors import InvalidInput
@@ -46,6 +48,9 @@ class PredictionPlan:
     faults: FaultModel
     costs_file: Path | None
     save_costs: Path | None
+    seconds: float = math.inf
+    """Time of the whole prediction, but for searches that are run here. Numbers of workers between the
+    smallest and the largest are left out if there is no time for them."""
     link_bytes_per_s: float | None = None
     """Replaces `Costs.link_bytes_per_s`; None: keep it."""
 
@@ -85,6 +90,7 @@ class Prediction:
 
 def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Prediction:
     """Run a whole prediction; ``report`` is called with lines of progress. Raises InvalidInput."""
+    end_s = time.monotonic() + plan.seconds
     game = games.load(plan.request.game)
     per_job = max(1.0, game.nominal_simulations_per_s * job_seconds(plan.request.lanes))
     simulations = plan.request.simulations or min(
@@ -105,6 +111,11 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     costs = None if plan.costs_file is None else read_costs(plan.costs_file, plan.strategies)
     checks: list[Check] = []
     others = None
+
+    def timed(line: str) -> None:
+        left = "" if math.isinf(end_s) else f"; {in_minutes(end_s - time.monotonic())} left"
+        report(line + left)
+
     with ExitStack() as stack:
         executor: RayExecutor | None = None
         if costs is None or plan.measured:
@@ -112,11 +123,12 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             watch = Losses()
         if costs is None:
             assert executor is not None
-            costs = measure_costs(request, plan.strategies, executor, report)
+            costs = measure_costs(request, plan.strategies, executor, timed)
             if plan.save_costs is not None:
                 _write_costs(costs, plan.save_costs)
         if (link := plan.link_bytes_per_s) is not None:
             costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
+        checks_s = time.monotonic()
         for strategy in plan.strategies if plan.measured else ():
             assert executor is not None
             asked = _of_strategy(small, strategy)
@@ -124,16 +136,39 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             checks += check(
                 asked, steps_of(asked, costs[strategy]), plan.measured, executor, plan.repeats, report
             )
+        end_s += time.monotonic() - checks_s
         if executor is not None:
             others = watch.others()
     rows: list[Predicted] = []
     changes: list[Change] = []
-    for strategy in plan.strategies:
-        found = predict(requests[strategy], costs[strategy], plan.workers, plan.faults, report)
-        rows += found
-        most = max(found, key=lambda row: row.workers)
-        changes += try_changes(requests[strategy], costs[strategy], most, plan.faults)
+    order = _ends_first(plan.workers)
+    for index, strategy in enumerate(plan.strategies):
+        begun_s = time.monotonic()
+        until_s = begun_s + (end_s - begun_s) / (len(plan.strategies) - index)
+        found: list[Predicted] = []
+        for row in predictions(requests[strategy], costs[strategy], order, plan.faults, timed):
+            found.append(row)
+            if row.workers == order[0]:
+                changes += try_changes(requests[strategy], costs[strategy], row, plan.faults)
+            if len(found) >= 2 and time.monotonic() >= until_s:
+                break
+        if left_out := sorted(set(order) - {row.workers for row in found}):
+            numbers = ", ".join(map(str, left_out))
+            report(f"{strategy}: no time for {numbers} workers; more with --seconds or --workers")
+        rows += sorted(found, key=lambda row: plan.workers.index(row.workers))
     return Prediction(costs, rows, changes, checks, others, plan.costs_file is not None)
+
+
+def _ends_first(workers: Sequence[int]) -> list[int]:
+    """The largest number of workers, the smallest, and then those in between, from the middle outwards."""
+    numbers = sorted(set(workers))
+    order, gaps = [numbers[-1], numbers[0]], [numbers[1:-1]]
+    for gap in gaps:
+        if gap:
+            middle = len(gap) // 2
+            order.append(gap[middle])
+            gaps += [gap[:middle], gap[middle + 1 :]]
+    return list(dict.fromkeys(order))
 
 
 def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:

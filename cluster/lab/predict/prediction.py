@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -23,6 +23,9 @@ from search.tree.snapshot import lone_root
 
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
+ROUNDS = 16
+"""tree: most rounds of a search that are simulated, unless there are faults. The others take as long: each
+begins when all jobs of the one before have ended."""
 WEAKER = "plays worse"
 """Remark on changes that make simulations worth less; see search/LANES.md."""
 
@@ -59,23 +62,41 @@ def predict(
     faults: FaultModel | None = None,
     report: Callable[[str], None] = print,
 ) -> list[Predicted]:
-    """Predict the request (with a budget in simulations) for each number of workers.
+    """Predict the request for each number of workers; see `predictions`."""
+    return list(predictions(request, costs, workers, faults, report))
+
+
+def predictions(
+    request: SearchRequest,
+    costs: Costs,
+    workers: Iterable[int],
+    faults: FaultModel | None,
+    report: Callable[[str], None],
+) -> Iterator[Predicted]:
+    """Predict the request (with a budget in simulations) for each number of workers, one after the other.
 
     Numbers of workers that fit on the measured machine are predicted for that machine. For larger numbers,
     every worker and the coordinator have one core each, as fast as those of the measured machine.
     """
-    rows = []
     costs = for_request(costs, request)
-    alone = _simulate(request, costs, 1, faults, costs.cores)
+    part = _part(request, faults)
+    alone = _simulate(part, costs, 1, faults, costs.cores)
     for n in workers:
         cores = costs.cores if _is_local(costs, n) else None
-        found = alone if n == 1 else _simulate(request, costs, n, faults, cores)
-        rows.append(_row(request, found, alone))
+        row = _row(request, alone if n == 1 else _simulate(part, costs, n, faults, cores), alone)
         report(
-            f"{request.strategy} on {counted(n, 'worker')}: {rows[-1].simulations_per_s:,.0f} simulations/s, "
-            f"the coordinator {rows[-1].coordinator_busy:.0%} busy"
+            f"{request.strategy} on {counted(n, 'worker')}: {row.simulations_per_s:,.0f} simulations/s, "
+            f"the coordinator {row.coordinator_busy:.0%} busy"
         )
-    return rows
+        yield row
+
+
+def _part(request: SearchRequest, faults: FaultModel | None) -> SearchRequest:
+    """The part of a search that is simulated: with strategy tree, its first rounds."""
+    plan = plan_search(request, games.load(request.game))
+    if request.strategy != "tree" or plan.rounds <= ROUNDS or faults not in (None, FaultModel()):
+        return request
+    return replace(request, rounds=ROUNDS, simulations=plan.lanes * ROUNDS * plan.size(0))
 
 
 def for_request(costs: Costs, request: SearchRequest) -> Costs:
@@ -138,7 +159,7 @@ def _row(request: SearchRequest, found: _Simulated, alone: _Simulated) -> Predic
         strategy=request.strategy,
         lanes=request.lanes,
         workers=found.workers,
-        simulations=found.result.simulations,
+        simulations=request.simulations or 0,
         simulations_per_s=round(found.simulations_per_s, 1),
         speedup=round(speedup, 3),
         efficiency=round(speedup / found.workers, 4),
@@ -240,7 +261,7 @@ def try_changes(
     for what, changed in _changes(request):
         cores = costs.cores if _is_local(costs, row.workers) else None
         changed_costs = for_request(_scaled(costs, _leaves(changed) / _leaves(request)), changed)
-        simulated = _simulate(changed, changed_costs, row.workers, faults, cores)
+        simulated = _simulate(_part(changed, faults), changed_costs, row.workers, faults, cores)
         rate = round(simulated.simulations_per_s, 1)
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))

@@ -166,6 +166,11 @@ class Schedule:
         return fmean(self.took_s[cell] or [self.expected_s[cell]])
 
 
+def in_words(each: Sequence[object]) -> str:
+    """A list as in a sentence."""
+    return " and ".join(", ".join(map(str, each)).rsplit(", ", 1))
+
+
 def in_minutes(seconds: float) -> str:
     """A time to wait in words: seconds, from one minute on in steps of ten."""
     if seconds < 60:
@@ -199,9 +204,6 @@ def measure_speedup(
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
     fixed = request.simulations is not None and repeats is not None
-    names, numbers = (
-        " and ".join(", ".join(map(str, each)).rsplit(", ", 1)) for each in (strategies, workers)
-    )
     length = f"each run {repeats} times"
     if not fixed:
         most = math.inf if address is not None else num_cores()
@@ -210,7 +212,9 @@ def measure_speedup(
         length = f"in about {in_minutes(max(seconds, least_s))}"
         if least_s > seconds:
             length += f": {SECONDS_EACH:g} s of each of {counted(workers[-1], 'worker')} are the least"
-    report(f"{names} on {numbers} {'worker' if workers == [1] else 'workers'}, {length}")
+    report(
+        f"{in_words(strategies)} on {in_words(workers)} {'worker' if workers == [1] else 'workers'}, {length}"
+    )
 
     def rows() -> list[Row]:
         base = workers[0]
