@@ -274,10 +274,12 @@ def test_without_time_the_ends_are_predicted_and_what_is_left_out_is_said(tmp_pa
 
 
 def test_the_first_rounds_of_a_tree_stand_for_the_others() -> None:
-    request = SearchRequest(game="gomoku", strategy="tree", lanes=32, rounds=64, simulations=32 * 64 * 10_000)
+    request = SearchRequest(
+        game="gomoku", strategy="tree", lanes=512, rounds=64, simulations=512 * 64 * 9_000
+    )
     costs = replace(FREE, crowded_simulation_s=1e-6, job_spread=0.05, latency_s=0.001, absorb_s=1e-4)
-    (part,) = predict(request, costs, [32], report=str)
-    (whole,) = predict(request, costs, [32], FaultModel(restart_s=1.0), report=str)
+    (part,) = predict(request, costs, [64], report=str)
+    (whole,) = predict(request, costs, [64], FaultModel(restart_s=1.0), report=str)
     assert part.simulations == whole.simulations == request.simulations
     assert part.simulations_per_s == pytest.approx(whole.simulations_per_s, rel=0.01)
     assert part.simulations_per_s != whole.simulations_per_s

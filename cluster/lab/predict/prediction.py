@@ -23,9 +23,9 @@ from search.tree.snapshot import lone_root
 
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
-ROUNDS = 16
-"""tree: most rounds of a search that are simulated, unless there are faults. The others take as long: each
-begins when all jobs of the one before have ended."""
+ROUNDS, JOBS = 16, 16_384
+"""tree: of a search with more rounds and more jobs than these, only so many rounds are simulated, unless there
+are faults. The others take as long: each begins when all jobs of the one before have ended."""
 WEAKER = "plays worse"
 """Remark on changes that make simulations worth less; see search/LANES.md."""
 
@@ -94,9 +94,10 @@ def predictions(
 def _part(request: SearchRequest, faults: FaultModel | None) -> SearchRequest:
     """The part of a search that is simulated: with strategy tree, its first rounds."""
     plan = plan_search(request, games.load(request.game))
-    if request.strategy != "tree" or plan.rounds <= ROUNDS or faults not in (None, FaultModel()):
+    rounds = max(ROUNDS, JOBS // plan.lanes)
+    if request.strategy != "tree" or plan.rounds <= rounds or faults not in (None, FaultModel()):
         return request
-    return replace(request, rounds=ROUNDS, simulations=plan.lanes * ROUNDS * plan.size(0))
+    return replace(request, rounds=rounds, simulations=plan.lanes * rounds * plan.size(0))
 
 
 def for_request(costs: Costs, request: SearchRequest) -> Costs:
