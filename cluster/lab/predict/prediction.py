@@ -24,8 +24,8 @@ from search.tree.snapshot import lone_root
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
 ROUNDS, JOBS = 16, 16_384
-"""tree: of a search with more rounds and more jobs than these, only so many rounds are simulated, unless there
-are faults. The others take as long: each begins when all jobs of the one before have ended."""
+"""tree: of a search with more rounds and more jobs than these, only so many are simulated, unless there are
+faults. The other rounds take as long: each begins when all jobs of the one before have ended."""
 WEAKER = "plays worse"
 """Remark on changes that make simulations worth less; see search/LANES.md."""
 
