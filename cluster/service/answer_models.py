@@ -125,53 +125,38 @@ class Progress(BaseModel):
     budget_used: float = Field(description="Used share of the budget, in [0, 1].")
 
 
-Rates = Annotated[
-    list[tuple[str, float, float]],
-    Field(
-        description="Of each search that grew: id, simulations/s, playouts/s. `others`: the sum of others."
-    ),
-]
-
-
 class Point(BaseModel):
     """The rates of one step of the history."""
 
     time: float = Field(description="The end of the step, in seconds since 1970.")
-    rates: Rates
+    rates: list[tuple[str, float, float]] = Field(
+        description="Of each search that grew: id, simulations/s, playouts/s. `others`: the sum of others."
+    )
 
 
 class Mark(BaseModel):
-    """A worker that came or went."""
+    """A worker that came or went. lost: its process died or hangs; left: given back, or its machine is gone."""
 
     time: float
     worker: int = Field(description="Its slot.")
     machine: str
-    change: Literal["joined", "lost", "left"] = Field(
-        description="lost: its process died or hangs; left: it was given back, or its machine has gone."
-    )
+    change: Literal["joined", "lost", "left"]
     reason: str
 
 
-class WorkerNow(BaseModel):
-    """A worker now."""
+class WorkerNow(WorkerView):
+    """A worker in the last seconds."""
 
-    slot: int
     machine: str = Field(description="A name for people; empty before its first process is ready.")
-    state: WorkerState
     since: float = Field(description="Since when it is alive, or is not.")
     search: str | None = Field(description="The search whose jobs it runs; of several, it ran most of these.")
     search_since: float | None
-    simulations_per_s: float = Field(description="A mean of the last seconds, as `busy`.")
-    busy: float = Field(description="Share of time in jobs, in [0, 1].")
-    jobs: int
-    restarts: int
-
-
-class WorkerStrip(WorkerNow):
-    """A worker and its last minute."""
-
-    strip: list[int] = Field(
-        description="Per cent of each second in jobs; -1: no process, -2: starting, -3: not observed."
+    simulations_per_s: float
+    strip: list[int] | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="The last minute: per cent of each second in jobs; -1: no process, -2: starting, -3: not "
+        "observed. Not in a tick.",
     )
 
 
@@ -187,57 +172,46 @@ class Now(BaseModel):
     results_waiting: int = Field(description="Results whose merge waits for the result of an earlier job.")
     merge_lag_s: float = Field(description="Age of the oldest of these.")
     merge_ms: float | None = Field(description="Mean time of a merge in the last step; null without one.")
-    merging: int = Field(description="Per cent of the last second in which results were merged.")
+    merging: list[int] | int = Field(
+        description="Per cent of each second of the last minute in which results were merged; in a tick, of "
+        "the last second."
+    )
     duplicates: float | None = Field(description="Share of new nodes that several lanes have made.")
     unobserved_samples: int = Field(description="Assigned simulations that are not merged yet.")
     tree_bytes: int = Field(description="Bytes of the shared trees.")
     worker_tree_bytes: int = Field(description="Bytes of the largest tree that a worker has reported.")
 
 
-class NowStrip(Now):
-    """What the server does now, and its last minute."""
-
-    merging: list[int] = Field(description="Per cent of each second in which results were merged.")  # type: ignore[assignment]
-
-
-class Title(BaseModel):
-    game: str
-    strategy: str
-
-
-Titles = Annotated[dict[str, Title], Field(description="The searches that are mentioned, by id.")]
+class ClusterMoment(BaseModel):
+    time: float = Field(description="Of the sample, in seconds since 1970, as all times.")
+    ready: bool = Field(description="Whether there is a worker.")
+    marks: list[Mark] = Field(description="The oldest first; in a tick, the new ones.")
+    now: Now
+    searches: dict[str, dict[str, str]] = Field(
+        description="Game and strategy of the searches that are mentioned, by id; in a tick, the new ones."
+    )
 
 
-class Cluster(BaseModel):
-    """Workers and throughput of the last minutes. Times are in seconds since 1970, oldest first."""
+class Cluster(ClusterMoment):
+    """Workers and throughput of the last minutes."""
 
-    time: float
     started: float = Field(description="When the server was started.")
     executor: str
-    ready: bool = Field(description="Whether there is a worker.")
     span_s: int = Field(description="Seconds of the history.")
     step_s: int = Field(description="Seconds of one of its points.")
     strip_s: int = Field(description="Seconds of a strip.")
     history: list[Point]
-    searches: Titles
-    marks: list[Mark]
-    workers: list[WorkerStrip]
-    now: NowStrip
+    workers: list[WorkerNow]
 
 
-class Tick(BaseModel):
-    """What a second has changed in `Cluster`."""
+class Tick(ClusterMoment):
+    """What a second has changed in `Cluster`; lists of numbers are by slot."""
 
-    time: float
-    ready: bool
     point: Point | None = Field(description="A new point of the history, if a step is over.")
-    marks: list[Mark] = Field(description="The new ones.")
-    now: Now
-    strips: list[int] = Field(description="By slot: the last second.")
-    rates: list[float] = Field(description="By slot: `simulations_per_s`.")
-    busy: list[float] = Field(description="By slot.")
+    strips: list[int] = Field(description="The last second.")
+    rates: list[float] = Field(description="`simulations_per_s`.")
+    busy: list[float]
     changed: list[WorkerNow] = Field(description="Workers that are new, or of which more has changed.")
-    searches: Titles
 
 
 class SearchError(BaseModel):

@@ -1,8 +1,8 @@
 """What the workers and the searches of a server did of late: the data of the page "Cluster".
 
-Once a second a `Sampler` thread reads the counters that executors and coordinators keep anyway, whether
-anybody looks or not; only then is there a history when somebody does. `ClusterWatch` makes of them the object
-`Cluster` and its changes (answer_models.py). It has no thread and no clock of its own.
+Once a second a thread reads the counters that executors and coordinators keep anyway, whether anybody looks
+or not; only then is there a history when somebody does. `ClusterWatch` makes of them the object `Cluster` and
+its changes (answer_models.py).
 
 Capacity: 15 minutes of points every 2 s with at most 6 entries are 170 kB as JSON, and a worker with a strip
 of 60 s is 0.4 kB.
@@ -165,6 +165,17 @@ class ClusterWatch:
         for watched in list(self._running):
             if watched.id == search_id:
                 watched.session = None
+
+    def run(self, look: Callable[[], Seen], closed: threading.Event) -> None:
+        """Take a sample once a second until ``closed`` is set."""
+        due_s = time.monotonic()
+        while not closed.wait(max(0.0, due_s - time.monotonic())):
+            try:
+                self.sample(look(), time.time(), time.monotonic())
+            except Exception:
+                LOG.exception("a sample of workers and searches failed")
+            # After a pause, such as a suspended machine, samples are not taken in a row.
+            due_s = max(due_s + 1.0, time.monotonic() + 0.5)
 
     def sample(self, seen: Seen, time_s: float, now_s: float) -> None:
         """Take a sample; ``time_s``: in seconds since 1970, ``now_s``: by `time.monotonic`.
@@ -349,31 +360,3 @@ def _mark(change: Change) -> str | None:
         # Its process was lost at once, and now it shows that the machine is gone as well.
         return "left"
     return "left" if change.before.alive and not change.after.alive else None
-
-
-class Sampler:
-    """Takes a sample once a second, in a thread of its own."""
-
-    def __init__(self, watch: ClusterWatch, look: Callable[[], Seen]) -> None:
-        self._watch, self._look = watch, look
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread."""
-        self._ended.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        due_s = time.monotonic()
-        while not self._ended.wait(max(0.0, due_s - time.monotonic())):
-            try:
-                self._watch.sample(self._look(), time.time(), time.monotonic())
-            except Exception:
-                LOG.exception("a sample of workers and searches failed")
-            # After a pause, such as a suspended machine, samples are not taken in a row.
-            due_s = max(due_s + 1.0, time.monotonic() + 0.5)

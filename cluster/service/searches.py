@@ -27,7 +27,7 @@ from cluster.observe.metrics import Metrics
 from cluster.runtime.session import Session
 from cluster.service.allocator import LongLived
 from cluster.service.answer_models import CurvePoint
-from cluster.service.cluster_watch import ClusterWatch, Sampler, Seen
+from cluster.service.cluster_watch import ClusterWatch, Seen
 from cluster.service.errors import Problem, of_input, of_storage
 from cluster.service.event_stream import FINAL, Feed, final_data
 from cluster.service.external_run import ExternalRun
@@ -83,7 +83,10 @@ class Searches:
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
         self.watch = ClusterWatch(time.time(), Feed(self._boot))
-        self._sampler = Sampler(self.watch, self._look)
+        self._closed = threading.Event()
+        self._sampler = threading.Thread(
+            target=self.watch.run, args=(self._look, self._closed), name="sampler", daemon=True
+        )
         self._lock = threading.RLock()
         """Held while one of the three attributes below changes."""
         self._live: dict[str, Live] = {}
@@ -248,7 +251,7 @@ class Searches:
         opener.start()
         opener.join(CLOSE_S)
         self._recorder.close()
-        self._sampler.close()
+        self._closed.set()
         for feed in (self.watch.feed, *(live.feed for live in list(self._live.values()))):
             feed.close()
 
