@@ -28,10 +28,7 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_what_is_sent_makes_no_lines_of_its_own_in_the_log",
         "test_names_that_were_made_to_mean_this_machine_are_not_answered",
     ),
-    "cluster/service/test_cluster.py": (
-        "test_ticks_of_500_workers_make_the_whole",
-        "test_a_curve_is_kept_with_its_search",
-    ),
+    "cluster/service/test_cluster.py": ("test_a_curve_is_kept_with_its_search",),
     "cluster/service/test_command.py": (
         "test_a_server_that_is_not_there_or_not_ours",
         "test_a_terminal_shows_the_search_on_the_server_as_one_here",

@@ -135,7 +135,7 @@ class Point(BaseModel):
 
 
 class Mark(BaseModel):
-    """A worker that came or went. lost: its process died or hangs; left: given back, or its machine is gone."""
+    """A worker that came or went; lost: its process died or hangs, left: given back, or its machine went."""
 
     time: float
     worker: int = Field(description="Its slot.")
