@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 import threading
 import time
@@ -22,7 +21,14 @@ from typing import Any, Literal
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
 from cluster.lab.throughput.losses import Losses
-from cluster.lab.throughput.speedup import default_lanes
+from cluster.lab.throughput.speedup import (
+    CALIBRATION_S,
+    REPEATS,
+    SECONDS,
+    Schedule,
+    default_lanes,
+    rounded,
+)
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
 from cluster.runtime.session import Session
@@ -41,22 +47,10 @@ from search.result import SearchResult
 from search.worker import Worker
 
 ALLOW = "--allow-speedup"
-SECONDS = 120.0
-"""Default duration."""
 LOOK_S = 0.1
 """Interval, in seconds, of checks whether the measurement must end."""
-CALIBRATION_S = (0.1, 1.0)
-"""Seconds that a search of the calibration takes at least, in a short measurement and in others."""
-GROWTH, FASTER = 4, 1.2
-"""Each search of a calibration is so many times as long as the one before, until its rate is less than so
-many times as high: the start of a search costs time."""
-REPEATS = 3
-LEAST_S = 1.0
-"""Shortest search, in seconds, for which repeats are made instead of longer searches."""
-LATE = 1.2
-"""No further repeat begins that would end later than at this multiple of the duration."""
-LONGEST = 4.0
-"""A measurement that takes longer than this multiple of its duration has failed."""
+LATE_S = 600.0
+"""A measurement has failed if it is late by more than this and the duration that was asked for."""
 LOG = logging.getLogger("banyan.speedup")
 
 
@@ -118,15 +112,13 @@ class Measurement:
     workers: list[int]
     seconds: float
     """About how long it was to take."""
-    left_s: float
-    """About how long it still takes."""
     started: float = field(default_factory=time.time)
     """Unix time in seconds."""
     state: Literal["running", "done", "cancelled", "failed"] = "running"
     doing: str = "preparation"
-    repeat: int = 0
-    """Number of the present repeat; 0 during the calibration."""
-    repeats: int = 0
+    """What is measured now."""
+    left_s: float = 0.0
+    """About how long it still takes."""
     simulations_per_s: float | None = None
     """The rate of the present search."""
     report: str | None = None
@@ -137,9 +129,8 @@ class Measurement:
 
 @dataclass
 class _Cell:
-    """What was measured of one strategy on one number of workers, one entry per repeat."""
+    """What was measured of one strategy on one number of workers, one entry for each run."""
 
-    planned_s: float
     rates: list[float] = field(default_factory=list)
     others: list[float] = field(default_factory=list)
     """Share of other programs in the time of all cores of this machine."""
@@ -155,11 +146,13 @@ class SpeedupRun:
         """``requests``: one for each strategy; their budgets are chosen here."""
         strategies = [request.strategy for request in requests]
         counts = sorted({*(2**k for k in range(workers.bit_length())), workers})
-        self.now = Measurement(uuid.uuid4().hex[:16], requests[0].game, strategies, counts, seconds, seconds)
-        self._searches, self._requests = searches, requests
+        self.now = Measurement(uuid.uuid4().hex[:16], requests[0].game, strategies, counts, seconds)
+        self._searches = searches
+        self._requests = {request.strategy: request for request in requests}
         self._cells: dict[tuple[str, int], _Cell] = {}
         self._digests: dict[str, str] = {}
-        self._began_s = time.monotonic()
+        self.end_s = time.monotonic() + seconds
+        """When it should end, by the monotonic clock."""
         self._watched: _Watched | None = None
         self._renewals = searches.pool.renewals
         self._cancelled = threading.Event()
@@ -173,28 +166,22 @@ class SpeedupRun:
 
     def view(self) -> Measurement:
         """How it stands now."""
-        session = None if self._watched is None else self._watched.session
-        if session is None or self.now.state != RUNNING:
-            return replace(self.now, left_s=0.0 if self.now.state != RUNNING else self.now.left_s)
-        elapsed_s = max(session.elapsed_s, 1e-3)
-        rate = session.coordinator.counters.simulations / elapsed_s
-        return replace(self.now, simulations_per_s=rate, left_s=max(0.0, self.now.left_s - elapsed_s))
+        if self.now.state != RUNNING:
+            return self.now
+        rate, session = None, None if self._watched is None else self._watched.session
+        if session is not None:
+            rate = session.coordinator.counters.simulations / max(session.elapsed_s, 1e-3)
+        left_s = max(0.0, self.end_s - time.monotonic())
+        return replace(self.now, simulations_per_s=rate, left_s=left_s)
 
     def _run(self) -> None:
         now = self.now
         try:
-            self._calibrate()
-            measured_s, end_s = time.monotonic(), self._began_s + LATE * now.seconds
-            while now.repeat < now.repeats:
-                now_s = time.monotonic()
-                if now.repeat and now_s + (now_s - measured_s) / now.repeat > end_s:
-                    # Slower than in the calibration: fewer repeats, but whole ones.
-                    now.repeats = now.repeat
-                    break
-                now.repeat += 1
-                for request in self._requests:
-                    for n in now.workers:
-                        self._measure(request, n)
+            schedule = self._calibrate()
+            while (key := schedule.next()) is not None:
+                began_s = time.monotonic()
+                self._measure(*key)
+                schedule.took_s[key].append(time.monotonic() - began_s)
             now.report, now.state = id_of(self._write()), "done"
         except Ended as end:
             now.error, now.state = str(end), "cancelled" if self._cancelled.is_set() else "failed"
@@ -203,52 +190,36 @@ class SpeedupRun:
             now.error, now.state = f"{type(error).__name__}: {error}", "failed"
         LOG.info("speedup of %s: %s%s", now.game, now.state, f", {now.error}" if now.error else "")
 
-    def _calibrate(self) -> None:
-        """Choose the number of simulations of each strategy, and how many repeats there are."""
+    def _calibrate(self) -> Schedule:
+        """Choose the number of simulations of each strategy."""
         few, many = self.now.workers[0], self.now.workers[-1]
-        for request in self._requests:
+        for request in self._requests.values():
             # Kernels are compiled, and loaded by the workers.
             self.now.game = self._search(request, many).game
-        self._began_s, self.now.doing = time.monotonic(), "calibration"
-        rates: dict[str, dict[int, float]] = {}
-        for request in self._requests:
-            low, high = self._rate(request, few), self._rate(request, many)
-            slope = math.log(high / low) / math.log(many / few) if many > few else 0.0
-            rates[request.strategy] = {n: low * (n / few) ** slope for n in self.now.workers}
-        left_s = max(self.now.seconds / 2, self.now.seconds - (time.monotonic() - self._began_s))
-        # One strategy gets as much time as another, on all numbers of workers together.
-        simulations = {
-            strategy: left_s / len(rates) / sum(1 / rate for rate in each.values())
-            for strategy, each in rates.items()
-        }
-        shortest_s = min(simulations[strategy] / max(each.values()) for strategy, each in rates.items())
-        self.now.repeats = min(REPEATS, max(1, int(shortest_s / LEAST_S)))
-        most = self._searches.limits.simulations
-        for at, request in enumerate(self._requests):
-            number = min(most, max(request.lanes, round(simulations[request.strategy] / self.now.repeats)))
-            self._requests[at] = replace(request, simulations=number)
-            for n, rate in rates[request.strategy].items():
-                self._cells[request.strategy, n] = _Cell(number / rate)
-        self.now.left_s = self.now.repeats * sum(cell.planned_s for cell in self._cells.values())
+        self.now.doing = "calibration"
+        rates: dict[str, list[float]] = {}
+        for strategy, request in self._requests.items():
+            timed = replace(request, simulations=None, seconds=CALIBRATION_S)
+            results = [self._search(timed, n) for n in (few, many)]
+            rates[strategy] = [max(1, result.simulations) / result.elapsed_s for result in results]
+        self.end_s = max(self.end_s, time.monotonic() + self.now.seconds / 2)
+        share_s = (self.end_s - time.monotonic()) / len(rates) / REPEATS
+        expected_s: dict[tuple[str, int], float] = {}
+        for strategy, (one, most) in rates.items():
+            speeds = {n: min(n / few, max(1.0, most / one)) for n in self.now.workers}
+            request = self._requests[strategy]
+            number = rounded(share_s * one / sum(1 / speed for speed in speeds.values()), request.lanes)
+            number = min(number, self._searches.limits.simulations)
+            self._requests[strategy] = replace(request, simulations=number)
+            expected_s |= {(strategy, n): number / one / speed for n, speed in speeds.items()}
+        self._cells = {key: _Cell() for key in expected_s}
+        return Schedule(expected_s, None, self.end_s)
 
-    def _rate(self, request: SearchRequest, workers: int) -> float:
-        """The rate of a search so long that a longer one is hardly faster."""
-        most, rate = self._searches.limits.simulations, 0.0
-        least_s, most_s = CALIBRATION_S
-        least_s = min(most_s, max(least_s, self.now.seconds / (30 * len(self._requests))))
-        while True:
-            result = self._search(request, workers)
-            before, rate = rate, max(1, result.simulations) / result.elapsed_s
-            enough = result.elapsed_s >= least_s and rate <= FASTER * before
-            if enough or result.elapsed_s >= 3 * least_s or result.simulations >= most:
-                return rate
-            request = replace(request, simulations=min(most, GROWTH * result.simulations))
-
-    def _measure(self, request: SearchRequest, workers: int) -> None:
-        cell = self._cells[request.strategy, workers]
-        self.now.doing = f"{request.strategy} on {counted(workers, 'worker')}"
+    def _measure(self, strategy: str, workers: int) -> None:
+        cell = self._cells[strategy, workers]
+        self.now.doing = f"{strategy} on {counted(workers, 'worker')}, run {len(cell.rates) + 1}"
         losses = Losses()
-        result = self._search(request, workers)
+        result = self._search(self._requests[strategy], workers)
         if self._is_local() and (share := losses.others()) is not None:
             cell.others.append(share)
         if self._watched is not None and self._watched.beside:
@@ -256,8 +227,7 @@ class SpeedupRun:
         if result.workers_lost:
             cell.warnings.add("a worker was lost")
         cell.rates.append(result.simulations / result.elapsed_s)
-        self.now.left_s -= cell.planned_s
-        digest = self._digests.setdefault(request.strategy, result.digest)
+        digest = self._digests.setdefault(strategy, result.digest)
         if result.digest != digest:
             raise Ended(f"{self.now.doing}: the digest {result.digest} differs from {digest}")
 
@@ -288,8 +258,8 @@ class SpeedupRun:
             return Ended("the server is stopping")
         if not pool.healthy or pool.renewals != self._renewals:
             return Ended("the workers were lost, and others are started")
-        if time.monotonic() - self._began_s > LONGEST * self.now.seconds + 60.0:
-            return Ended(f"it took more than {LONGEST:g} times as long as planned")
+        if time.monotonic() > self.end_s + self.now.seconds + LATE_S:
+            return Ended("searches were much slower than in the calibration")
         return None
 
     def _is_local(self) -> bool:
@@ -311,23 +281,23 @@ class SpeedupRun:
         }
         others_of = {key: median(cell.others) if cell.others else None for key, cell in self._cells.items()}
         doubt = warn_of_others(list(others_of.values()), "runs")
-        for request in self._requests:
-            base = median(self._cells[request.strategy, self.now.workers[0]].rates)
+        for strategy, request in self._requests.items():
+            base = median(self._cells[strategy, self.now.workers[0]].rates)
             for n in self.now.workers:
-                cell = self._cells[request.strategy, n]
-                rate, others = median(cell.rates), others_of[request.strategy, n]
+                cell = self._cells[strategy, n]
+                rate, others = median(cell.rates), others_of[strategy, n]
                 warnings = sorted(cell.warnings)
                 if doubt is not None and warn_of_others([others], "runs") is not None:
                     warnings.append(doubt)
                 yield fields | {
-                    "strategy": request.strategy,
+                    "strategy": strategy,
                     "lanes": request.lanes,
                     "workers": n,
                     "simulations": request.simulations,
                     "simulations_per_s": round(rate, 1),
                     "speedup": round(rate / base, 4),
                     "efficiency": round(rate / base / n, 4),
-                    "digest": self._digests[request.strategy],
+                    "digest": self._digests[strategy],
                     "repeats": len(cell.rates),
                     "spread": (round(min(cell.rates), 1), round(max(cell.rates), 1)),
                     "others": others,

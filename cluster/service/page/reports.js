@@ -94,9 +94,8 @@ function begin(event) {
 function progress(last) {
   const runs = last?.state === "running";
   if (runs) {
-    const repeat = last.repeat ? `, repeat ${last.repeat} of ${last.repeats}` : "";
     const rate = last.simulations_per_s ? `${short(last.simulations_per_s)} simulations/s; ` : "";
-    byId("speedup-words").textContent = `${last.game}: ${last.doing}${repeat}; ${rate}about ${seconds(last.left_s)} left`;
+    byId("speedup-words").textContent = `${last.game}: ${last.doing}; ${rate}about ${seconds(last.left_s)} left`;
     byId("speedup-bar").value = 1 - Math.min(1, last.left_s / last.seconds);
   } else if (running !== null) {
     byId("speedup-status").textContent = last?.error ? `There is no result: ${last.error}.` : "";
@@ -210,8 +209,9 @@ function summary(rows) {
     const more = many === few ? "" : `, ${rate(many)}: speedup ${TIMES(many.speedup)}, efficiency ${percent(many.speedup / many.workers)}`;
     return el("li", {}, el("b", {}, many.strategy), ` makes ${rate(few)}${more}.`);
   });
-  const repeats = Math.min(...rows.map((row) => row.repeats ?? NaN));
-  const times = repeats > 1 ? `Medians of ${repeats} repeats; bars go from the lowest to the highest.` : repeats === 1 ? "One run of each: there is no spread." : "";
+  const [least, most] = [Math.min, Math.max].map((choose) => choose(...rows.map((row) => row.repeats ?? NaN)));
+  const runs = least < most ? `${least} to ${most} runs` : `${most} runs`;
+  const times = most > 1 ? `Medians of ${runs}; bars go from the lowest to the highest.` : most === 1 ? "One run of each: there is no spread." : "";
   return [el("ul", { class: "found" }, lines), doubts(rows).map((line) => el("p", { class: "problem" }, `Warning: ${line}.`)), el("p", { class: "dim" }, times)];
 }
 

@@ -245,7 +245,7 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
     page.click("#speedup-begin")
     expect(page.locator("#speedup-now")).to_contain_text("left")
     expect(shown.locator("h2")).to_contain_text("tictactoe: tree on 1 worker")
-    expect(shown).to_contain_text("One run")
+    expect(shown).to_contain_text("tree makes")
     page.fill("#speedup-seconds", "60")
     page.click("#speedup-begin")
     page.click("#speedup-cancel")
