@@ -202,7 +202,8 @@ class View {
   /** The name of a search, which leads to it. */
   #search(id) {
     const about = this.all.searches[id];
-    return el("a", { href: `#/searches/${id}` }, about ? `${titleOf(about.game)}, ${about.strategy}` : id);
+    const href = id.startsWith("speedup-") ? "#/reports" : `#/searches/${id}`;
+    return el("a", { href }, about ? `${titleOf(about.game)}, ${about.strategy}` : id);
   }
 
   #workers() {
