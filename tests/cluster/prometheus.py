@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -65,6 +66,7 @@ def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
     """Asks a Prometheus with the configuration and rules of one machine, each second.
 
     ``changes``: what to put for texts of the configuration, each of which must be in it exactly once.
+    Targets that are not among them are down.
     """
     program = need("prometheus")
     config = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
@@ -73,6 +75,8 @@ def prometheus(folder: Path, changes: Mapping[str, str]) -> Iterator[Query]:
     for deployed, here in (every_second | dict(changes)).items():
         assert config.count(deployed) == 1, deployed
         config = config.replace(deployed, here)
+    # Not what else may run on this machine.
+    config = re.sub(r"127\.0\.0\.1:(8000|910[12])\b", lambda _: f"127.0.0.1:{free_port()}", config)
     (folder / "prometheus.yml").write_text(config)
     shutil.copytree(DEPLOY / "prometheus" / "rules", folder / "rules")
     port = free_port()
