@@ -21,12 +21,22 @@ import pytest
 from matplotlib import pyplot as plt
 from prometheus_client.parser import text_string_to_metric_families
 
+from cluster.commands.speedup import Measurement, _counts, _request
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
-from cluster.lab.throughput.speedup import Row, Schedule, in_minutes, measure_speedup, rounded, warnings
+from cluster.lab.throughput.speedup import (
+    Row,
+    Schedule,
+    amounts,
+    in_minutes,
+    measure_speedup,
+    rounded,
+    warnings,
+)
 from cluster.lab.throughput.speedup_report import metric_families, write_rows
 from cluster.report.machine import provenance
-from cluster.system.processes import descendants
+from cluster.system.processes import descendants, num_cores
+from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start
 from tests.cluster.prometheus import eventually
@@ -291,3 +301,23 @@ def test_a_fixed_number_of_runs_has_no_end_and_says_what_is_left_after_the_first
     run_s = {("root", 1): 4.0, ("root", 2): 2.0}
     schedule = Schedule(dict.fromkeys(run_s, float("nan")), 2, 0.0, clock)
     assert run_all(schedule, clock, run_s) == ["", "; 6 s left", "; 2 s left", "; 0 s left"]
+
+
+def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> None:
+    lines: list[str] = []
+    request = replace(REQUEST, simulations=None)
+    rows = measure_speedup(request, ("root",), (2, 1), None, None, lines.append, "threads", seconds=1.0)
+    assert lines[0] == "root on 1 and 2 workers, in about 12 s: 2 s of each of 2 workers are the least"
+    assert len({row.simulations for row in rows}) == len({row.digest for row in rows}) == 1
+    assert min(row.repeats for row in rows) >= 1
+    assert all(line.endswith(" left") for line in lines[3:])
+    assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, ")
+
+
+def test_time_is_no_limit_of_what_is_fixed() -> None:
+    fixed = Measurement(seconds=5.0, simulations=100, repeats=1)
+    for asked in (fixed, Measurement(seconds=0.0), Measurement(seconds=float("nan"))):
+        with pytest.raises(InvalidInput, match="seconds"):
+            _request("tictactoe", asked, ["root"], 2)
+    assert _counts(Measurement())[-1] == num_cores()
+    assert _counts(Measurement(workers="3,5")) == [3, 5]
