@@ -142,6 +142,12 @@ def test_a_port_in_use_is_found_before_anything_starts(
     assert err.count("\n") == 1
 
 
+def test_a_search_says_where_its_metrics_are(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = here(capsys, "search", "tictactoe", "--metrics-port", "0", *SMALL)
+    assert status == 0
+    assert re.search(r"^banyan: metrics at http://127\.0\.0\.1:\d+/metrics$", err, re.MULTILINE)
+
+
 def test_json_is_one_object_with_the_fields_that_programs_rely_on() -> None:
     status, out, err = banyan("search", "tictactoe", "--moves", "b2 a1", *SMALL, "--json")
     assert status == 0, err
