@@ -161,11 +161,12 @@ def elo_text(standing: Standing) -> str:
     if not standing.pairs:
         return "unknown: no pair is complete"
     low, high = standing.elo_interval
-    return f"{_elo(standing.elo)} (95 %: {_elo(low)} to {_elo(high)})"
-
-
-def _elo(value: float) -> str:
-    return f"{value:+.0f}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
+    if math.isinf(low) and math.isinf(high):
+        return f"unknown: {counted(standing.pairs, 'pair')} of games bound it neither below nor above"
+    bounds = f"at least {low:+.0f}" if math.isinf(high) else f"at most {high:+.0f}"
+    if math.isinf(standing.elo):
+        return f"{bounds} (95 %: all that {counted(standing.number, 'such game')} can show)"
+    return f"{standing.elo:+.0f} (95 %: {bounds if math.isinf(high - low) else f'{low:+.0f} to {high:+.0f}'})"
 
 
 def _ratio(match: Match, standing: Standing) -> float:

@@ -8,6 +8,9 @@ import { Moves, heatOf } from "./moves.js";
 import { panelsOf } from "./panels.js";
 
 const SHOWN = 0.005;
+/** Shares are written on so many cells, and only if they are a percent at least. */
+const FIGURES = 12;
+const WRITTEN = 0.01;
 const ARROWS = 3;
 const SMALLEST = 360;
 const LARGEST = 1.7;
@@ -130,11 +133,13 @@ export class Board {
     const heat = heatOf(this.children, this.moves, this.source);
     const searched = heat.size > 0;
     const top = Math.max(...(searched ? heat.values() : [...this.cells.values()].map((cell) => this.#chance(cell) ?? 0)), 1e-9);
+    const more = searched ? ([...heat.values()].sort((a, b) => b - a)[FIGURES] ?? 0) : 0;
     for (const cell of this.cells.values()) {
       const share = searched ? (heat.get(cell.key) ?? 0) : (this.#chance(cell) ?? 0);
-      cell.heat.style.opacity = share >= SHOWN ? 1 : 0;
+      const written = share >= WRITTEN && share > more;
+      cell.heat.style.opacity = share < SHOWN ? 0 : written ? 1 : 0.5;
       cell.heat.style.setProperty("--warmth", `${(8 + 92 * (share / top)).toFixed(1)}%`);
-      const free = cell.owner === null && share >= SHOWN;
+      const free = cell.owner === null && written;
       cell.share.textContent = free ? percent(share).replace(" ", "\u202f") : "";
       cell.share.classList.toggle("strong", share / top > 0.55);
       cell.node.setAttribute("aria-label", this.#words(cell, searched ? share : 0));

@@ -264,11 +264,11 @@ export class Play {
     this.asked = null;
     const best = result?.best_move ?? null;
     if (best === null) {
-      this.#say(state === "failed" ? "The search failed." : "The search was stopped before it had an answer.", true);
+      this.#say(state === "failed" ? "The search failed." : `The search was stopped before it had an answer.${this.asking === this.turn ? " Continue it, or take a move back." : ""}`, true);
       return;
     }
     if (this.asking !== this.turn) {
-      this.#say(`The search says ${best}.`);
+      this.#say(`The search\u2019s best move is ${best}.`);
       return;
     }
     this.#playSoon(best);

@@ -26,7 +26,7 @@ export function list() {
       if (now !== shown) draw(searches);
       shown = now;
       byId("searches-empty").hidden = searches.length > 0;
-      byId("searches-empty").textContent = state || typed ? "None like this." : "None yet.";
+      byId("searches-empty").textContent = state || typed ? "No search matches." : "No searches yet.";
       byId("searches-more").hidden = next === null;
       byId("searches-status").textContent = "";
     } catch (error) {
@@ -58,13 +58,10 @@ function unreadable(search) {
   return el(
     "tr",
     { title: search.error.detail },
-    el("td", {}, el("span", { class: `state ${search.state}` }, search.state)),
     el("td", { class: "dim small" }, search.id),
+    el("td", {}, el("span", { class: `state ${search.state}` }, search.state)),
+    el("td", { colspan: 4 }),
     el("td", {}, when(search)),
-    el("td"),
-    el("td"),
-    el("td"),
-    el("td"),
   );
 }
 
@@ -78,17 +75,17 @@ function row(search) {
   const shown = search.result ?? search.progress;
   const { request } = search;
   if (!request) return unreadable(search);
-  const budget = request.simulations ? short(request.simulations) : request.seconds ? `${request.seconds} s` : "";
+  const budget = request.simulations ? `${short(request.simulations)} simulations` : request.seconds ? `${request.seconds} s` : "";
   const moves = `${request.moves.length} ${request.moves.length === 1 ? "move" : "moves"}`;
   return el(
     "tr",
     {},
+    el("td", { title: request.game }, el("a", { href: `#/searches/${search.id}` }, titleOf(request.game)), el("span", { class: "dim small" }, ` after ${moves}`)),
     el("td", {}, el("span", { class: `state ${search.state}` }, WORDS[search.state])),
-    el("td", { title: request.game }, el("a", { href: `#/searches/${search.id}` }, titleOf(request.game)), el("span", { class: "dim small" }, ` ${moves}`)),
-    el("td", {}, when(search)),
-    el("td", { class: "n" }, shown ? seconds(shown.elapsed_s) : ""),
-    el("td", { class: "n" }, budget),
     el("td", { class: "n" }, shown?.best_move ?? ""),
     el("td", { class: "n" }, shown?.best_move ? signed(shown.value) : ""),
+    el("td", { class: "n" }, budget),
+    el("td", { class: "n" }, shown ? seconds(shown.elapsed_s) : ""),
+    el("td", {}, when(search)),
   );
 }

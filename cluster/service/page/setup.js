@@ -1,5 +1,6 @@
 // What to play, and who plays: the form.
 
+import * as api from "./api.js";
 import { el } from "./dom.js";
 import { titleOf } from "./titles.js";
 
@@ -8,7 +9,7 @@ const CHOICES = /^[\w-]+(?: or [\w-]+)+$/;
 const RANGE = /^a whole number from (\d+) to (\d+)/;
 const STRATEGIES = ["", "tree", "root", "leaf"];
 const SEARCH = "uct";
-const STRENGTH = "Strongest: the player and the settings that won the matches; textbook: a search by UCT with random playouts";
+const STRENGTH = "Strongest: the player, or the settings of a search, that won the most matches; textbook: UCT with random playouts";
 const SIMULATIONS = 200000;
 const STRATEGY = "tree: the lanes share one tree; root: each lane grows its own; leaf: one tree, whose playouts are shared out";
 const LANES = "Into how many streams of work a search is divided, however many workers there are";
@@ -25,13 +26,13 @@ export class Setup {
       "select",
       { id: "game", name: "game", onchange: () => this.#options() },
       games.map(({ name }) => el("option", { value: name }, titleOf(name))),
-      el("option", { value: "" }, "Another, by its name"),
+      el("option", { value: "" }, "Another game, by name"),
     );
     this.spec = el("input", { id: "spec", name: "spec", placeholder: "openspiel:connect_four", autocomplete: "off", spellcheck: "false" });
-    this.other = field("Name, and options", this.spec);
-    this.options = el("div", { class: "options" });
+    this.other = field("Name and options of the game", this.spec);
+    this.options = el("div", { class: "options", onchange: (event) => this.#variant(event.target) });
     this.sides = [side("first", "person"), side("second", "search")];
-    this.fieldsets = ["First", "Second"].map((name, i) => el("fieldset", {}, el("legend", {}, name), this.sides[i].node));
+    this.fieldsets = ["First player", "Second player"].map((name, i) => el("fieldset", {}, el("legend", {}, name), this.sides[i].node));
     host.replaceChildren(
       el(
         "form",
@@ -81,10 +82,24 @@ export class Setup {
     const [first, second] = this.fieldsets;
     const players = game?.num_players ?? 2;
     second.hidden = players === 1;
-    first.querySelector("legend").textContent = players === 1 ? "Who plays" : "First";
-    second.querySelector("legend").textContent = players > 2 ? "The others" : "Second";
+    first.querySelector("legend").textContent = players === 1 ? "Who plays" : "First player";
+    second.querySelector("legend").textContent = players > 2 ? "The other players" : "Second player";
     this.options.replaceChildren(...(game?.options ?? []).map((option) => field(option.name.replaceAll("_", " "), input(option))));
     this.details.hidden = !game?.options.length;
+  }
+
+  /** A variant has defaults of its own; what was filled in stays. */
+  async #variant({ name, value }) {
+    const game = this.game.value;
+    if (name !== "variant") return;
+    const { options } = await api.game(`${game}:variant=${value}`).catch(() => ({ options: [] }));
+    if (game !== this.game.value) return;
+    for (const { name: option, default: preset } of options) {
+      const control = this.options.querySelector(`[name="${option}"]`);
+      if (option === name || !control) continue;
+      if (control.value === control.dataset.default) control.value = preset;
+      control.dataset.default = preset;
+    }
   }
 
   #submit(event) {
@@ -113,9 +128,9 @@ function side(name, preset) {
   const who = el("select", { id: `${name}-who`, "aria-label": `Who plays for the ${name} player` }, [["person", "You"], ["search", "The computer"]].map(([value, words]) => el("option", { value, selected: value === preset }, words)));
   const amount = el("input", { id: `${name}-amount`, type: "number", min: 0.001, value: SIMULATIONS, step: "any", "aria-label": `How much the ${name} player's search may do` });
   const unit = el("select", { id: `${name}-unit`, "aria-label": `Simulations or seconds of the ${name} player's search`, title: SIMULATION }, [["simulations", "simulations"], ["seconds", "seconds"]].map(([value, words]) => el("option", { value }, words)));
-  const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "as set")));
-  const settings = el("select", { id: `${name}-settings`, "aria-label": `Settings of the ${name} player`, title: STRENGTH }, [["best", "strongest"], ["plain", "textbook"]].map(([value, words]) => el("option", { value }, words)));
-  const lanes = el("input", { id: `${name}-lanes`, type: "number", min: 1, max: 1024, placeholder: "as set", title: LANES });
+  const strategy = el("select", { id: `${name}-strategy`, title: STRATEGY }, STRATEGIES.map((value) => el("option", { value }, value || "automatic")));
+  const settings = el("select", { id: `${name}-settings`, "aria-label": `Settings of the ${name} player`, title: STRENGTH }, [["best", "strongest settings"], ["plain", "textbook settings"]].map(([value, words]) => el("option", { value }, words)));
+  const lanes = el("input", { id: `${name}-lanes`, type: "number", min: 1, max: 1024, placeholder: "auto", title: LANES });
   const use = el("span", { class: "dim small" });
   const effort = el("div", { class: "effort" }, use, el("span", { class: "pair" }, amount, unit), settings);
   unit.addEventListener("change", () => {
@@ -124,7 +139,7 @@ function side(name, preset) {
   let opponent = SEARCH;
   const settle = () => {
     // A person's turn can be searched too, by a button.
-    use.textContent = who.value === "search" ? "Thinks for" : "A search of your turn thinks for";
+    use.textContent = who.value === "search" ? "Thinks for" : "\u201cSearch this position\u201d thinks for";
     // A player that is not a search makes no simulations.
     const timed = who.value === "search" && settings.value === "best" && opponent !== SEARCH;
     const simulations = unit.options[0];
@@ -137,7 +152,7 @@ function side(name, preset) {
   settle();
   return {
     node: el("div", {}, who, effort),
-    more: el("div", { class: "pair" }, field(`Strategy of the ${name}`, strategy), field("Lanes", lanes)),
+    more: el("div", { class: "pair" }, field(`Strategy, ${name} player`, strategy), field("Lanes", lanes)),
     /** The player that is the strongest known for the game that is chosen. */
     meet(player) {
       opponent = player;

@@ -1,6 +1,6 @@
 // One search, watched while it runs: how far it is, its answer, its value over time, its workers and merges.
 
-import { worth } from "./answer.js";
+import { valueOf } from "./answer.js";
 import * as api from "./api.js";
 import { el, percent, seconds, short, signed, whole } from "./dom.js";
 import { follow } from "./events.js";
@@ -58,6 +58,12 @@ export class Watch {
     });
   }
 
+  /** Why there is no answer to show. */
+  #waits() {
+    if (this.state === "queued" || this.state === "running") return "No answer yet: the workers get ready, or are busy. A game is compiled for its first search, which takes up to a minute.";
+    return "It ended without an answer.";
+  }
+
   /** Watch no more; the search goes on. */
   close() {
     this.stop();
@@ -107,7 +113,7 @@ export class Watch {
     this.host.replaceChildren(
       this.#head(),
       this.error ? el("p", { class: "problem", role: "alert" }, this.error.detail) : "",
-      shown ? this.#answer(shown) : el("p", { class: "dim" }, "No answer yet."),
+      shown && shown.best_move !== null ? this.#answer(shown) : el("p", { class: "dim" }, this.#waits()),
       shown ? this.#facts(shown) : "",
       this.#curves(),
       this.progress && !this.result ? this.#workers(this.progress) : "",
@@ -119,17 +125,16 @@ export class Watch {
   #head() {
     const open = this.state === "queued" || this.state === "running";
     const word = this.connected || !open ? WORDS[this.state] : "connecting again";
-    const used = this.result ? 1 : (this.progress?.budget_used ?? 0);
     return el(
       "header",
       { class: "watch-head" },
       el("h2", {}, "Search"),
       el("span", { class: `state ${this.connected || !open ? this.state : "lost"}`, "data-state": this.state }, word),
-      open ? el("button", { type: "button", "data-action": "cancel", title: "It ends with the best move that it has", onclick: () => this.#cancel() }, "Stop") : null,
+      open ? el("button", { type: "button", "data-action": "cancel", title: "End the search now, with the best move so far", onclick: () => this.#cancel() }, "Stop") : null,
       ["cancelled", "failed"].includes(this.state)
-        ? el("button", { type: "button", "data-action": "resume", onclick: () => this.#resume() }, "Go on")
+        ? el("button", { type: "button", "data-action": "resume", onclick: () => this.#resume() }, "Continue")
         : null,
-      el("progress", { max: 1, value: used, "aria-label": "share of the budget that is used up" }),
+      open ? el("progress", { max: 1, value: this.progress?.budget_used ?? 0, "aria-label": "share of the budget that is used up" }) : null,
     );
   }
 
@@ -149,10 +154,10 @@ export class Watch {
     return el(
       "div",
       { class: "answer" },
-      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move ?? "" }, shown.best_move ?? "none"), worth(shown.value, this.about.mover?.() ?? "the player to move", this.about.shares)),
+      el("p", { class: "best" }, el("strong", { "data-best": shown.best_move }, shown.best_move), valueOf(shown.value, this.about.mover?.() ?? "the player to move", this.about.shares)),
       el("p", { class: "line" }, el("span", { class: "dim" }, "Best line "), shown.pv.slice(0, 12).join(" ") || "none"),
       this.#beyond(shown),
-      el("table", { class: "children" }, el("caption", {}, "Moves by visits"), el("tbody", {}, rows)),
+      el("table", { class: "children" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Move"), el("td", {}), el("th", { scope: "col", class: "n" }, "Visits"), el("th", { scope: "col", class: "n" }, "Value"))), el("tbody", {}, rows)),
     );
   }
 
@@ -167,10 +172,12 @@ export class Watch {
 
   #facts(shown) {
     const facts = [
+      ["Simulations", short(shown.simulations)],
+      ["Rate", perSecond(shown.simulations_per_s, "simulations")],
       ["Playouts", short(shown.playouts)],
-      ["a second", shown.simulations_per_s === null ? "none" : short((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations))],
+      ["Rate", perSecond((shown.simulations_per_s * shown.playouts) / Math.max(1, shown.simulations), "playouts")],
       ["Tree", `${short(shown.tree_nodes)} nodes`],
-      ["Jobs", `${whole(shown.jobs)}${shown.jobs_retried ? `, ${shown.jobs_retried} again` : ""}`],
+      ["Jobs of workers", `${whole(shown.jobs)} done${shown.jobs_retried ? `, ${shown.jobs_retried} repeated` : ""}`],
       ["Time", seconds(shown.elapsed_s)],
     ];
     const { strategy, lanes, seed } = this.request;
@@ -178,8 +185,8 @@ export class Watch {
       "div",
       {},
       el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-      el("p", { class: "dim small" }, `${strategy}, ${lanes} ${lanes === 1 ? "lane" : "lanes"}, seed ${seed}`),
-      this.result ? ending(this.result) : null,
+      el("p", { class: "dim small" }, `Strategy ${strategy}, ${lanes} ${lanes === 1 ? "lane" : "lanes"}, seed ${seed}`),
+      this.result ? ending(this.result, this.request) : null,
     );
   }
 
@@ -193,8 +200,8 @@ export class Watch {
       { class: "curves" },
       spark(this.values, { range: [-high, high], zero: true, label: "Value over time", text: signed }),
       mean === null
-        ? spark(this.rates, { label: "Simulations a second", text: short })
-        : spark(this.rates, { label: "Simulations a second, on average", text: () => short(mean) }),
+        ? spark(this.rates, { label: "Rate over time", text: (rate) => perSecond(rate, "simulations") })
+        : spark(this.rates, { label: "Rate over time; on average", text: () => perSecond(mean, "simulations") }),
     );
   }
 
@@ -207,15 +214,15 @@ export class Watch {
         "ul",
         {},
         workers.map((worker) =>
-          el("li", {}, el("span", { class: `lamp ${lately(worker)}`, "aria-hidden": "true" }), `${worker.slot} ${lately(worker)}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `${worker.restarts} restarted`) : null),
+          el("li", {}, el("span", { class: `lamp ${lately(worker)}`, "aria-hidden": "true" }), `${worker.slot} ${lately(worker)}`, el("meter", { min: 0, max: 1, value: worker.busy, "aria-label": `share of time in which worker ${worker.slot} is busy` }), el("span", { class: "n" }, percent(worker.busy)), worker.restarts ? el("span", { class: "dim" }, `restarted ${worker.restarts} times`) : null),
         ),
       ),
-      el("p", { class: "dim small" }, `${flying} jobs out, ${waiting} results wait to be merged; ${api.about.workers}`),
+      el("p", { class: "dim small" }, `${flying} jobs in flight, ${waiting} results wait for their merge; ${api.about.workers}`),
     );
   }
 
   #merges() {
-    return el("section", { class: "merges" }, el("h3", {}, "What merges added"), el("ol", {}, this.merges.map((words) => el("li", {}, words))));
+    return el("section", { class: "merges" }, el("h3", {}, "Latest merges"), el("ol", {}, this.merges.map((words) => el("li", {}, words))));
   }
 
   async #cancel() {
@@ -235,11 +242,23 @@ export class Watch {
 /** What a worker mostly does: between two jobs it is idle for a moment. */
 export const lately = ({ state, busy }) => (state === "idle" && busy > 0.1 ? "busy" : state);
 
+/** Why a search ended, by the words of the service. */
+const ENDINGS = {
+  simulations: ({ simulations }) => `Ended after its ${whole(simulations)} simulations.`,
+  seconds: ({ seconds: allowed }) => `Ended after its ${allowed ?? 5} s.`,
+  memory: () => "Ended: the memory for its tree is full.",
+  proven: () => "Ended: the result of the position is proven.",
+  cancelled: () => "Stopped on request.",
+};
+
+/** A rate as "5.4 M simulations/s"; null, where none was measured, as "none". */
+const perSecond = (rate, unit) => (rate ? `${short(rate)} ${unit}/s` : "none");
+
 /** Why a search ended, and its digest. */
-function ending({ stopped_by: by, digest }) {
+function ending({ stopped_by: by, digest }, request) {
   const meaning = `SHA-256 of the merged statistics: equal digests mean equal statistics, bit for bit. ${digest}`;
   return [
-    el("p", { class: "dim small" }, by === "cancelled" ? "Stopped on request." : `Ended by ${by}.`),
+    el("p", { class: "dim small" }, ENDINGS[by]?.(request) ?? `Ended: ${by}.`),
     el("p", { class: "dim small", title: meaning }, "Digest of the merged statistics ", el("code", {}, `${digest.slice(0, 12)}\u2026`)),
   ];
 }
@@ -256,7 +275,7 @@ function added(before, now) {
 
 /** What came in after the last look, and the answer, as words. */
 function rest(before, now) {
-  const answer = `${now.best_move ?? "nothing"} is the answer`;
+  const answer = now.best_move === null ? "there is no answer" : `${now.best_move} is the answer`;
   const simulations = now.simulations - before.simulations;
   if (!simulations) return answer;
   return `+${short(simulations)} simulations, +${short(now.tree_nodes - before.tree_nodes)} nodes at the end; ${answer}`;

@@ -120,7 +120,7 @@ def test_one_player_with_chance(visitor: Visitor) -> None:
     assert 2 <= drawn <= 4
     assert "Score: " in visitor.status
     visitor.page.click("#hint")
-    expect(visitor.page.locator("#status")).to_contain_text("The search says")
+    expect(visitor.page.locator("#status")).to_contain_text("The search\u2019s best move is")
     assert "%" not in visitor.page.locator("#watch .best").inner_text()
     visitor.page.click("#undo")
     expect(visitor.page.locator("#moves li")).to_have_count(2)

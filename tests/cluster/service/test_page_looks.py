@@ -26,7 +26,7 @@ def test_a_search_that_has_ended_is_shown_by_its_final_answer(visitor: Visitor) 
     page.click("[data-action=cancel]")
     expect(page.locator("[data-state=cancelled]")).to_be_visible()
     best = page.locator("[data-best]").inner_text()
-    value = page.locator(".best span").first.inner_text()
+    value = page.locator(".best .value").inner_text()
     expect(page.locator(".merges li").first).to_contain_text(f"{best} is the answer")
     captions = page.locator(".spark figcaption")
     expect(captions.first).to_contain_text(value)
@@ -140,6 +140,65 @@ def test_the_panel_and_the_options_are_shown_whole(visitor: Visitor) -> None:
     expect(digest).to_have_attribute("title", re.compile("equal digests mean equal statistics.*[0-9a-f]{64}"))
 
 
+def test_a_newcomer_reads_what_this_is_and_where_a_search_will_be(visitor: Visitor) -> None:
+    page = visitor.page
+    expect(page.locator(".intro")).to_contain_text("Play a board game against Monte Carlo tree search")
+    expect(page.locator(".before")).to_contain_text("Nothing is searched yet")
+    page.click("#hint")
+    expect(page.locator("#watch")).to_be_visible()
+    expect(page.locator(".before")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("game", "request_", "ending"),
+    [
+        ("gomoku:size=9", {"simulations": 2000}, "Ended after its 2\u202f000 simulations."),
+        ("gomoku:size=9", {"seconds": 0.5}, "Ended after its 0.5 s."),
+        (
+            "gomoku:size=9",
+            {"simulations": ENDLESS, "memory_mb": 1},
+            "Ended: the memory for its tree is full.",
+        ),
+        ("tictactoe", {"seconds": 20, "solver": True}, "Ended: the result of the position is proven."),
+    ],
+)
+def test_a_search_says_in_a_sentence_why_it_ended(
+    visitor: Visitor, server: Server, game: str, request_: dict[str, object], ending: str
+) -> None:
+    """And rates read as rates, a playout's beside a simulation's."""
+    with server.client() as client:
+        done = client.wait(client.submit({"game": game, "lanes": 2, **request_})["id"])
+    visitor.page.goto(f"{server.url}/#/searches/{done['id']}")
+    watch = visitor.page.locator("#watch")
+    expect(watch).to_contain_text(ending)
+    assert len(re.findall(r"[\d.]+(?: [kMG])? (?:simulations|playouts)/s", watch.inner_text())) >= 2
+
+
+def test_only_the_most_visited_cells_have_figures(visitor: Visitor, server: Server) -> None:
+    """Of 225 equal moves none says more than the others."""
+    with server.client() as client:
+        body = {"game": "gomoku:size=15", "lanes": 2, "simulations": 3000, "playout_plies": 20}
+        done = client.wait(client.submit(body)["id"])
+    page = visitor.page
+    page.goto(f"{server.url}/#/searches/{done['id']}")
+    shaded = page.locator(".heat").evaluate_all("all => all.filter((each) => each.style.opacity > 0).length")
+    figures = [text for text in page.locator(".share").all_inner_texts() if text]
+    assert len(figures) <= 12 < shaded
+    assert not any("<" in text for text in figures)
+
+
+def test_the_form_has_the_defaults_of_a_variant(visitor: Visitor) -> None:
+    page = visitor.page
+    page.locator("#game option").first.wait_for(state="attached")
+    page.select_option("#game", "morris")
+    visitor.unfold("game-options")
+    expect(page.locator("#option-fly")).to_have_value("yes")
+    page.select_option("#option-variant", "seven")
+    expect(page.locator("#option-fly")).to_have_value("no")
+    page.click("text=New game")
+    expect(page.locator("#spec-shown")).to_contain_text("variant seven, fly no")
+
+
 def test_the_form_begins_with_plain_words(visitor: Visitor) -> None:
     """Strategy and lanes are there for those who look for more."""
     page = visitor.page
@@ -189,7 +248,7 @@ def test_searches_are_dated_and_filtered(visitor: Visitor, server: Server) -> No
     text.fill("")
     page.get_by_label("State").select_option("failed")
     expect(rows).to_have_count(0)
-    expect(page.locator("#searches-empty")).to_have_text("None like this.")
+    expect(page.locator("#searches-empty")).to_have_text("No search matches.")
 
 
 def test_the_button_for_colours_is_called_what_it_says(visitor: Visitor) -> None:
@@ -271,7 +330,7 @@ def test_a_search_plays_with_the_strongest_settings_and_says_so(visitor: Visitor
     line = page.locator("#settings-shown")
     expect(line).to_have_text(re.compile("strongest search settings known .*implicit minimax 0.4"))
     page.click("#hint")
-    expect(page.locator("#status")).to_contain_text("The search says")
+    expect(page.locator("#status")).to_contain_text("The search\u2019s best move is")
     shares = page.locator("#watch").inner_text()
     best = int(re.findall(r"\t(\d+) %", shares)[0])
     assert best >= 5
