@@ -8,6 +8,7 @@ error. Nothing heavy is imported here, so that `banyan --help` is quick.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
@@ -171,6 +172,9 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     """The error message in one line, and the exit status."""
     if hasattr(error, "format_message"):
         # From the command line parser: an unknown option, a missing argument, not a number.
+        if meant := getattr(error, "possibilities", None):
+            # Those that the parser finds are many; the one that is most alike is enough.
+            error.possibilities = difflib.get_close_matches(error.option_name, meant, 1)  # type: ignore[attr-defined]
         return _one_line(_not_a_number(error, arguments) or error.format_message()), WRONG
     from games.errors import BrokenGame, InvalidInput
 

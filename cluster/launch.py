@@ -121,7 +121,12 @@ class Launch:
                 place, DEFAULT_JOB_TIMEOUT_S, tell, resources=place.resources, explain=explain
             )
             executor.open(search.context)
+        self._say_joined(place, executor)
         return executor
+
+    def _say_joined(self, place: Placement, executor: Executor) -> None:
+        if place.address is not None and self._output.progress:
+            self.say(f"joined the Ray cluster at {place.address} with {counted(executor.num_workers, 'worker')}")
 
     def start_units(
         self,
@@ -140,6 +145,7 @@ class Launch:
             executor = self._start(place, timeout_s, tell, make_worker=make_worker, in_flight=1)
             if not jobset.finished:
                 executor.open(None)
+        self._say_joined(place, executor)
         self.watch(jobset)
         return executor
 

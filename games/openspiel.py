@@ -39,7 +39,7 @@ def pyspiel_or_refuse(field: str, value: str) -> Any:
     try:
         import pyspiel
     except ImportError:
-        accepted = "OpenSpiel to be installed: pip install 'banyan-mcts[openspiel]'"
+        accepted = "OpenSpiel to be installed: pip install open_spiel"
         raise InvalidInput(field, value, accepted) from None
     return pyspiel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -12,9 +12,10 @@ import games
 from cluster.client.client import Client
 from cluster.client.remote_progress import RemoteProgress, Searched, answer_there
 from cluster.launch import BEFORE_THE_SEARCH, Output, launch, print_result
+from cluster.observe.progress import LINE_S
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
-from games.errors import InvalidInput
+from games.errors import InvalidInput, counted
 from games.game import Game, State
 from search.coordinator import SearchFailed
 from search.options import knobs_of
@@ -45,11 +46,18 @@ class _Remote:
 def search_at(url: str, token: str | None, request: SearchRequest, output: Output) -> int:
     """Search there and show the answer; the exit status. Raises InvalidInput, SearchFailed, ServiceError."""
     with launch(output, BEFORE_THE_SEARCH) as started, Client(url, token) as client:
-        search_id = client.submit(body_of(request))["id"]
+        submitted = client.submit(body_of(request))
+        search_id, before = submitted["id"], submitted["searches_before"]
         started.watch(_Remote(client, search_id))
         # What the server has accepted is right; programs may ask for games that only the server has.
         searched = None if output.json else _searched(request)
-        final = _follow(client, search_id, searched, output)
+        behind = f"behind {counted(before, 'search', 'searches')}" if before else "for its workers to be ready"
+        notice = threading.Timer(LINE_S, started.say, [f"the search waits on the server, {behind}"])
+        notice.daemon = True
+        started.stack.callback(notice.cancel)
+        if output.progress:
+            notice.start()
+        final = _follow(client, search_id, searched, output, notice.cancel)
         if final["state"] == "failed":
             raise SearchFailed(final["error"]["detail"])
         if final["result"] is None:
@@ -91,11 +99,20 @@ def _searched(request: SearchRequest) -> Searched:
     return Searched(request, game, root_position(request, game))
 
 
-def _follow(client: Client, search_id: str, searched: Searched | None, output: Output) -> dict[str, Any]:
-    """Show progress until the final event; returns the data of that event."""
+def _follow(
+    client: Client,
+    search_id: str,
+    searched: Searched | None,
+    output: Output,
+    begun: Callable[[], None],
+) -> dict[str, Any]:
+    """Show progress until the final event; returns the data of that event. ``begun`` is called when the search
+    waits no more."""
     console = terminal.stderr_console(output.colour)
     with RemoteProgress(console, searched, enabled=output.progress) as progress:
         for event in client.events(search_id):
+            if event.data.get("state") != "queued":
+                begun()
             if event.final:
                 return event.data
             if event.name == "progress":

@@ -74,10 +74,15 @@ def experiment(
 ) -> int:
     """Repeat published tables of results: the source's figures, ours, a verdict on each row and each source.
 
-    differs: p is below 0.05 after Holm's correction for all rows of the source (exact for wins, draws and
-    losses). agrees: the 95 % interval of the difference stays within 20 points (figures in percent) or a
-    fifth of the source's figure (others). not excluded: the source's own games are too few to show more.
-    open: more games of ours decide. Without a table: how much of each is done, and the CPU time that is left.
+    Without a table, the tables are listed: how much of each is done, and the CPU time that is left.
+
+    The verdict "differs": p is below 0.05, after Holm's correction for all rows of the source.
+
+    "agrees": the 95 % interval of the difference stays within 20 points, or a fifth of the figure.
+
+    "not excluded": the games of the source itself are too few to show more.
+
+    "open": more games of ours will decide.
     """
     from cluster.lab.sources.launch import ExperimentRequest, chosen, print_list, run_experiments
     from cluster.lab.sources.store import DEFAULT_OUT

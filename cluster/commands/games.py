@@ -34,7 +34,8 @@ WIDTH = 100
 """Columns of the list where there is no terminal."""
 HINTS = (
     "Options follow the name: gomoku:size=15,overline=not",
-    "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), and openspiel:NAME.",
+    "Also: the path of a file of your own, ./mygame.py (games/OWN_GAME.md), openspiel:NAME, and",
+    "gym:ENV, an environment of Gymnasium such as gym:FrozenLake-v1 (games/PROBLEMS.md).",
 )
 
 

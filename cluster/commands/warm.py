@@ -52,7 +52,7 @@ def warm(
     names = read_strategies(strategies, ALL_STRATEGIES)
     if everything == bool(wanted):
         raise InvalidInput("game", " ".join(wanted or []), "either games or --all")
-    specs = wanted or built_in()
+    specs, console = wanted or built_in(), stderr_console(colour_wanted(no_color))
     for spec in specs:
         games.load(spec)
     with (
@@ -61,7 +61,7 @@ def warm(
         ProcessPoolExecutor(
             min(num_cores(), len(specs)), mp_context=multiprocessing.get_context("spawn")
         ) as pool,
-        Progress(console=stderr_console(colour_wanted(no_color)), disable=not progress) as bar,
+        Progress(console=console, disable=not (progress and console.is_terminal)) as bar,
     ):
         doing = bar.add_task("compiling", total=len(specs))
         compiled = {pool.submit(compile_for_search, spec, names): spec for spec in specs}

@@ -64,7 +64,9 @@ class PlanWorker:
         self._planner: Planner
         self._most = 0
         """The most steps of an episode."""
-        self._started = self._noted = 0.0
+        self._noted = 0.0
+        self._first: tuple[float, int] | None = None
+        """When its first note was left, before which kernels may be compiled, and its moves until then."""
 
     def prepare(self, context: PlanContext) -> None:
         """Load the game."""
@@ -75,7 +77,8 @@ class PlanWorker:
 
     def run(self, context: PlanContext, job: EpisodeJob) -> EpisodeDone:
         """The episode of a job; it depends only on context and job."""
-        started = self._started = self._noted = time.perf_counter()
+        started = self._noted = time.perf_counter()
+        self._first = None
         self.prepare(context)
         episode = self._planner.play(job.seed)
         note("")
@@ -85,12 +88,13 @@ class PlanWorker:
         """Leave a note of the episode's progress, once a second."""
         now = time.perf_counter()
         if 0 < steps < self._most and now >= self._noted + NOTE_S:
-            rate = steps / (now - self._started)
-            left = duration((self._most - steps) / rate)
-            note(
-                f"episode {seed}: step {steps:,}, return so far {value:g}, {rate:.3g} steps/s, "
-                f"at most {left} left"
-            )
+            rate = ""
+            if self._first is None:
+                self._first = now, steps
+            else:
+                per_s = (steps - self._first[1]) / (now - self._first[0])
+                rate = f", {per_s:.3g} steps/s, at most {duration((self._most - steps) / per_s)} left"
+            note(f"episode {seed}: step {steps:,}, return so far {value:g}{rate}")
             self._noted = now
             self._noticed()
 

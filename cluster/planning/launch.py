@@ -17,6 +17,7 @@ from cluster.runtime.drive import drive
 from cluster.runtime.progress import UnitsProgress
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
+from games.compile.watch import notes
 from games.errors import counted
 
 BEFORE_ANY = "banyan: interrupted before any episode was played"
@@ -41,6 +42,8 @@ def run_plan(request: PlanRequest, place: Placement, output: Output, out: Path |
             drive(jobset, executor, (progress,))
         if jobset.cancelled:
             started.status = INTERRUPTED
+            for begun in (each.partition(", at most ")[0] for each in notes() if each.startswith("episode ")):
+                started.say(f"interrupted, and left out of the result: {begun}")
         result = plan.result(jobset, executor)
         _print(result, output)
         if out is not None and result.episodes:

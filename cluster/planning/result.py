@@ -128,9 +128,8 @@ class PlanResult:
         ]
         if values:
             rows.append(("returns", f"{min(values):g} to {max(values):g}"))
-        rows.append(
-            ("simulations", f"{self.simulations:,}" + (f", {rate:,.0f} per CPU second" if rate else ""))
-        )
+            simulations = f"{self.simulations:,}" + (f", {rate:,.0f} per CPU second" if rate else "")
+            rows.append(("simulations", simulations))
         rows.append(("positions", self.state_handling))
         if self.clairvoyant:
             seen = "yes: simulations saw what chance would bring, so the return is too high"

@@ -23,8 +23,8 @@ FORM = (
     "gym:FrozenLake-v1"
 )
 _PATTERN = re.compile(rf"(?:{OPENSPIEL}:[\w*]+|{GYM}:(?!.*\.py$)[\w.*/-]+|[\w.*-]+)", re.ASCII)
-_MODULES = {OPENSPIEL: ("pyspiel", "OpenSpiel", "openspiel"), GYM: ("gymnasium", "gymnasium", "gymnasium")}
-"""By the name before a colon: the module that must be installed, its name, and the extra that installs it."""
+_MODULES = {OPENSPIEL: ("pyspiel", "OpenSpiel", "open_spiel"), GYM: ("gymnasium", "gymnasium", "gymnasium")}
+"""By the name before a colon: the module that must be installed, its name, and the package that has it."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def allow_games(patterns: Sequence[str]) -> AllowedGames:
             raise InvalidInput("allow_games", pattern, FORM)
         family, colon, _ = pattern.partition(":")
         if colon:
-            module, name, extra = _MODULES[family]
+            module, name, package = _MODULES[family]
             if importlib.util.find_spec(module) is None:
-                accepted = f"{name} to be installed: pip install 'banyan-mcts[{extra}]'"
+                accepted = f"{name} to be installed: pip install {package}"
                 raise InvalidInput("allow_games", pattern, accepted)
         elif "*" not in pattern and pattern not in catalogue.names():
             installed = ", ".join(catalogue.names())

@@ -27,7 +27,7 @@ def gymnasium_or_refuse(field: str, value: str) -> Any:
     try:
         import gymnasium
     except ImportError:
-        accepted = "gymnasium to be installed: pip install 'banyan-mcts[gymnasium]'"
+        accepted = "gymnasium to be installed: pip install gymnasium"
         raise InvalidInput(field, value, accepted) from None
     return gymnasium
 

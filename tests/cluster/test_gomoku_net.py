@@ -78,4 +78,4 @@ def test_without_torch_the_error_says_what_to_install(
     with pytest.raises(InvalidInput) as caught:
         loaded(str(tmp_path / "net.py"), games.load("gomoku:size=9"))
     assert (caught.value.field, caught.value.value) == ("evaluator", "net.py")
-    assert caught.value.accepted == "torch to be installed: pip install 'banyan-mcts[torch]'"
+    assert caught.value.accepted == "torch to be installed: pip install torch"

@@ -20,7 +20,7 @@ try:
     import torch
     from torch import nn
 except ModuleNotFoundError:
-    accepted = "torch to be installed: pip install 'banyan-mcts[torch]'"
+    accepted = "torch to be installed: pip install torch"
     raise InvalidInput("evaluator", Path(__file__).name, accepted) from None
 
 Floats = npt.NDArray[Any]

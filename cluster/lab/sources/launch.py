@@ -17,7 +17,7 @@ from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.verdict import Study, judge
 from cluster.launch import Output, Placement, launch
-from cluster.report.table import Table, left, right, text
+from cluster.report.table import Column, Table, right, text
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
 from cluster.runtime.progress import UnitsProgress
@@ -27,6 +27,8 @@ from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
 
 LISTED = ("quick", "full")
+NAMED = 46
+"""Columns of a table's name in the list, which is then less than 100 columns wide."""
 """Scales of the list of tables."""
 BEFORE_ANY = "banyan: interrupted before anything was run"
 UNIT_TIMEOUT_S = 4 * 3600.0
@@ -72,19 +74,19 @@ def print_list(out: Path, seed: int, output: Output) -> None:
     laboratories = {scale: Laboratory(map(load, names()), scale, seed) for scale in LISTED}
     kept = {scale: laboratory.keep_from(store) for scale, laboratory in laboratories.items()}
     found: list[dict[str, Any]] = []
-    shown = Table([*left("table", "what it measures"), *right("quick", "CPU left", "full", "CPU left")])
+    shown = Table([Column("table", width=NAMED), *right("quick", "CPU left", "full", "CPU left")])
     for table in map(load, names()):
         if not found or table.source != found[-1]["source"]:
-            shown.add("", text(table.source, "dim"))
+            shown.add(text(table.source, "dim"))
         scales = {scale: laboratories[scale].left(kept[scale], [table.name]) for scale in LISTED}
         found.append({"table": table.name, "title": table.title, "source": table.source})
         found[-1] |= {scale: each._asdict() for scale, each in scales.items()}
         cells = [(f"{each.done:,} of {each.units:,}", each.time) for each in scales.values()]
-        shown.add(text(table.name, "strong"), table.title, *chain(*cells))
+        shown.add(f"{table.name}: {table.title}", *chain(*cells))
     if output.json:
         terminal.print_json(found)
         return
-    shown.add("", "all", *chain(*(("", laboratories[scale].left(kept[scale]).time) for scale in LISTED)))
+    shown.add("all", *chain(*(("", laboratories[scale].left(kept[scale]).time) for scale in LISTED)))
     console = terminal.stdout_console(output.colour)
     console.print(shown)
     said = f"Games and counts that are done, in {out}. banyan experiment TABLE runs the others."
@@ -155,13 +157,18 @@ def _run_tables(
     waiting = list(request.tables)
     studies: list[Study] = []
     doing = ""
+    first: tuple[float, float] | None = None
+    """Seconds and CPU seconds at the first look after a unit was done, before which kernels are compiled."""
 
     def in_short(_: Run) -> list[str]:
         """What is done, in a few words."""
         parts = [f"{doing}: {terminal.count(run.done)} of {counted(run.units, *UNITS)}"]
         left = laboratory.left(run.kept)
-        if run.done and left.known:
-            left_s = left.cpu_s * jobset.elapsed_s / max(run.spent_s, 1e-9)
+        nonlocal first
+        if run.done and first is None:
+            first = jobset.elapsed_s, run.spent_s
+        if first is not None and left.known and run.spent_s > first[1]:
+            left_s = left.cpu_s * (jobset.elapsed_s - first[0]) / (run.spent_s - first[1])
             parts.append(f"some {terminal.duration(left_s)} left")
         return parts
 

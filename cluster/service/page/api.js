@@ -50,6 +50,8 @@ export const games = async () => {
 export const game = (spec) => ask("GET", `/games/${encodeURIComponent(spec)}`);
 export const position = (spec, body) => ask("POST", `/games/${encodeURIComponent(spec)}/positions`, body);
 export const search = (id) => ask("GET", `/searches/${id}`);
+/** How value and rate were since the start of a search: [seconds, value or null, simulations per second]. */
+export const curve = async (id) => (await ask("GET", `/searches/${id}/curve`)).points;
 export const cancel = (id) => ask("DELETE", `/searches/${id}`);
 export const resume = (id) => ask("POST", `/searches/${id}/resume`);
 

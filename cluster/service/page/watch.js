@@ -44,6 +44,7 @@ export class Watch {
     this.host.hidden = false;
     this.draw();
     if (this.#shown) this.grown(this.#shown.children);
+    if (search.started_at) this.#past(search.id);
     if (["done", "cancelled", "failed"].includes(this.state)) return;
     this.stop = follow(`/searches/${search.id}/events`, {
       event: (name, data) => this.#event(name, data),
@@ -98,6 +99,16 @@ export class Watch {
     if (!result) return;
     if (result.best_move !== null) this.#point(this.values, [result.elapsed_s, result.value]);
     if (this.progress) this.merges = [rest(this.progress, result), ...this.merges].slice(0, MERGES);
+  }
+
+  /** Have the curves begin with the search, which may have been opened in its middle or after its end. */
+  async #past(id) {
+    const points = await api.curve(id).catch(() => []);
+    if (id !== this.id) return;
+    const before = (found, seen) => [...found.filter(([time]) => !seen.length || time < seen[0][0]), ...seen];
+    this.values = before(points.filter(([, value]) => value !== null).map(([time, value]) => [time, value]), this.values);
+    this.rates = before(points.map(([time, , rate]) => [time, rate]), this.rates);
+    this.draw();
   }
 
   #point(points, point) {
