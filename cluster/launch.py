@@ -126,7 +126,9 @@ class Launch:
 
     def _say_joined(self, place: Placement, executor: Executor) -> None:
         if place.address is not None and self._output.progress:
-            self.say(f"joined the Ray cluster at {place.address} with {counted(executor.num_workers, 'worker')}")
+            self.say(
+                f"joined the Ray cluster at {place.address} with {counted(executor.num_workers, 'worker')}"
+            )
 
     def start_units(
         self,

@@ -51,7 +51,9 @@ def search_at(url: str, token: str | None, request: SearchRequest, output: Outpu
         started.watch(_Remote(client, search_id))
         # What the server has accepted is right; programs may ask for games that only the server has.
         searched = None if output.json else _searched(request)
-        behind = f"behind {counted(before, 'search', 'searches')}" if before else "for its workers to be ready"
+        behind = (
+            f"behind {counted(before, 'search', 'searches')}" if before else "for its workers to be ready"
+        )
         notice = threading.Timer(LINE_S, started.say, [f"the search waits on the server, {behind}"])
         notice.daemon = True
         started.stack.callback(notice.cancel)
@@ -106,8 +108,10 @@ def _follow(
     output: Output,
     begun: Callable[[], None],
 ) -> dict[str, Any]:
-    """Show progress until the final event; returns the data of that event. ``begun`` is called when the search
-    waits no more."""
+    """Show progress until the final event; returns the data of that event.
+
+    ``begun`` is called when the search waits no more.
+    """
     console = terminal.stderr_console(output.colour)
     with RemoteProgress(console, searched, enabled=output.progress) as progress:
         for event in client.events(search_id):

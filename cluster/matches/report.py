@@ -162,7 +162,7 @@ def elo_text(standing: Standing) -> str:
         return "unknown: no pair is complete"
     low, high = standing.elo_interval
     if math.isinf(low) and math.isinf(high):
-        return f"unknown: {counted(standing.pairs, 'pair')} of games bound it neither below nor above"
+        return f"unknown: {counted(len(standing.pairs), 'pair')} of games bound it on no side"
     bounds = f"at least {low:+.0f}" if math.isinf(high) else f"at most {high:+.0f}"
     if math.isinf(standing.elo):
         return f"{bounds} (95 %: all that {counted(standing.number, 'such game')} can show)"

@@ -34,8 +34,9 @@ def play(
 ) -> str:
     """Play a game against a player, in a terminal or a notebook, and return the moves that were played.
 
-    After ``quit`` these are the moves before it, as one text; an empty one if none was made. A move is made by typing it; ``help`` lists commands, among them ``hint``, ``undo`` and ``quit``. The
-    first line says who plays: with ``player="best"`` the strongest player known for the game.
+    After ``quit`` these are the moves before it, as one text; an empty one if none was made. A move is made
+    by typing it; ``help`` lists commands, among them ``hint``, ``undo`` and ``quit``. The first line says who
+    plays: with ``player="best"`` the strongest player known for the game.
 
     >>> import banyan
     >>> moves = banyan.play(  # doctest: +ELLIPSIS

@@ -86,6 +86,7 @@ WRONG = [
     (("search", "tictactoe", "--seed", "-1"), "--seed: -1", "from 0 to"),
     (("search", "tictactoe", "--metrics-port", "99999", *INLINE), "--metrics-port: 99999", "a free port"),
     (("search", "tictactoe", "--depth", "3"), "--depth", "No such option"),
+    (("search", "tictactoe", "--simulatons", "3"), "--simulatons", "(Possible options: --simulations)"),
     (("search",), "GAME", "Missing argument"),
     (("serch", "tictactoe"), "serch", "search"),
     (("show", "chess960"), "GAME: 'chess960'", "one of"),

@@ -28,6 +28,7 @@ def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureF
     _, out, _ = here(capsys, "experiment", "--out", str(tmp_path))
     assert "002/2" in out
     assert "a thesis in Czech" in out
+    assert max(map(len, out.splitlines()[:-1])) <= 100
 
 
 def test_the_report_of_the_repository_has_every_table_in_at_most_6000_words() -> None:

@@ -9,6 +9,7 @@ import pytest
 from cluster.matches.game import GameJob, GamePlayed, MatchContext
 from cluster.matches.match import Match, MatchFailed
 from cluster.matches.record import Effort, GameRecord
+from cluster.matches.report import elo_text
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
 from cluster.matches.tournament import Tournament
@@ -132,6 +133,19 @@ def test_a_standing_from_both_sides() -> None:
     assert standing.score == pytest.approx(7 / 12)
     assert not standing.has_margins
     assert standing.different_games == 7
+
+
+@pytest.mark.parametrize(
+    ("gained", "text"),
+    [
+        ([1.0, 1.0], "at least -234 (95 %: all that 2 such games can show)"),
+        ([-1.0] * 20, "at most -166 (95 %: all that 20 such games can show)"),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, -1.0], "+280 (95 %: at least -353)"),
+        ([1.0, 1.0, -1.0, -1.0], "unknown: 2 pairs of games bound it on no side"),
+    ],
+)
+def test_no_elo_is_infinite(gained: list[float], text: str) -> None:
+    assert elo_text(Standing({index: record_of(index, value) for index, value in enumerate(gained)})) == text
 
 
 def test_the_sum_of_margins_decides_a_pair() -> None:
