@@ -573,9 +573,7 @@ def test_services_refuse_files_and_texts() -> None:
 
 def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(
-        InvalidInput, match=r"gymnasium to be installed: pip install 'banyan-mcts\[gymnasium\]'"
-    ):
+    with pytest.raises(InvalidInput, match=r"gymnasium to be installed: pip install gymnasium"):
         games.load("gym:CartPole-v1(render_mode=None)")
 
 

@@ -127,7 +127,7 @@ def test_wrong_options_are_refused(options: str, message: str) -> None:
 
 def test_without_openspiel_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)  # As if it were not installed.
-    with pytest.raises(InvalidInput, match=r"pip install 'banyan-mcts\[openspiel\]'"):
+    with pytest.raises(InvalidInput, match=r"pip install open_spiel"):
         player_of("openspiel", games.load("tictactoe"))
 
 

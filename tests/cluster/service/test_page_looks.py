@@ -153,24 +153,21 @@ def test_a_newcomer_reads_what_this_is_and_where_a_search_will_be(visitor: Visit
     ("game", "request_", "ending"),
     [
         ("gomoku:size=9", {"simulations": 2000}, "Ended after its 2\u202f000 simulations."),
-        ("gomoku:size=9", {"seconds": 0.5}, "Ended after its 0.5 s."),
-        (
-            "gomoku:size=9",
-            {"simulations": ENDLESS, "memory_mb": 1},
-            "Ended: the memory for its tree is full.",
-        ),
+        ("gomoku:size=9", {"seconds": 2}, "Ended after its 2 s."),
         ("tictactoe", {"seconds": 20, "solver": True}, "Ended: the result of the position is proven."),
     ],
 )
 def test_a_search_says_in_a_sentence_why_it_ended(
     visitor: Visitor, server: Server, game: str, request_: dict[str, object], ending: str
 ) -> None:
-    """And rates read as rates, a playout's beside a simulation's."""
+    """Rates read as rates, and its curves are there though it was opened after its end."""
     with server.client() as client:
         done = client.wait(client.submit({"game": game, "lanes": 2, **request_})["id"])
     visitor.page.goto(f"{server.url}/#/searches/{done['id']}")
     watch = visitor.page.locator("#watch")
     expect(watch).to_contain_text(ending)
+    if ending == "Ended after its 2 s.":
+        expect(watch.locator(".curves .series")).to_have_count(2)
     assert len(re.findall(r"[\d.]+(?: [kMG])? (?:simulations|playouts)/s", watch.inner_text())) >= 2
 
 
