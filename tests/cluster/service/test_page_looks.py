@@ -154,7 +154,11 @@ def test_a_newcomer_reads_what_this_is_and_where_a_search_will_be(visitor: Visit
     [
         ("gomoku:size=9", {"simulations": 2000}, "Ended after its 2\u202f000 simulations."),
         ("gomoku:size=9", {"seconds": 2}, "Ended after its 2 s."),
-        ("tictactoe", {"seconds": 20, "solver": True}, "Ended: the result of the position is proven."),
+        (
+            "tictactoe",
+            {"moves": ["a1", "a2", "b1", "b2"], "seconds": 20, "solver": True},
+            "Ended: the result of the position is proven.",
+        ),
     ],
 )
 def test_a_search_says_in_a_sentence_why_it_ended(
@@ -178,6 +182,7 @@ def test_only_the_most_visited_cells_have_figures(visitor: Visitor, server: Serv
         done = client.wait(client.submit(body)["id"])
     page = visitor.page
     page.goto(f"{server.url}/#/searches/{done['id']}")
+    expect(page.locator("#watch .facts")).to_be_visible()
     shaded = page.locator(".heat").evaluate_all("all => all.filter((each) => each.style.opacity > 0).length")
     figures = [text for text in page.locator(".share").all_inner_texts() if text]
     assert len(figures) <= 12 < shaded
