@@ -16,11 +16,15 @@ const MOST_ROWS = 60;
 const MARKS = 8;
 /** The shortest time that is drawn, in seconds. */
 const LEAST_S = 60;
+/** A point of the curve is a mean of so many seconds: what one search adds comes in portions, as results are merged. */
+const MEAN_S = 10;
+/** Letters of a reason; the rest of it is in the tooltip. */
+const LETTERS = 90;
 const [LOST, STARTING, UNSEEN] = [-1, -2, -3];
 const ALIVE = ["busy", "idle", "preparing"];
 /** States of workers whose process nobody misses. */
 const ENDED = ["given back", "ended"];
-const STATES = { busy: "working", waiting: "waits for a machine" };
+const STATES = { busy: "working", waiting: "waiting for a machine" };
 const CLASSES = { busy: "running", lost: "lost", "given up": "lost", starting: "starting", preparing: "starting" };
 const INKS = ["working", "merging", "idle", "starting", "lost"];
 const CLOCK = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
@@ -162,14 +166,18 @@ class View {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const column = kind === "simulations" ? 1 : 2;
+    const points = Math.round(MEAN_S / step_s);
     const totals = new Map();
     for (const { rates } of history) for (const rate of rates) totals.set(rate[0], (totals.get(rate[0]) ?? 0) + rate[column]);
     const named = [...totals.keys()].filter((id) => id !== OTHERS);
     this.#colour([...named].sort((a, b) => totals.get(b) - totals.get(a)).slice(0, TONES));
     const own = named.filter((id) => this.tones.has(id));
     const values = new Map([...own, ...(totals.size > own.length ? [OTHERS] : [])].map((id) => [id, history.map(() => 0)]));
-    history.forEach(({ rates }, i) => {
-      for (const rate of rates) (values.get(rate[0]) ?? values.get(OTHERS))[i] += rate[column];
+    history.forEach(({ rates, time: then }, i) => {
+      for (const rate of rates) {
+        const mine = values.get(rate[0]) ?? values.get(OTHERS);
+        for (let k = i; k < i + points && history[k]?.time < then + MEAN_S; k += 1) mine[k] += rate[column] / Math.min(k + 1, points);
+      }
     });
     const series = [...values].map(([id, each]) => ({ id, values: each, tone: this.tones.get(id) ?? OTHERS, now: each.at(-1) }));
     const groups = together(marks);
@@ -180,7 +188,7 @@ class View {
         gap: 2.5 * step_s,
         marks: groups.map((group) => ({ ...group[0], title: tell(group) })),
         width,
-        unit: `${kind}/s`,
+        unit: `${kind}/s, mean of ${MEAN_S} s`,
         label: `${kind} a second over time, by search; now ${short(series.reduce((sum, { now }) => sum + now, 0))}`,
         text: short,
       }),
@@ -188,7 +196,7 @@ class View {
     byId("throughput-searches").replaceChildren(
       ...series.reverse().map(({ id, tone, now }) => el("li", {}, el("i", { class: `tone-${tone}` }), id === OTHERS ? id : this.#search(id), el("span", { class: "dim" }, now ? ` ${short(now)} ${kind}/s` : " nothing now"))),
     );
-    byId("cluster-marks").replaceChildren(...groups.slice(-MARKS).reverse().map((group) => el("li", { class: group[0].change }, tell(group))));
+    byId("cluster-marks").replaceChildren(...groups.slice(-MARKS).reverse().map((group) => el("li", { class: group[0].change, title: tell(group) }, tell(group, LETTERS))));
   }
 
   /** Let each of these searches keep its colour, or give it one that is free. */
@@ -379,11 +387,11 @@ function together(marks) {
   return groups;
 }
 
-/** A group of marks as words. */
-function tell(marks) {
+/** A group of marks as words, with so many letters of the reason. */
+function tell(marks, letters = Infinity) {
   const [{ time, machine, change, reason }] = marks;
   const slots = marks.map(({ worker }) => worker).sort((a, b) => a - b);
   const all = slots.at(-1) - slots[0] === slots.length - 1 ? `${slots[0]} to ${slots.at(-1)}` : slots.join(", ");
   const [who, was] = slots.length === 1 ? [`Worker ${slots[0]}`, "was lost"] : [`Workers ${all}`, "were lost"];
-  return `${CLOCK.format(time * 1000)} ${who} on ${machine || "no machine"} ${change === "lost" ? was : change}${reason ? `: ${reason}` : ""}`;
+  return `${CLOCK.format(time * 1000)} ${who} on ${machine || "no machine"} ${change === "lost" ? was : change}${reason ? `: ${reason.slice(0, letters)}` : ""}${reason.length > letters ? "\u2026" : ""}`;
 }
