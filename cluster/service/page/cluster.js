@@ -145,7 +145,7 @@ class View {
     const { all } = this;
     const lost = this.problem || (this.connected ? "" : "No connection to the server: the page tries again, and goes on by itself.");
     byId("cluster-state").className = `state ${lost ? "lost" : all?.ready ? "running" : "starting"}`;
-    write(byId("cluster-state"), lost || (all ? waits(all) : "Connecting \u2026"));
+    write(byId("cluster-state"), lost || (all ? `${all.ready ? "Ready" : "Not ready, waits for workers"}: ${alive(all.workers)}, executor ${all.executor}` : "Connecting \u2026"));
     if (!all) return;
     const empty = !all.now.searches_running && !all.now.searches_waiting && all.history.every(({ rates }) => !rates.length);
     byId("cluster-empty").hidden = !empty;
@@ -293,7 +293,7 @@ class Row {
       this.lasts = el("span", { class: "dim" });
       runs.replaceChildren(...(worker.search ? [link(worker.search), this.lasts] : []));
     }
-    if (worker.search) write(this.lasts, ` for ${lasting(time - worker.search_since)}`);
+    if (worker.search) write(this.lasts, ` for ${seconds(Math.max(0, Math.round(time - worker.search_since)), 0)}`);
     write(restarts, worker.restarts ? `${worker.restarts} ${worker.restarts === 1 ? "restart" : "restarts"}` : "");
   }
 }
@@ -345,16 +345,7 @@ function alive(workers) {
   return `${workers.filter(({ state }) => ALIVE.includes(state)).length} of ${workers.length} workers alive${away}`;
 }
 
-const waits = ({ ready, workers, executor }) => (ready ? `Ready: ${alive(workers)}, executor ${executor}` : `Not ready, waits for workers: ${alive(workers)}`);
-
 const bytes = (n) => (n < 1000 ? `${n} B` : `${short(n)}B`);
-
-/** Seconds that last, as "12 s", "3 min 5 s" or "2 h 10 min". */
-function lasting(value) {
-  const s = Math.max(0, Math.round(value));
-  if (s < 60) return `${s} s`;
-  return s < 3600 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-}
 
 /** The figures at the head: name, value with its unit, what else belongs to it, and what it means. */
 function figures(now) {

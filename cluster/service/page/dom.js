@@ -46,7 +46,7 @@ export function percent(share) {
 export const signed = (value) => `${value < 0 ? "\u2212" : "+"}${Math.abs(value).toFixed(3)}`;
 
 /** Seconds as "4.2 s" or "3 min 5 s". */
-export function seconds(value) {
-  if (value < 60) return `${value.toFixed(1)} s`;
+export function seconds(value, digits = 1) {
+  if (value < 60) return `${value.toFixed(digits)} s`;
   return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
 }
