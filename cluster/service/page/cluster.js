@@ -152,7 +152,7 @@ class View {
     write(byId("cluster-command"), `banyan search gomoku --server ${location.origin}`);
     byId("cluster-figures").hidden = byId("throughput").hidden = empty;
     if (!empty) {
-      figures(all.now);
+      figures(all);
       this.#throughput();
     }
     this.#workers();
@@ -173,11 +173,9 @@ class View {
     this.#colour([...named].sort((a, b) => totals.get(b) - totals.get(a)).slice(0, TONES));
     const own = named.filter((id) => this.tones.has(id));
     const values = new Map([...own, ...(totals.size > own.length ? [OTHERS] : [])].map((id) => [id, history.map(() => 0)]));
-    history.forEach(({ rates, time: then }, i) => {
-      for (const rate of rates) {
-        const mine = values.get(rate[0]) ?? values.get(OTHERS);
-        for (let k = i; k < i + points && history[k]?.time < then + MEAN_S; k += 1) mine[k] += rate[column] / Math.min(k + 1, points);
-      }
+    history.forEach(({ time: then }, i) => {
+      const recent = history.slice(Math.max(0, i + 1 - points), i + 1).filter((point) => point.time > then - MEAN_S);
+      for (const rate of recent.flatMap(({ rates }) => rates)) (values.get(rate[0]) ?? values.get(OTHERS))[i] += rate[column] / recent.length;
     });
     const series = [...values].map(([id, each]) => ({ id, values: each, tone: this.tones.get(id) ?? OTHERS, now: each.at(-1) }));
     const groups = together(marks);
@@ -348,10 +346,12 @@ function alive(workers) {
 const bytes = (n) => (n < 1000 ? `${n} B` : `${short(n)}B`);
 
 /** The figures at the head: name, value with its unit, what else belongs to it, and what it means. */
-function figures(now) {
+function figures({ now, history, time }) {
   const list = byId("cluster-figures");
+  const recent = history.filter((point) => point.time > time - MEAN_S);
+  const mean = (column) => short(recent.flatMap(({ rates }) => rates).reduce((sum, rate) => sum + rate[column], 0) / Math.max(1, recent.length));
   const shown = [
-    ["Throughput", `${short(now.simulations_per_s)} simulations/s`, `${short(now.playouts_per_s)} playouts/s`, "Of all searches together, in the last seconds"],
+    ["Throughput", `${mean(1)} simulations/s`, `${mean(2)} playouts/s`, `Of all searches together, mean of the last ${MEAN_S} s`],
     ["Searches", `${now.searches_running} running`, `${now.searches_waiting} waiting`, "A waiting search begins when a running one has ended"],
     ["Jobs", `${now.jobs_in_flight} in flight`, `${now.jobs_waiting} waiting`, "A job is what a worker does in one go. In flight: sent out, and its result is not back yet"],
     ["Merge lag", now.merge_lag_s < 1 ? `${Math.round(1000 * now.merge_lag_s)} ms` : seconds(now.merge_lag_s), `${now.results_waiting} ${now.results_waiting === 1 ? "result waits" : "results wait"} to be merged`, "Age of the oldest result that is not merged. Results are merged in the order of their jobs, so that answers do not depend on timing"],
