@@ -20,7 +20,7 @@ FAKE = (Path(__file__).parent / "fake_cluster.js").read_text().partition("\n(")[
 """A function of the page that answers its requests for events of a cluster."""
 LEAST_CONTRAST = 4.5
 TICK_MS = 30
-"""Of the processor, for the scripts of a tick with 500 workers; it takes 12, those of this test among them."""
+"""Of the processor, for the scripts of a tick with 500 workers: about 12, those of this test among them."""
 COLOURS = """canvas => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     const pixels = new Uint32Array(data.buffer);
