@@ -221,7 +221,8 @@ class SpeedupRun:
         losses = Losses()
         result = self._search(self._requests[strategy], workers)
         if self._is_local() and (share := losses.others()) is not None:
-            cell.others.append(share)
+            # Ticks of a worker that has gone are missing.
+            cell.others.append(min(1.0, share))
         if self._watched is not None and self._watched.beside:
             cell.warnings.add("other searches ran on this server at the same time")
         if result.workers_lost:
