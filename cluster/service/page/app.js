@@ -32,8 +32,8 @@ async function start() {
         play.begin(plan);
         if (matchMedia("(max-width: 60rem)").matches) byId("table").scrollIntoView();
       });
-      if (!watched()) play.begin(setup.plan());
-      route();
+      if (watched()) route();
+      else play.begin(setup.plan());
       return;
     } catch (error) {
       byId("status").textContent = error.message;

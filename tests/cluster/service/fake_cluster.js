@@ -39,6 +39,7 @@
     const start = (stream) => {
       stream.enqueue(text("cluster", first(Date.now() / 1000)));
       timer = setInterval(() => stream.enqueue(text("tick", tick(Date.now() / 1000))), 1000);
+      options.signal.addEventListener("abort", () => (clearInterval(timer), stream.error(new DOMException("", "AbortError"))));
     };
     return Promise.resolve(new Response(new ReadableStream({ start, cancel: () => clearInterval(timer) })));
   };
