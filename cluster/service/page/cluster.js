@@ -147,7 +147,7 @@ class View {
     byId("cluster-state").className = `state ${lost ? "lost" : all?.ready ? "running" : "starting"}`;
     write(byId("cluster-state"), lost || (all ? `${all.ready ? "Ready" : "Not ready, waits for workers"}: ${alive(all.workers)}, executor ${all.executor}` : "Connecting \u2026"));
     if (!all) return;
-    const empty = !all.now.searches_running && !all.now.searches_waiting && all.history.every(({ rates }) => !rates.length);
+    const empty = !all.now.searches_running && !all.now.searches_waiting && !Object.keys(all.searches).length;
     byId("cluster-empty").hidden = !empty;
     write(byId("cluster-command"), `banyan search gomoku --server ${location.origin}`);
     byId("cluster-figures").hidden = byId("throughput").hidden = empty;

@@ -144,6 +144,7 @@ def test_a_newcomer_reads_what_this_is_and_where_a_search_will_be(visitor: Visit
     page = visitor.page
     expect(page.locator(".intro")).to_contain_text("Play a board game against Monte Carlo tree search")
     expect(page.locator(".before")).to_contain_text("Nothing is searched yet")
+    expect(page.locator("#board .area").first).to_have_css("fill", "rgba(0, 0, 0, 0)")
     page.click("#hint")
     expect(page.locator("#watch")).to_be_visible()
     expect(page.locator(".before")).to_be_hidden()
