@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -22,6 +23,7 @@ FOLLOWS = 9
 """Retries of a broken event stream; together they are long enough for a restart of the server."""
 LONGEST_PAUSE_S = 5.0
 LATER = frozenset({429, 502, 503, 504})
+Reply = TypeVar("Reply")
 
 
 class ServiceError(ConnectionError):
@@ -50,52 +52,61 @@ class ServiceEvent:
 
 @dataclass(frozen=True)
 class Call:
-    """An HTTP request."""
+    """An HTTP request, with the names of httpx."""
 
     method: str
-    path: str
+    url: str
     json: dict[str, Any] | None = None
     params: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class Calls:
-    """The requests of the API as values, which both clients send."""
+class Requests(ABC, Generic[Reply]):
+    """The requests that both clients send. A reply is a JSON object, or a coroutine that returns one."""
 
-    @staticmethod
-    def submit(body: dict[str, Any], key: str | None) -> Call:
-        return Call("POST", "/searches", body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
+    @abstractmethod
+    def _send(self, call: Call) -> Reply:
+        """Send a request and read its answer."""
 
-    @staticmethod
-    def search(search_id: str) -> Call:
-        return Call("GET", f"/searches/{quote(search_id, safe='')}")
-
-    @staticmethod
-    def searches(state: str | None, after: str | None, limit: int) -> Call:
-        params = {"state": state, "after": after, "limit": limit}
-        return Call("GET", "/searches", params={k: v for k, v in params.items() if v is not None})
-
-    @staticmethod
-    def cancel(search_id: str) -> Call:
-        return Call("DELETE", f"/searches/{quote(search_id, safe='')}")
-
-    @staticmethod
-    def resume(search_id: str) -> Call:
-        return Call("POST", f"/searches/{quote(search_id, safe='')}/resume")
-
-    @staticmethod
-    def games() -> Call:
-        return Call("GET", "/games")
-
-    @staticmethod
-    def game(spec: str) -> Call:
-        return Call("GET", f"/games/{quote(spec, safe='')}")
-
-    @staticmethod
-    def position(spec: str, moves: list[str], position: str | None) -> Call:
-        return Call(
-            "POST", f"/games/{quote(spec, safe='')}/positions", {"moves": moves, "position": position}
+    def submit(self, body: dict[str, Any], key: str | None = None) -> Reply:
+        """Submit a search; ``body`` has the fields of the API. Returns the search's description."""
+        return self._send(
+            Call("POST", "/searches", body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
         )
+
+    def get(self, search_id: str) -> Reply:
+        """The current description of a search."""
+        return self._send(Call("GET", path_of(search_id)))
+
+    def searches(self, state: str | None = None, after: str | None = None, limit: int = 50) -> Reply:
+        """A page of at most ``limit`` searches, after search ``after``, in the given state."""
+        params = {"state": state, "after": after, "limit": limit}
+        return self._send(Call("GET", "/searches", params={k: v for k, v in params.items() if v is not None}))
+
+    def cancel(self, search_id: str) -> Reply:
+        """Cancel a search."""
+        return self._send(Call("DELETE", path_of(search_id)))
+
+    def resume(self, search_id: str) -> Reply:
+        """Resume a search that was cancelled or has failed."""
+        return self._send(Call("POST", path_of(search_id) + "/resume"))
+
+    def game(self, spec: str) -> Reply:
+        """The description of a game."""
+        return self._send(Call("GET", f"/games/{quote(spec, safe='')}"))
+
+    def position(self, spec: str, moves: list[str], position: str | None = None) -> Reply:
+        """The description of a position: legal moves, drawn board, outcome."""
+        body = {"moves": moves, "position": position}
+        return self._send(Call("POST", f"/games/{quote(spec, safe='')}/positions", body))
+
+
+GAMES = Call("GET", "/games")
+
+
+def path_of(search_id: str) -> str:
+    """The path of a search."""
+    return f"/searches/{quote(search_id, safe='')}"
 
 
 def http_settings(url: str, token: str | None) -> dict[str, Any]:
@@ -141,20 +152,26 @@ def check_stream(response: httpx.Response) -> bool:
     return response.status_code == 200
 
 
-def again_in_s(error: Exception, tries: int, most: int = TRIES) -> float | None:
-    """Seconds to wait before a failed request is sent again; None if it should not be sent again."""
-    if tries >= most:
-        return None
-    if isinstance(error, ServiceError):
-        return (error.retry_after_s or 1.0) if error.status in LATER else None
-    return min(LONGEST_PAUSE_S, 0.2 * 2.0**tries) if isinstance(error, httpx.TransportError) else None
+class Retries:
+    """Decides whether a failed request to a server is sent again."""
 
+    def __init__(self, url: str, most: int = TRIES) -> None:
+        """``most``: the largest number of retries."""
+        self._url, self._most = url, most
+        self.tries = 0
+        """Retries since the last success."""
 
-def unreachable(error: Exception, url: str) -> Exception:
-    """The error to raise when there are no more retries."""
-    if isinstance(error, httpx.TransportError):
-        return ServiceError(f"{url}: {error or type(error).__name__}")
-    return error
+    def pause_s(self, error: Exception) -> float:
+        """Seconds to wait before the request is sent again. Raises the error if it should not be."""
+        tries, self.tries = self.tries, self.tries + 1
+        unreachable = isinstance(error, httpx.TransportError)
+        if tries < self._most and unreachable:
+            return min(LONGEST_PAUSE_S, 0.2 * 2.0**tries)
+        if tries < self._most and isinstance(error, ServiceError) and error.status in LATER:
+            return error.retry_after_s or 1.0
+        if unreachable:
+            error = ServiceError(f"{self._url}: {error or type(error).__name__}")
+        raise error from None
 
 
 class NothingMore(Exception):
