@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from games.errors import InvalidInput
 from search.players import player_of
 from search.players.presets import BEST, NAMES, player_options_of
 from search.request import SearchRequest
+from tests.games.own_game import write_waiting
 
 LINE = "a stronger search for the best move: --preset best"
 SMALL = ("--lanes", "2", "--simulations", "2", "--pairs", "1", "--strategies", "root", "--executor", "inline")
@@ -50,9 +52,9 @@ def test_a_person_is_told_once_where_the_preset_is_stronger() -> None:
     assert shown == [f"{LINE}\n", "", "", ""]
 
 
-def test_a_person_is_told_where_leaf_is_slow_on_ray() -> None:
+def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
     quick = SearchRequest("gomoku:size=5", strategy="leaf", simulations=50)
-    slow = replace(quick, game="./cluster/lab/predict/waiting_game.py:wait_ms=20")
+    slow = replace(quick, game=f"{write_waiting(tmp_path)}:wait_ms=20")
     for request, on_ray, count in (
         (quick, True, 1),
         (quick, False, 0),

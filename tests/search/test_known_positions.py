@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.predict import waiting_game
 from games.compile.specialise import is_compiled
 from games.rng import GOLDEN, mix, new_stream
 from search.job import Job, JobResult, LeafJob
@@ -27,10 +26,10 @@ from search.strategies.selection import KnownSelection, Selection
 from search.summary import digest
 from search.worker import Worker
 from tests.games.common import JIT
+from tests.games.own_game import write_waiting
 from tests.search.common import ChaosExecutor, run_search
 from tests.search.forms import problem
 
-GAME = f"{waiting_game.__file__}:wait_ms=0"
 SIMULATIONS = 600 if JIT else 200
 KINDS: dict[str, dict[str, Any]] = {
     "one leaf in flight": {"lanes": 1},
@@ -46,6 +45,12 @@ KINDS: dict[str, dict[str, Any]] = {
         for form in ("one player", "discount", "rewards of two", "three", "five at the end")
     },
 }
+
+
+@pytest.fixture(scope="module")
+def plain_game(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Connect Four in plain Python, without its wait."""
+    return write_waiting(tmp_path_factory.mktemp("game")) + ":wait_ms=0"
 
 
 def strategies(request: SearchRequest) -> tuple[LeafStrategy, LeafStrategy]:
@@ -83,8 +88,8 @@ def run(strategy: LeafStrategy, worker: Worker, without_positions: bool = False)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
-def test_the_same_leaves_are_selected_without_the_rules(kind: dict[str, Any]) -> None:
-    common = {"game": GAME, "strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4}
+def test_the_same_leaves_are_selected_without_the_rules(kind: dict[str, Any], plain_game: str) -> None:
+    common = {"game": plain_game, "strategy": "leaf", "simulations": SIMULATIONS, "batch": 1, "seed": 4}
     request = SearchRequest(**{**common, **kind})
     with_rules, without = strategies(request)
     worker = Worker()
@@ -93,16 +98,18 @@ def test_the_same_leaves_are_selected_without_the_rules(kind: dict[str, Any]) ->
     assert int(without.tree.visits[0]) == request.simulations
 
 
-def test_with_one_leaf_in_flight_the_rules_are_asked_about_the_root_alone() -> None:
-    _, without = strategies(SearchRequest(GAME, strategy="leaf", lanes=1, simulations=SIMULATIONS, batch=1))
+def test_with_one_leaf_in_flight_the_rules_are_asked_about_the_root_alone(plain_game: str) -> None:
+    _, without = strategies(
+        SearchRequest(plain_game, strategy="leaf", lanes=1, simulations=SIMULATIONS, batch=1)
+    )
     run(without, Worker())
     assert isinstance(without.selection, KnownSelection)
     assert without.selection.asked == 1
 
 
-def test_what_workers_say_of_positions_is_a_cache() -> None:
+def test_what_workers_say_of_positions_is_a_cache(plain_game: str) -> None:
     """Neither results without positions nor positions that are forgotten change what is selected."""
-    request = SearchRequest(GAME, strategy="leaf", lanes=16, simulations=SIMULATIONS, batch=1, seed=2)
+    request = SearchRequest(plain_game, strategy="leaf", lanes=16, simulations=SIMULATIONS, batch=1, seed=2)
     with_rules, without = strategies(request)
     worker = Worker()
     expected = run(with_rules, worker)
@@ -165,8 +172,10 @@ def test_a_position_whose_parent_is_not_known_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("solver", [False, True])
-def test_jobs_in_any_order_lost_and_repeated_change_nothing(solver: bool) -> None:
-    request = SearchRequest(GAME, strategy="leaf", lanes=16, simulations=SIMULATIONS, solver=solver, seed=6)
+def test_jobs_in_any_order_lost_and_repeated_change_nothing(solver: bool, plain_game: str) -> None:
+    request = SearchRequest(
+        plain_game, strategy="leaf", lanes=16, simulations=SIMULATIONS, solver=solver, seed=6
+    )
     calm, _ = run_search(request)
     chaos = ChaosExecutor(1)
     result, _ = run_search(request, chaos, workers=5)
@@ -174,8 +183,8 @@ def test_jobs_in_any_order_lost_and_repeated_change_nothing(solver: bool) -> Non
     assert chaos.lost > 0
 
 
-def test_jobs_and_results_are_the_same_after_a_journey() -> None:
-    request = SearchRequest(GAME, strategy="leaf", lanes=1, simulations=30, batch=3)
+def test_jobs_and_results_are_the_same_after_a_journey(plain_game: str) -> None:
+    request = SearchRequest(plain_game, strategy="leaf", lanes=1, simulations=30, batch=3)
     search = open_search(request)
     job = search.strategy.next_job(3)
     sent: Any = pickle.loads(pickle.dumps(job))
@@ -197,8 +206,8 @@ def assert_equal(one: Any, other: Any, names: tuple[str, ...]) -> None:
         assert not isinstance(mine, np.ndarray) or (mine.dtype, mine.shape) == (its.dtype, its.shape), name
 
 
-def test_only_games_in_plain_python_ask_their_workers() -> None:
-    game = games.load(GAME)
+def test_only_games_in_plain_python_ask_their_workers(plain_game: str) -> None:
+    game = games.load(plain_game)
     assert engine_of(game).asks_workers
     compiled = games.load("tictactoe")
     assert engine_of(compiled).asks_workers is not is_compiled(compiled.rules)
@@ -207,9 +216,9 @@ def test_only_games_in_plain_python_ask_their_workers() -> None:
 
 
 @pytest.mark.skipif(not JIT, reason="a bound of the time of compiled code")
-def test_selecting_a_leaf_takes_less_than_half_the_time_that_the_rules_take() -> None:
+def test_selecting_a_leaf_takes_less_than_half_the_time_that_the_rules_take(plain_game: str) -> None:
     """The coordinator's CPU time, without jobs; the least of a few repeats, since other programs disturb."""
-    request = SearchRequest(GAME, strategy="leaf", lanes=8, simulations=SIMULATIONS, batch=1)
+    request = SearchRequest(plain_game, strategy="leaf", lanes=8, simulations=SIMULATIONS, batch=1)
     times = [[own_s(strategy) for strategy in strategies(request)] for _ in range(3)]
     with_rules_s, without_s = (min(column) for column in zip(*times, strict=True))
     assert without_s < with_rules_s / 2
