@@ -130,7 +130,7 @@ def speedup(
     change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
     than possible.
     """
-    from cluster.lab.throughput.speedup import SECONDS, ignore, measure_speedup
+    from cluster.lab.throughput.speedup import SECONDS, OwnWorkers, ignore, measure_speedup
 
     counts = _counts(asked)
     names = read_strategies(asked.strategies, ALL_STRATEGIES)
@@ -152,18 +152,8 @@ def speedup(
             stack.callback(metrics.close)
             report(f"metrics at {metrics.url}")
             watch = metrics.watch
-        rows = measure_speedup(
-            request,
-            names,
-            counts,
-            asked.repeats,
-            asked.address,
-            report,
-            asked.executor,
-            seconds,
-            watch,
-            measured,
-        )
+        runner = OwnWorkers(asked.executor, asked.address, watch)
+        rows = measure_speedup(request, names, counts, runner, asked.repeats, seconds, report, measured)
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
 

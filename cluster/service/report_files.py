@@ -11,15 +11,15 @@ import json
 import math
 import os
 import stat
-import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from games.errors import counted
+from cluster.lab.throughput.speedup import in_words
+from cluster.system.terminal import span
 
-KINDS = {"speedup.json": "speedup", "predict.json": "predict", "strength.json": "strength"}
+KINDS = {f"{kind}.json": kind for kind in ("speedup", "predict", "strength")}
 DEPTH = 3
 MOST = 200
 """Files that are listed: the newest ones."""
@@ -49,57 +49,43 @@ class Report:
     """Why it cannot be shown; None if it can."""
 
 
-_Key = tuple[str, int, int, int]
-"""Path relative to the data folder, time of the change, size, inode: the same for an unchanged file."""
-
-
 class ReportFiles:
     """The results in one folder. Safe to use from any thread."""
 
     def __init__(self, folder: Path) -> None:
         # It may be a link itself.
         self._folder = folder.resolve()
-        self._listed: dict[_Key, Report | None] = {}
-        """The latest list; None for a file that cannot be read, which is not shown."""
-        self._lock = threading.Lock()
 
     def listed(self) -> list[Report]:
         """The newest files, the newest first."""
-        with self._lock:
-            keys = sorted((key for key, _ in self._found()), key=lambda key: (-key[1], key))[:MOST]
-            known = {key: self._listed[key] for key in keys if key in self._listed}
-            fresh = set(keys) - known.keys()
-            for key, folder in self._found() if fresh else ():
-                if key in fresh:
-                    known[key] = _report(key, folder)
-            self._listed = {key: known[key] for key in keys if key in known}
-            return [report for report in self._listed.values() if report is not None]
+        return [self._report(path, found) for path, found in self._newest()]
 
     def content(self, report_id: str) -> bytes | None:
         """The content of a listed file; None if there is none with this id. Raises Unusable."""
-        if report_id not in {report.id for report in self.listed()}:
-            return None
-        for key, folder in self._found():
-            if id_of(key[0]) == report_id:
-                try:
-                    return _read(key[0], folder)[0]
-                except OSError:
-                    break
+        for path, _ in self._newest():
+            if id_of(path) == report_id:
+                return _read(self._folder / path)[0]
         return None
 
-    def _found(self) -> Iterator[tuple[_Key, int]]:
-        """All files with names of KINDS, whatever they are, each with a descriptor of its folder."""
-        # The whole folder may have gone.
-        with suppress(OSError):
-            for root, folders, names, folder in os.fwalk(self._folder):
-                parts = Path(root).relative_to(self._folder).parts
-                for name in KINDS.keys() & {*folders, *names}:
-                    with suppress(FileNotFoundError):
-                        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                        key = "/".join([*parts, name]), found.st_mtime_ns, found.st_size, found.st_ino
-                        yield key, folder
-                inner = [] if len(parts) == DEPTH else folders
-                folders[:] = [each for each in inner if parts or each != OWN_FOLDER]
+    def _newest(self) -> list[tuple[str, os.stat_result]]:
+        """Paths, relative to the folder, of files with names of KINDS, whatever they are; newest first."""
+        found = []
+        for root, folders, names in os.walk(self._folder):
+            inside = os.path.relpath(root, self._folder)
+            for name in KINDS.keys() & set(names):
+                # It may have gone meanwhile.
+                with suppress(OSError):
+                    path = os.path.normpath(os.path.join(inside, name))
+                    found.append((path, os.lstat(self._folder / path)))
+            folders[:] = [each for each in folders if inside != "." or each != OWN_FOLDER]
+            if len(Path(inside).parts) == DEPTH:
+                folders.clear()
+        return sorted(found, key=lambda each: (-each[1].st_mtime_ns, each[0]))[:MOST]
+
+    def _report(self, path: str, found: os.stat_result) -> Report:
+        title, problem = _title(self._folder / path, found.st_mtime_ns, found.st_size, found.st_ino)
+        where, name = os.path.split(path)
+        return Report(id_of(path), KINDS[name], _shown(where), found.st_mtime, _shown(title or path), problem)
 
 
 def id_of(path: str) -> str:
@@ -107,53 +93,51 @@ def id_of(path: str) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _report(key: _Key, folder: int) -> Report | None:
-    path, modified_ns, *_ = key
-    title, problem = path, None
+def _shown(text: str) -> str:
+    """A text that can be encoded."""
+    return text[:TITLE].encode(errors="replace").decode()
+
+
+@lru_cache(2 * MOST)
+def _title(path: Path, *_: int) -> tuple[str, str | None]:
+    """What a report is about, or why it cannot be shown; the numbers differ when the file has changed."""
     try:
-        _, title = _read(path, folder)
+        return _read(path)[1], None
     except Unusable as error:
-        problem = str(error)
-    except OSError:
-        return None
-    where, _, name = path.rpartition("/")
-    return Report(id_of(path), KINDS[name], _plain(where), modified_ns / 1e9, _plain(title), problem)
+        return "", str(error)
 
 
-def _read(path: str, folder: int) -> tuple[bytes, str]:
-    """The content of a file in an open folder, and its title. Raises OSError, Unusable."""
-    name = path.rpartition("/")[2]
-    kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    if not stat.S_ISREG(kind):
-        raise Unusable("a link, which is not followed" if stat.S_ISLNK(kind) else "not a file")
-    # Not blocking, in case it has become a pipe meanwhile.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with open(os.open(name, flags, dir_fd=folder), "rb") as file:
-        content = file.read(MOST_BYTES + 1) or b""
+def _read(path: Path) -> tuple[bytes, str]:
+    """The content of a file, and its title: ``hex: root and tree on 1 to 8 workers``. Raises Unusable."""
+    try:
+        # Not blocking, in case it is a pipe.
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            content = file.read(MOST_BYTES + 1) if is_file else b""
+    except OSError as error:
+        raise Unusable(
+            "a link, which is not followed" if path.is_symlink() else str(error.strerror)
+        ) from None
+    if not is_file:
+        raise Unusable("not a file")
     if len(content) > MOST_BYTES:
         raise Unusable(f"larger than {MOST_BYTES // 10**6} MB")
-    return content, _title(KINDS[name], content)
-
-
-def _title(kind: str, content: bytes) -> str:
-    """What a report is about, such as ``gomoku: root and tree on 1 to 8 workers``. Raises Unusable."""
     try:
         text = content.decode("utf-8")
         value = json.loads(text, parse_float=_finite, parse_int=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise Unusable("not a JSON file, half of one, or one with numbers that JSON does not have") from None
+    kind = KINDS[path.name]
+    is_strength = kind == "strength"
     try:
-        rows = value if kind == "speedup" else value["predicted" if kind == "predict" else "rows"]
-        game = value["game"] if kind == "strength" else rows[0]["game"]
-        *others, last = dict.fromkeys(str(row["strategy"]) for row in rows)
-        unit = "lane" if kind == "strength" else "worker"
-        numbers = [int(row[f"{unit}s"]) for row in rows]
+        rows = value if kind == "speedup" else value["rows" if is_strength else "predicted"]
+        game = value["game"] if is_strength else rows[0]["game"]
+        unit = "lane" if is_strength else "worker"
+        on = span([int(row[f"{unit}s"]) for row in rows], unit)
+        names = in_words(list(dict.fromkeys(row["strategy"] for row in rows)))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         raise Unusable(f"not a result of banyan {kind} that this version can show") from None
-    few, many = min(numbers), max(numbers)
-    on = counted(many, unit) if few == many else f"{few:,} to {counted(many, unit)}"
-    names = f"{', '.join(others)} and {last}" if others else last
-    return f"{game}: {'strength of ' * (kind == 'strength')}{names} {'with' if unit == 'lane' else 'on'} {on}"
+    return content, f"{game}: strength of {names} with {on}" if is_strength else f"{game}: {names} on {on}"
 
 
 def _finite(text: str) -> float:
@@ -162,9 +146,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
-
-
-def _plain(text: str) -> str:
-    """A text that can be encoded and shown in a line."""
-    text = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
-    return text if len(text) <= TITLE else text[:TITLE] + "\u2026"

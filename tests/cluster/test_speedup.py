@@ -25,6 +25,7 @@ from cluster.commands.speedup import Measurement, _counts, _request
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import (
+    OwnWorkers,
     Row,
     Schedule,
     amounts,
@@ -57,7 +58,7 @@ def rows() -> list[Row]:
     lines: list[str] = []
     so_far: list[list[Row]] = []
     rows = measure_speedup(
-        REQUEST, STRATEGIES, (1, 2), repeats=2, report=lines.append, measured=so_far.append
+        REQUEST, STRATEGIES, (1, 2), OwnWorkers(), 2, report=lines.append, measured=so_far.append
     )
     assert [len(each) for each in so_far] == [1, 2, 3, 4, 5, 6] + [6] * 6
     assert so_far[-1] == rows != so_far[5]
@@ -306,7 +307,9 @@ def test_a_fixed_number_of_runs_has_no_end_and_says_what_is_left_after_the_first
 def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> None:
     lines: list[str] = []
     request = replace(REQUEST, simulations=None)
-    rows = measure_speedup(request, ("root",), (2, 1), None, None, lines.append, "threads", seconds=1.0)
+    rows = measure_speedup(
+        request, ("root",), (2, 1), OwnWorkers("threads"), seconds=1.0, report=lines.append
+    )
     assert lines[0] == "root on 1 and 2 workers, in about 12 s: 2 s of each of 2 workers are the least"
     assert len({row.simulations for row in rows}) == len({row.digest for row in rows}) == 1
     assert min(row.repeats for row in rows) >= 1

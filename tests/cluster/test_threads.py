@@ -20,7 +20,7 @@ from cluster.executors.handover import THREADS_PAY_S
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.losses import COORDINATOR, WORKERS
-from cluster.lab.throughput.speedup import measure_speedup
+from cluster.lab.throughput.speedup import OwnWorkers, ignore, measure_speedup
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor, JobDone, Task
 from cluster.system.interruption import INTERRUPTED
@@ -206,7 +206,7 @@ def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
 @compiled_only
 def test_a_speedup_is_measured_with_threads() -> None:
     request = SearchRequest("tictactoe", simulations=3_000_000, seed=3, memory_mb=256)
-    rows = measure_speedup(request, ("tree",), (1, 2), 1, report=lambda _: None, executor_name="threads")
+    rows = measure_speedup(request, ("tree",), (1, 2), OwnWorkers("threads"), 1, report=ignore)
     assert [(row.executor, row.workers) for row in rows] == [("threads", 1), ("threads", 2)]
     for row in rows:
         # The time of threads is not counted for the coordinator as well.

@@ -51,7 +51,8 @@ class Losses:
             spent[part] -= ticks
         spent[IDLE] = idle
         spent[OTHERS] = max(0, total - sum(spent.values()))
-        return {part: round(max(0, ticks) / total, 4) for part, ticks in spent.items()}
+        # Ticks of a process that has gone may be missing.
+        return {part: round(min(1.0, max(0, ticks) / total), 4) for part, ticks in spent.items()}
 
     def others(self) -> float | None:
         """The share of other programs in the time of all cores so far; None without /proc."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
@@ -15,14 +15,12 @@ from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
-from cluster.runtime.tasks import Executor
 from cluster.system.processes import num_cores
 from cluster.system.terminal import span
 from games.errors import counted
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
-from search.result import SearchResult
 
 SECONDS = 120.0
 """Default time of a whole measurement."""
@@ -48,7 +46,10 @@ class DigestsDifferError(RuntimeError):
 
 @dataclass(frozen=True)
 class Row:
-    """Results of one strategy on one number of workers. Rates are medians over the repeats."""
+    """Results of one strategy on one number of workers. Rates are medians over the repeats.
+
+    Figures of the ceiling are None if it was not measured.
+    """
 
     game: str
     strategy: str
@@ -60,67 +61,119 @@ class Row:
     """Speedup over one worker; the smallest measured number of workers is assumed to scale linearly."""
     efficiency: float
     """speedup / workers."""
-    ceiling_simulations_per_s: float
+    ceiling_simulations_per_s: float | None
     """Rate of the same number of independent processes with the recorded jobs, in this run."""
-    of_ceiling: float
+    of_ceiling: float | None
     """Median over the repeats of rate / ceiling."""
     digest: str
     repeats: int
     """Number of runs; if the time is limited, those of many workers are shorter and more."""
     spread: tuple[float, float]
     """The lowest and the highest rate."""
-    ceiling_spread: tuple[float, float]
-    of_ceiling_spread: tuple[float, float]
+    ceiling_spread: tuple[float, float] | None
+    of_ceiling_spread: tuple[float, float] | None
     spent: dict[str, float]
     """Share of each part (losses.py) in the time of all cores of this machine, median over the repeats; empty
-    if other machines took part."""
+    if it is not known, as when other machines took part."""
     others: float | None
     """Share of other programs in the time of all cores, median over the repeats: the larger of that during
-    searches and that during ceiling runs. None if other machines took part."""
+    the search and that during the ceiling run. None if other machines took part."""
     trusted: bool
-    """Whether ``others`` is small enough and ``of_ceiling`` is plausible."""
+    """Whether there is no warning, ``others`` is small enough, and ``of_ceiling`` is plausible."""
     executor: str = "ray"
     """What the workers are: processes of Ray, or threads."""
+    warnings: Sequence[str] = ()
+    """What happened during the runs that is a reason to doubt the figures."""
 
 
-@dataclass
-class _Cell:
-    """Measurements of one strategy on one number of workers, one entry per repeat."""
+@dataclass(frozen=True)
+class Sample:
+    """One run of a search, and of its ceiling if there is one; see `Row`."""
 
-    rates: list[float] = field(default_factory=list)
-    ceilings: list[float] = field(default_factory=list)
-    spent: list[dict[str, float]] = field(default_factory=list)
-    """Shares of the parts in the time of all cores during each search."""
-    beside: list[float] = field(default_factory=list)
-    """Share of other programs in the time of all cores during each ceiling run."""
-    digest: str = ""
+    simulations_per_s: float
+    digest: str
+    others: float | None
+    spent: dict[str, float] = field(default_factory=dict)
+    ceiling: float | None = None
+    warnings: Collection[str] = ()
 
-    def search(
-        self,
-        request: SearchRequest,
-        executor: Executor,
-        workers: int,
-        local: bool,
-        watch: Callable[[Session], None],
+
+class Runner:
+    """Runs the searches of a measurement on the first n of several workers, without a ceiling."""
+
+    executor = "ray"
+    num_cores: float = math.inf
+    """The number of workers that can compute at a time."""
+    has_ceiling = False
+    least_s = 0.0
+    """Least time in seconds of a search on all workers."""
+    most_simulations = MAX_SIMULATIONS
+    end_s = 0.0
+    """About when the measurement ends, by the monotonic clock; set by `measure_speedup`."""
+
+    def start(self, workers: int) -> None:
+        """Start this number of workers."""
+
+    def record(self, request: SearchRequest) -> None:
+        """Prepare the ceiling of a strategy: from now on it is measured after each of its searches."""
+
+    def search(self, request: SearchRequest, workers: int) -> Sample:
+        """Run a search on this number of workers."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End what was started."""
+
+
+class OwnWorkers(Runner):
+    """Workers of this process, for one measurement, and independent processes for the ceiling."""
+
+    has_ceiling = True
+    least_s = SECONDS_EACH
+
+    def __init__(
+        self, executor: str = "ray", address: str | None = None, watch: Callable[[Session], None] = ignore
     ) -> None:
-        """Run the search once; ``local``: on this machine only. Raises DigestsDifferError."""
-        losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
-        result = _search(request, executor, workers, watch)
-        spent = losses.shares()
-        if self.digest and result.digest != self.digest:
-            what = f"{request.strategy} on {counted(workers, 'worker')}"
-            raise DigestsDifferError(f"{what}: {result.digest} after {self.digest}")
-        self.digest = result.digest
-        self.rates.append(result.simulations / result.elapsed_s)
-        if local and spent:
-            self.spent.append(spent)
+        """Workers are processes of Ray, of the cluster at this address if there is one, or threads. ``watch``
+        is called with each search before it runs."""
+        self.executor = executor
+        self._address, self._watch = address, watch
+        self._is_local = address is None
+        self.num_cores = num_cores() if self._is_local else math.inf
+        self._workers = 0
+        self._ceilings: dict[str, Ceiling] = {}
+        self._stack = ExitStack()
 
-    def measure_ceiling(self, ceiling: Ceiling, workers: int, local: bool) -> None:
-        """Measure the ceiling once."""
-        watch = Losses()
-        self.ceilings.append(ceiling.measure(workers))
-        if local and (others := watch.others()) is not None:
-            self.beside.append(others)
+    def start(self, workers: int) -> None:
+        self._workers = workers
+        self._executor = make_executor(self.executor, workers, self._address)
+        self._stack.callback(self._executor.close)
+
+    def record(self, request: SearchRequest) -> None:
+        ceiling = Ceiling(request, self._workers, self._executor)
+        self._stack.callback(ceiling.close)
+        self._ceilings[request.strategy] = ceiling
+
+    def search(self, request: SearchRequest, workers: int) -> Sample:
+        executor = self._executor
+        losses = Losses(executor.thread_ids if isinstance(executor, ThreadsExecutor) else ())
+        search = open_search(request)
+        executor.use(workers)
+        executor.open(search.context)
+        session = Session(Coordinator(search, workers), executor)
+        self._watch(session)
+        result = session.run()
+        spent = losses.shares() if self._is_local else {}
+        others = spent.get(OTHERS)
+        ceiling = None
+        if request.strategy in self._ceilings:
+            beside = Losses()
+            ceiling = self._ceilings[request.strategy].measure(workers)
+            others = None if others is None else max(others, beside.others() or 0.0)
+        return Sample(result.simulations / result.elapsed_s, result.digest, others, spent, ceiling)
+
+    def close(self) -> None:
+        self._stack.close()
 
 
 _Key = tuple[str, int]
@@ -183,118 +236,94 @@ def measure_speedup(
     request: SearchRequest,
     strategies: Sequence[str],
     workers: Sequence[int],
+    runner: Runner,
     repeats: int | None = None,
-    address: str | None = None,
-    report: Callable[[str], None] = print,
-    executor_name: str = "ray",
     seconds: float = SECONDS,
-    watch: Callable[[Session], None] = ignore,
+    report: Callable[[str], None] = print,
     measured: Callable[[list[Row]], None] = ignore,
 ) -> list[Row]:
-    """Measure each strategy on each number of workers, interleaved, in ``seconds``.
+    """Measure each strategy on each number of workers, interleaved, in ``seconds``; closes the runner.
 
     Without a budget in simulations, each strategy gets one that fits into the time, and is not too small.
     Without ``repeats``, each cell is run until it has had its share of the time, at least once. With both,
-    the time is not limited. Workers are processes of Ray, or with ``executor_name`` threads. ``report`` is
-    called with lines of progress, ``watch`` with each search before it runs, ``measured`` with the rows so
-    far, whenever one has changed. Raises DigestsDifferError if statistics depend on the workers.
+    the time is not limited. ``report`` is called with lines of progress, ``measured`` with the rows so far,
+    whenever one has changed. Raises DigestsDifferError if statistics depend on the workers.
     """
-    begun_s = time.monotonic()
+    runner.end_s = time.monotonic() + seconds
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
-    cells = {(strategy, n): _Cell() for strategy in strategies for n in workers}
+    cells: dict[_Key, list[Sample]] = {(strategy, n): [] for strategy in strategies for n in workers}
     fixed = request.simulations is not None and repeats is not None
     length = f"each run {repeats} times"
     if not fixed:
-        most = math.inf if address is not None else num_cores()
-        speeds = [min(n, most) / min(workers[0], most) for n in workers]
-        least_s = len(strategies) * (repeats or 1) * SECONDS_EACH * speeds[-1] * _passes(speeds)
+        speeds = [min(n, runner.num_cores) / min(workers[0], runner.num_cores) for n in workers]
+        least_s = len(strategies) * (repeats or 1) * runner.least_s * speeds[-1] * _passes(runner, speeds)
         length = f"in about {in_minutes(max(seconds, least_s))}"
         if least_s > seconds:
-            length += f": {SECONDS_EACH:g} s of each of {counted(workers[-1], 'worker')} are the least"
+            length += f": {runner.least_s:g} s of each of {counted(workers[-1], 'worker')} are the least"
     report(
         f"{in_words(strategies)} on {in_words(workers)} {'worker' if workers == [1] else 'workers'}, {length}"
     )
 
     def rows() -> list[Row]:
-        base = workers[0]
         return [
-            _row(requests[s], n, cell, base, cells[s, base], executor_name)
-            for (s, n), cell in cells.items()
-            if cell.ceilings
+            _row(requests[s], n, samples, median(_rates(cells[s, workers[0]])) / workers[0], runner.executor)
+            for (s, n), samples in cells.items()
+            if samples
         ]
 
-    with ExitStack() as stack:
+    with closing(runner):
         report(f"starting {counted(workers[-1], 'worker')}")
-        executor = make_executor(executor_name, workers[-1], address)
-        stack.callback(executor.close)
+        runner.start(workers[-1])
         expected_s = dict.fromkeys(cells, math.nan)
-        end_s = begun_s + seconds
         if not fixed:
             report("a short search with each strategy, from which the simulations are chosen")
-            rates = {s: _calibrate(requests[s], executor, workers) for s in strategies}
+            rates = {s: _calibrate(requests[s], runner, workers) for s in strategies}
             # Kernels may have been compiled, or machines waited for.
-            end_s = max(end_s, time.monotonic() + seconds / 2)
-            share_s = (end_s - time.monotonic()) / len(strategies) / (repeats or REPEATS)
+            runner.end_s = max(runner.end_s, time.monotonic() + seconds / 2)
+            share_s = (runner.end_s - time.monotonic()) / len(strategies) / (repeats or REPEATS)
             for strategy, (one, most) in rates.items():
                 speeds = [min(n / workers[0], most / one) for n in workers]
                 if request.simulations is None:
-                    work_s = max(share_s / _passes(speeds), SECONDS_EACH * most / one)
-                    requests[strategy] = replace(
-                        requests[strategy], simulations=rounded(work_s * one, request.lanes)
-                    )
-                run_s = 2 * (requests[strategy].simulations or 0) / one
+                    work_s = max(share_s / _passes(runner, speeds), runner.least_s * most / one)
+                    number = min(rounded(work_s * one, request.lanes), runner.most_simulations)
+                    requests[strategy] = replace(requests[strategy], simulations=number)
+                run_s = (1 + runner.has_ceiling) * (requests[strategy].simulations or 0) / one
                 expected_s |= {(strategy, n): run_s / speed for n, speed in zip(workers, speeds, strict=True)}
-        schedule = Schedule(expected_s, repeats, end_s)
-        ceilings: dict[str, Ceiling] = {}
-        for strategy, each in requests.items():
+        schedule = Schedule(expected_s, repeats, runner.end_s)
+        for strategy, each in requests.items() if runner.has_ceiling else ():
             work = counted(each.simulations or 0, "simulation")
             report(f"recording {strategy}, {work}, for the ceiling{schedule.left()}")
-            ceilings[strategy] = Ceiling(each, workers[-1], executor)
-            stack.callback(ceilings[strategy].close)
+            runner.record(each)
+        digests: dict[str, str] = {}
         while (key := schedule.next()) is not None:
-            (strategy, n), cell = key, cells[key]
-            run_begun_s = time.monotonic()
-            cell.search(requests[strategy], executor, n, address is None, watch)
-            cell.measure_ceiling(ceilings[strategy], n, address is None)
-            schedule.took_s[key].append(time.monotonic() - run_begun_s)
+            (strategy, n), samples = key, cells[key]
+            begun_s = time.monotonic()
+            sample = runner.search(requests[strategy], n)
+            what = f"{strategy}, {counted(n, 'worker')}, run {len(samples) + 1}"
+            if sample.digest != digests.setdefault(strategy, sample.digest):
+                raise DigestsDifferError(f"{what}: digest {sample.digest} after {digests[strategy]}")
+            samples.append(sample)
+            schedule.took_s[key].append(time.monotonic() - begun_s)
             measured(rows())
-            report(
-                f"{strategy}, {counted(n, 'worker')}, run {len(cell.rates)}: "
-                f"{cell.rates[-1]:,.0f} simulations/s, {cell.rates[-1] / cell.ceilings[-1]:.3f} of "
-                f"the ceiling{schedule.left()}"
-            )
-    for strategy in strategies:
-        digests = {cells[strategy, n].digest for n in workers}
-        if len(digests) > 1:
-            raise DigestsDifferError(f"{strategy} on {workers} workers: {sorted(digests)}")
+            share = ""
+            if sample.ceiling is not None:
+                share = f", {sample.simulations_per_s / sample.ceiling:.3f} of the ceiling"
+            report(f"{what}: {sample.simulations_per_s:,.0f} simulations/s{share}{schedule.left()}")
     return rows()
 
 
-def _passes(speeds: Sequence[float]) -> float:
-    """Time of a search and a ceiling run on each number of workers, relative to a search on the first one."""
-    return 2 * sum(1 / speed for speed in speeds)
+def _passes(runner: Runner, speeds: Sequence[float]) -> float:
+    """Time of a run on each number of workers, relative to a search on the first one."""
+    return (1 + runner.has_ceiling) * sum(1 / speed for speed in speeds)
 
 
-def _search(
-    request: SearchRequest, executor: Executor, workers: int, watch: Callable[[Session], None] = ignore
-) -> SearchResult:
-    """Run a search on this number of workers."""
-    search = open_search(request)
-    executor.use(workers)
-    executor.open(search.context)
-    session = Session(Coordinator(search, workers), executor)
-    watch(session)
-    return session.run()
-
-
-def _calibrate(request: SearchRequest, executor: Executor, workers: Sequence[int]) -> tuple[float, float]:
+def _calibrate(request: SearchRequest, runner: Runner, workers: Sequence[int]) -> tuple[float, float]:
     """Approximate simulations/s on the smallest and on the largest number of workers."""
     # The first search is not timed: kernels may be compiled.
-    _search(replace(request, simulations=request.lanes), executor, workers[-1])
+    runner.search(replace(request, simulations=request.lanes), workers[-1])
     timed = replace(request, simulations=None, seconds=CALIBRATION_S)
-    results = [_search(timed, executor, n) for n in (workers[0], workers[-1])]
-    one, most = (max(1, result.simulations) / result.elapsed_s for result in results)
+    one, most = (max(1.0, runner.search(timed, n).simulations_per_s) for n in (workers[0], workers[-1]))
     return one, max(one, most)
 
 
@@ -304,15 +333,20 @@ def rounded(simulations: float, least: int = 1) -> int:
     return int(min(MAX_SIMULATIONS, max(least, round(simulations / digits) * digits)))
 
 
-def _row(
-    request: SearchRequest, workers: int, cell: _Cell, base: int, base_cell: _Cell, executor: str
-) -> Row:
-    rate, ceiling = median(cell.rates), median(cell.ceilings)
-    shares = [r / c for r, c in zip(cell.rates, cell.ceilings, strict=True)]
-    speedup = base * rate / median(base_cell.rates)
-    others = None
-    if cell.spent and cell.beside:
-        others = max(median(spent[OTHERS] for spent in cell.spent), median(cell.beside))
+def _rates(samples: Sequence[Sample]) -> list[float]:
+    return [each.simulations_per_s for each in samples]
+
+
+def _row(request: SearchRequest, workers: int, samples: Sequence[Sample], one: float, executor: str) -> Row:
+    """``one``: simulations/s of one worker."""
+    rates = _rates(samples)
+    ceilings = [each.ceiling for each in samples if each.ceiling is not None]
+    shares = [each.simulations_per_s / each.ceiling for each in samples if each.ceiling is not None]
+    others = _middle([each.others for each in samples if each.others is not None], 4)
+    of_ceiling = _middle(shares, 4)
+    spent = [each.spent for each in samples if each.spent]
+    reasons = sorted({reason for each in samples for reason in each.warnings})
+    rate = median(rates)
     assert request.simulations is not None
     return Row(
         game=request.game,
@@ -321,20 +355,29 @@ def _row(
         workers=workers,
         simulations=request.simulations,
         simulations_per_s=round(rate, 1),
-        speedup=round(speedup, 4),
-        efficiency=round(speedup / workers, 4),
-        ceiling_simulations_per_s=round(ceiling, 1),
-        of_ceiling=round(median(shares), 4),
-        digest=cell.digest,
-        repeats=len(cell.rates),
-        spread=(round(min(cell.rates), 1), round(max(cell.rates), 1)),
-        ceiling_spread=(round(min(cell.ceilings), 1), round(max(cell.ceilings), 1)),
-        of_ceiling_spread=(round(min(shares), 4), round(max(shares), 4)),
-        spent={part: median(each[part] for each in cell.spent) for part in (cell.spent or [{}])[0]},
+        speedup=round(rate / one, 4),
+        efficiency=round(rate / one / workers, 4),
+        ceiling_simulations_per_s=_middle(ceilings, 1),
+        of_ceiling=of_ceiling,
+        digest=samples[0].digest,
+        repeats=len(rates),
+        spread=(round(min(rates), 1), round(max(rates), 1)),
+        ceiling_spread=_range(ceilings, 1),
+        of_ceiling_spread=_range(shares, 4),
+        spent={part: median(each[part] for each in spent) for part in (spent or [{}])[0]},
         others=others,
-        trusted=not (warn_of_others([others], "runs") or warn_of_ceiling([median(shares)])),
+        trusted=not (reasons or warn_of_others([others], "runs") or warn_of_ceiling([of_ceiling])),
         executor=executor,
+        warnings=reasons,
     )
+
+
+def _middle(values: Sequence[float], digits: int) -> float | None:
+    return round(median(values), digits) if values else None
+
+
+def _range(values: Sequence[float], digits: int) -> tuple[float, float] | None:
+    return (round(min(values), digits), round(max(values), digits)) if values else None
 
 
 def amounts(rows: Sequence[Row]) -> str:
@@ -351,6 +394,7 @@ def amounts(rows: Sequence[Row]) -> str:
 def warnings(rows: Sequence[Row]) -> list[str]:
     """Reasons to doubt the figures, one line each."""
     lines = (
+        *sorted({line for row in rows for line in row.warnings}),
         warn_of_others([row.others for row in rows], "runs"),
         warn_of_ceiling([r.of_ceiling for r in rows]),
     )

@@ -30,7 +30,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             rate(row.simulations_per_s),
             number(row.speedup, ".2f"),
             percent(row.efficiency),
-            rate(row.ceiling_simulations_per_s),
+            rate(row.ceiling_simulations_per_s or 0.0),
             percent(row.of_ceiling, 1, row.of_ceiling_spread if row.repeats > 1 else None),
         )
     if not all(row.spent for row in rows):

@@ -215,12 +215,10 @@ function summary(rows) {
   return [el("ul", { class: "found" }, lines), doubts(rows).map((line) => el("p", { class: "problem" }, `Warning: ${line}.`)), el("p", { class: "dim" }, times)];
 }
 
-/** Reasons to doubt the figures: those in the file, or else those that its numbers give. */
+/** Reasons to doubt the figures: those in the file, and those that its numbers give. */
 function doubts(rows) {
-  const given = new Set(rows.flatMap((row) => row.warnings ?? []));
-  if (given.size) return [...given];
+  const lines = [...new Set(rows.flatMap((row) => row.warnings ?? []))];
   const worst = (name) => Math.max(...rows.map((row) => row[name] ?? 0));
-  const lines = [];
   if (worst("others") > 0.05) lines.push(`other programs used ${percent(worst("others"))} of the cores during these runs`);
   if (worst("of_ceiling") > 1.05) lines.push(`${percent(worst("of_ceiling"))} of the ceiling is more than is possible`);
   return lines;
