@@ -63,6 +63,22 @@ class Answer:
     players: tuple[str, ...] = ()
     """The names of the players, if there are ``values``."""
 
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `--json`; some are there only for problems beyond two players."""
+        fields: dict[str, Any] = {
+            "best_move": self.best_move,
+            "value": self.value,
+            "pv": list(self.pv),
+            "children": [
+                {"move": child.move, "visits": child.visits, "value": child.value} for child in self.children
+            ],
+        }
+        if self.values is not None:
+            fields |= {"players": list(self.players), "values": list(self.values)}
+        if self.best_line is not None:
+            fields["best_line"] = {"value": self.best_line.value, "moves": list(self.best_line.moves)}
+        return fields
+
     def facts_beyond(self) -> list[tuple[str, str]]:
         """Facts, as pairs of name and text, that only problems beyond two players have."""
         facts = []
@@ -232,14 +248,7 @@ class SearchResult(AnswerView):
             "seed": self.seed,
             "workers": self.workers,
             "executor": self.executor,
-            "best_move": self.answer.best_move,
-            "value": self.answer.value,
-            "pv": list(self.answer.pv),
-            "children": [
-                {"move": child.move, "visits": child.visits, "value": child.value}
-                for child in self.answer.children
-            ],
-            **beyond_json(self.answer),
+            **self.answer.to_json(),
             "simulations": self.simulations,
             "playouts": self.playouts,
             "tree_nodes": self.tree_nodes,
@@ -259,17 +268,6 @@ def shortened(moves: tuple[str, ...]) -> str:
     """A line of moves as text, with at most LINE_MOVES of them."""
     more = f" ... ({len(moves)} moves)" if len(moves) > LINE_MOVES else ""
     return " ".join(moves[:LINE_MOVES]) + more
-
-
-def beyond_json(answer: Answer) -> dict[str, Any]:
-    """The fields of `--json` that only problems beyond two players have."""
-    fields: dict[str, Any] = {}
-    if answer.values is not None:
-        fields["players"] = list(answer.players)
-        fields["values"] = list(answer.values)
-    if answer.best_line is not None:
-        fields["best_line"] = {"value": answer.best_line.value, "moves": list(answer.best_line.moves)}
-    return fields
 
 
 def answer(search: Search) -> Answer:

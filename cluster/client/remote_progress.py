@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from cluster.observe.progress import LINE_S, LiveArea, line_of
-from cluster.observe.search_view import SearchView, WorkerSight, budget_text
+from cluster.observe.search_view import Figures, SearchView, WorkerSight
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from games.game import Game, State
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+OF_FIGURES, OF_WORKERS = ([field.name for field in fields(each)] for each in (Figures, WorkerSight))
 NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
 
 
@@ -44,7 +45,7 @@ class RemoteProgress(LiveArea):
         if self._live is not None and self._searched is not None:
             from cluster.observe.progress_view import view
 
-            self._live.update(view(sight_there(self._searched, data), self._console), refresh=True)
+            self._live.update(view(view_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
             self._due_s = data["elapsed_s"] + LINE_S
             if not data["jobs"] and not any(WorkerState(each["state"]).ready for each in data["workers"]):
@@ -88,28 +89,17 @@ def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> An
     )
 
 
-def sight_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:
+def view_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:
     """The view of a search on a server, made from the data of a progress event."""
-    request, game, root_state = searched.request, searched.game, searched.root_state
+    workers = [
+        WorkerSight(**{**{name: each[name] for name in OF_WORKERS}, "state": WorkerState(each["state"])})
+        for each in data["workers"]
+    ]
     return SearchView(
-        game=game,
-        root_state=root_state,
-        strategy=request.strategy,
-        lanes=request.lanes,
+        game=searched.game,
+        root_state=searched.root_state,
+        request=searched.request,
         place="on the server",
-        answer=answer_there(data, game, root_state),
-        budget=budget_text(request),
-        budget_used=data["budget_used"],
-        simulations=data["simulations"],
-        rate=data["simulations_per_s"],
-        jobs=data["jobs"],
-        jobs_in_flight=data["jobs_in_flight"],
-        jobs_retried=data["jobs_retried"],
-        results_waiting=data["results_waiting"],
-        merges=data["merges"],
-        merge_s=data["merge_s"],
-        workers=[
-            WorkerSight(each["slot"], WorkerState(each["state"]), each["busy"], each["restarts"])
-            for each in data["workers"]
-        ],
+        answer=answer_there(data, searched.game, searched.root_state),
+        figures=Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers}),
     )

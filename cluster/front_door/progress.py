@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cluster.observe.progress_stats import ProgressStats
-from cluster.observe.search_view import search_view_of
+from cluster.observe.search_view import figures_of
 from cluster.runtime.session import Session
 from games.errors import counted
 from search.result import Answer, AnswerView, answer
@@ -57,18 +57,18 @@ class SearchProgress(AnswerView):
 
 def progress_of(session: Session, stats: ProgressStats) -> SearchProgress:
     """The progress of a session, which ``stats`` has just sampled."""
-    view, search = search_view_of(session, stats), session.search
+    figures, search = figures_of(session, stats), session.search
     return SearchProgress(
         game=search.game.spec,
         moves=search.request.moves,
         position=search.request.position,
         to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
         answer=answer(search),
-        simulations=view.simulations,
-        simulations_per_s=view.rate,
+        simulations=figures.simulations,
+        simulations_per_s=stats.rate,
         elapsed_s=session.elapsed_s,
-        share=view.budget_used,
-        tree_nodes=session.coordinator.tree_nodes,
+        share=figures.budget_used,
+        tree_nodes=figures.tree_nodes,
         workers=session.executor.num_workers,
         executor=session.executor.name,
     )

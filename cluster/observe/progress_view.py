@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.observe import answer_report as report
-from cluster.observe.search_view import SearchView
+from cluster.observe.search_view import SearchView, budget_text
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from games.errors import counted
@@ -79,17 +79,18 @@ def _append_cell(text: Text, cell: Cell, heat: float, colour: bool) -> None:
 
 
 def _facts(search: SearchView) -> list[RenderableType]:
-    answer = search.answer
+    answer, figures = search.answer, search.figures
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis")
     grid.add_row("search", f"{search.game.spec}")
-    grid.add_row("", f"{search.strategy}, {counted(search.lanes, 'lane')}, {search.place}")
-    grid.add_row("simulations", f"{terminal.count(search.simulations)}   {terminal.rate(search.rate)}")
-    jobs = f"{terminal.count(search.jobs)} done   {search.jobs_in_flight} in flight"
-    grid.add_row("jobs", f"{jobs}   {search.jobs_retried} retried")
-    merge = f"{1000 * search.merge_s / search.merges:.1f} ms each" if search.merges else ""
-    grid.add_row("merge", f"{search.results_waiting} waiting   {merge}")
+    grid.add_row("", f"{search.request.strategy}, {counted(search.request.lanes, 'lane')}, {search.place}")
+    rate = terminal.rate(figures.simulations_per_s)
+    grid.add_row("simulations", f"{terminal.count(figures.simulations)}   {rate}")
+    jobs = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"
+    grid.add_row("jobs", f"{jobs}   {figures.jobs_retried} retried")
+    merge = f"{1000 * figures.merge_s / figures.merges:.1f} ms each" if figures.merges else ""
+    grid.add_row("merge", f"{figures.results_waiting} waiting   {merge}")
     grid.add_row("workers", _workers(search))
     grid.add_row("best move", Text(answer.best_move or "-", style="bold"))
     grid.add_row("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-")
@@ -101,17 +102,15 @@ def _facts(search: SearchView) -> list[RenderableType]:
 
 def _budget(search: SearchView) -> RenderableType:
     """A bar and a text of the used share of the budget."""
-    row = Table.grid(padding=(0, 1, 0, 0))
-    bar = Bar(
-        size=1.0, begin=0.0, end=search.budget_used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black"
-    )
-    row.add_row(bar, f"{100 * search.budget_used:.0f} % {search.budget}")
+    row, used = Table.grid(padding=(0, 1, 0, 0)), search.figures.budget_used
+    bar = Bar(size=1.0, begin=0.0, end=used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black")
+    row.add_row(bar, f"{100 * used:.0f} % {budget_text(search.request)}")
     return row
 
 
 def _workers(search: SearchView) -> Text:
     """Slot, state and busy share of each worker; only totals if there are many workers."""
-    workers = search.workers
+    workers = search.figures.workers
     text = Text(no_wrap=True)
     if len(workers) > WORKERS_SHOWN:
         alive = sum(worker.state.alive for worker in workers)

@@ -17,33 +17,23 @@ from search.result import Answer
 
 @dataclass(frozen=True)
 class WorkerSight:
-    """The state of one worker slot."""
+    """The state of one worker slot, in the fields of the API."""
 
     slot: int
     state: WorkerState
     busy: float
     """The recent share of time spent in jobs."""
+    jobs: int
     restarts: int
 
 
 @dataclass(frozen=True)
-class SearchView:
-    """The state of a search at one moment."""
+class Figures:
+    """The figures of a running search, in the fields of the API's `Progress`."""
 
-    game: Game
-    root_state: State
-    strategy: str
-    lanes: int
-    place: str
-    """Where the search runs: the executor, or ``on the server``."""
-    answer: Answer
-    budget: str
-    """The budget in words."""
-    budget_used: float
-    """The used share of the budget, in [0, 1]."""
     simulations: int
-    rate: float
-    """Recent simulations/s."""
+    playouts: int
+    tree_nodes: int
     jobs: int
     jobs_in_flight: int
     jobs_retried: int
@@ -52,37 +42,62 @@ class SearchView:
     merges: int
     merge_s: float
     workers: Sequence[WorkerSight]
+    elapsed_s: float
+    simulations_per_s: float
+    """The recent rate."""
+    budget_used: float
+    """The used share of the budget, in [0, 1]; without a budget, of the memory."""
+
+
+@dataclass(frozen=True)
+class SearchView:
+    """The state of a search at one moment."""
+
+    game: Game
+    root_state: State
+    request: SearchRequest
+    place: str
+    """Where the search runs: the executor, or ``on the server``."""
+    answer: Answer
+    figures: Figures
     comings: str | None = None
     """Text about workers that have joined or left; None if there were none."""
 
 
-def search_view_of(session: Session, figures: ProgressStats) -> SearchView:
-    """The view of a search whose session is in this process."""
-    coordinator, strategy = session.coordinator, session.search.strategy
-    counters, durations = coordinator.counters, coordinator.counters.merge_durations
-    budget, used = _budget(session)
+def search_view_of(session: Session, stats: ProgressStats) -> SearchView:
+    """The view of a search whose session is in this process, as ``stats`` has sampled it last."""
+    search = session.search
     return SearchView(
-        game=session.search.game,
-        root_state=session.search.root_state,
-        strategy=session.search.request.strategy,
-        lanes=strategy.lanes,
+        game=search.game,
+        root_state=search.root_state,
+        request=search.request,
         place=session.executor.name,
-        answer=figures.answer,
-        budget=budget,
-        budget_used=min(1.0, used),
+        answer=stats.answer,
+        figures=figures_of(session, stats),
+        comings=comings_and_goings(stats) if stats.joined or stats.left else None,
+    )
+
+
+def figures_of(session: Session, stats: ProgressStats) -> Figures:
+    """The figures of a session, as ``stats`` has sampled it last."""
+    coordinator, counters = session.coordinator, session.coordinator.counters
+    return Figures(
         simulations=counters.simulations,
-        rate=figures.rate,
+        playouts=counters.playouts,
+        tree_nodes=coordinator.tree_nodes,
         jobs=counters.jobs_done,
         jobs_in_flight=coordinator.jobs_in_flight,
         jobs_retried=counters.jobs_retried,
-        results_waiting=max(0, strategy.issued - strategy.absorbed - coordinator.jobs_in_flight),
-        merges=sum(durations.counts),
-        merge_s=durations.sum_s,
+        results_waiting=coordinator.results_waiting,
+        merges=sum(counters.merge_durations.counts),
+        merge_s=round(counters.merge_durations.sum_s, 6),
         workers=[
-            WorkerSight(worker.slot, worker.state, busy, worker.restarts)
-            for worker, busy in zip(session.executor.workers, figures.busy, strict=False)
+            WorkerSight(worker.slot, worker.state, round(busy, 3), worker.jobs_done, worker.restarts)
+            for worker, busy in zip(session.executor.workers, stats.busy, strict=False)
         ],
-        comings=comings_and_goings(figures) if figures.joined or figures.left else None,
+        elapsed_s=round(session.elapsed_s, 6),
+        simulations_per_s=round(stats.rate, 1),
+        budget_used=min(1.0, _budget_used(session)),
     )
 
 
@@ -95,15 +110,11 @@ def budget_text(request: SearchRequest) -> str:
     return f"of {terminal.count(request.memory_mb)} MB"
 
 
-def _budget(session: Session) -> tuple[str, float]:
-    request, counters = session.search.request, session.coordinator.counters
+def _budget_used(session: Session) -> float:
+    request = session.search.request
     if request.simulations is not None:
-        used = counters.simulations / request.simulations
-    elif request.seconds is not None:
-        used = session.elapsed_s / request.seconds
-    else:
-        used = _memory_share(session)
-    return budget_text(request), used
+        return session.coordinator.counters.simulations / request.simulations
+    return _memory_share(session) if request.seconds is None else session.elapsed_s / request.seconds
 
 
 def _memory_share(session: Session) -> float:

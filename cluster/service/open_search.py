@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from cluster.observe.progress_stats import ProgressStats
+from cluster.observe.search_view import figures_of
 from cluster.runtime.session import Session
 from cluster.service.answer_models import CurvePoint
 from cluster.service.event_stream import PROGRESS, STATE, Feed
 from cluster.service.pool import Run
 from cluster.service.records import QUEUED, RUNNING, Record
-from search.result import Answer, SearchResult, beyond_json
+from search.result import Answer, SearchResult
 
 FOLLOWED_S, UNFOLLOWED_S = 0.25, 1.0
 """Seconds between partial results, with and without clients that follow the events."""
@@ -133,51 +134,6 @@ class Live:
 
     def _progress(self, session: Session) -> dict[str, Any]:
         self._figures.update(session)
-        counters, answer = session.coordinator.counters, self._figures.answer
-        merges = counters.merge_durations
-        return {
-            "partial": True,
-            "id": self.id,
-            "best_move": answer.best_move,
-            "value": answer.value,
-            "pv": list(answer.pv),
-            "children": [
-                {"move": child.move, "visits": child.visits, "value": child.value}
-                for child in answer.children
-            ],
-            **beyond_json(answer),
-            "simulations": counters.simulations,
-            "playouts": counters.playouts,
-            "tree_nodes": session.coordinator.tree_nodes,
-            "jobs": counters.jobs_done,
-            "jobs_in_flight": session.coordinator.jobs_in_flight,
-            "jobs_retried": counters.jobs_retried,
-            "results_waiting": session.coordinator.results_waiting,
-            "merges": sum(merges.counts),
-            "merge_s": round(merges.sum_s, 6),
-            "workers": _workers(session, self._figures),
-            "elapsed_s": round(session.elapsed_s, 6),
-            "simulations_per_s": round(self._figures.rate, 1),
-            "budget_used": _budget_used(session),
-        }
-
-
-def _workers(session: Session, figures: ProgressStats) -> list[dict[str, Any]]:
-    return [
-        {
-            "slot": worker.slot,
-            "state": worker.state,
-            "busy": round(busy, 3),
-            "jobs": worker.jobs_done,
-            "restarts": worker.restarts,
-        }
-        for worker, busy in zip(session.executor.workers[:WORKERS_TOLD], figures.busy, strict=False)
-    ]
-
-
-def _budget_used(session: Session) -> float:
-    request, counters = session.search.request, session.coordinator.counters
-    if request.simulations is not None:
-        return min(1.0, counters.simulations / request.simulations)
-    assert request.seconds is not None
-    return min(1.0, session.elapsed_s / request.seconds)
+        figures = figures_of(session, self._figures)
+        told = replace(figures, workers=figures.workers[:WORKERS_TOLD])
+        return {"partial": True, "id": self.id, **self._figures.answer.to_json(), **asdict(told)}

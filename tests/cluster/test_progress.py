@@ -17,7 +17,7 @@ from cluster.observe import progress
 from cluster.observe.progress import Progress
 from cluster.observe.progress_stats import ProgressStats
 from cluster.observe.progress_view import heat_map, view
-from cluster.observe.search_view import search_view_of
+from cluster.observe.search_view import figures_of, search_view_of
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -79,7 +79,7 @@ def test_the_bar_of_memory_is_full_when_the_memory_is(form: dict[str, Any]) -> N
         lane_slots = session.coordinator.counters.lane_tree_bytes / node_bytes
         used.append(lane_slots / search.context.tree_slots)
     figures.update(session)
-    assert search_view_of(session, figures).budget_used == max(used)
+    assert figures_of(session, figures).budget_used == max(used)
     assert 0.9 < max(used) <= 1.0
 
 
