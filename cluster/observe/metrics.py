@@ -17,13 +17,14 @@ import platform
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from cluster.runtime.session import Session
@@ -42,7 +43,7 @@ SAMPLE_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class Family:
-    """A metric from a source that does not depend on prometheus_client."""
+    """A metric in terms that do not depend on prometheus_client."""
 
     name: str
     kind: str
@@ -50,6 +51,30 @@ class Family:
     text: str
     samples: list[tuple[dict[str, str], float | Durations]]
     """[(labels, value)]; all samples have equal label names. The values of a histogram are Durations."""
+
+
+def counter(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Family:
+    """A counter with one value, or with ``values`` by the value of its label or the tuple of its labels."""
+    return Family(name, "counter", text, _samples(values, labels))
+
+
+def gauge(name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Family:
+    """A gauge; arguments as in `counter`."""
+    return Family(name, "gauge", text, _samples(values, labels))
+
+
+def histogram(name: str, text: str, values: Durations | Mapping[Any, Durations], *labels: str) -> Family:
+    """A histogram of durations; arguments as in `counter`."""
+    return Family(name, "histogram", text, _samples(values, labels))
+
+
+def _samples(values: Any, labels: tuple[str, ...]) -> list[tuple[dict[str, str], float | Durations]]:
+    if not labels:
+        return [({}, values)]
+    keys = (key if isinstance(key, tuple) else (str(key),) for key in values)
+    return [
+        (dict(zip(labels, key, strict=True)), value) for key, value in zip(keys, values.values(), strict=True)
+    ]
 
 
 class Metrics:
@@ -212,14 +237,17 @@ class _SessionCollector(Collector):
             before = self._sample_before(sample)
             self._keep(sample)
             restarts = _by_slot(self._executors, lambda worker: worker.restarts)
-        yield from _search_metrics(sessions, totals)
-        yield from _job_metrics(sessions, totals)
-        yield from _tree_metrics(sessions, totals)
-        yield from _rates(sample, before)
-        yield from _worker_metrics([*(each.executor for each in sessions), *latest], sample, before, restarts)
-        yield _build_info()
-        for source in self._sources:
-            yield from map(_metric_of, source())
+        executors = [*(each.executor for each in sessions), *latest]
+        own = (
+            _search_metrics(sessions, totals),
+            _job_metrics(sessions, totals),
+            _tree_metrics(sessions, totals),
+            _rates(sample, before),
+            _worker_metrics(executors, sample, before, restarts),
+            [_build_info()],
+        )
+        for families in (*own, *(source() for source in self._sources)):
+            yield from map(_metric_of, families)
 
     def _totals(self) -> _Totals:
         totals = copy.deepcopy(self._ended)
@@ -242,85 +270,75 @@ class _SessionCollector(Collector):
             self._samples.append(sample)
 
 
-def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
-    yield _counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
-    yield _counter("banyan_playouts_total", "Playouts of the merged simulations.", totals.playouts)
+def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
+    yield counter("banyan_simulations_total", "Simulations merged.", totals.simulations)
+    yield counter("banyan_playouts_total", "Playouts of the merged simulations.", totals.playouts)
     running = sum(session.outcome is None for session in sessions)
-    yield _gauge("banyan_running_searches", "Searches that have not ended.", running)
-    ended = CounterMetricFamily("banyan_searches", "Searches that ended, by outcome.", labels=["outcome"])
-    for outcome, count in totals.outcomes.items():
-        ended.add_metric([outcome], count)
-    yield ended
+    yield gauge("banyan_running_searches", "Searches that have not ended.", running)
+    yield counter("banyan_searches_total", "Searches that ended, by outcome.", totals.outcomes, "outcome")
 
 
-def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
-    yield _counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
-    yield _counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", totals.jobs_retried)
-    yield _counter(
+def _job_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
+    yield counter("banyan_jobs_total", "Jobs whose result was merged.", totals.jobs_done)
+    yield counter("banyan_retried_jobs_total", "Lost jobs that were assigned again.", totals.jobs_retried)
+    yield counter(
         "banyan_late_results_total", "Discarded results of jobs no longer in flight.", totals.late_results
     )
     running = [session for session in sessions if session.outcome is None]
     in_flight = sum(session.coordinator.jobs_in_flight for session in running)
-    yield _gauge("banyan_in_flight_jobs", "Assigned jobs without a result yet.", in_flight)
+    yield gauge("banyan_in_flight_jobs", "Assigned jobs without a result yet.", in_flight)
     unobserved = sum(session.search.strategy.unobserved for session in running)
-    yield _gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
-    yield _histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
-    yield _histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
+    yield gauge("banyan_unobserved_samples", "Assigned simulations that are not merged yet.", unobserved)
+    yield histogram("banyan_job_duration_seconds", "Time of a job on its worker.", totals.job_durations)
+    yield histogram("banyan_merge_duration_seconds", "Time to merge one result.", totals.merge_durations)
 
 
-def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Metric]:
+def _tree_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
     coordinators = [session.coordinator for session in sessions]
     nodes = sum(coordinator.tree_nodes for coordinator in coordinators)
-    yield _gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
+    yield gauge("banyan_tree_nodes", "Nodes of all trees of the search.", nodes)
     shared = sum(coordinator.tree_bytes for coordinator in coordinators)
-    yield _gauge("banyan_tree_bytes", "Bytes of the shared tree.", shared)
+    yield gauge("banyan_tree_bytes", "Bytes of the shared tree.", shared)
     largest = max((coordinator.counters.lane_tree_bytes for coordinator in coordinators), default=0)
-    yield _gauge("banyan_lane_tree_bytes", "Bytes of the largest tree reported by a job.", largest)
+    yield gauge("banyan_lane_tree_bytes", "Bytes of the largest tree reported by a job.", largest)
     full = sum(coordinator.counters.tree_full for coordinator in coordinators)
-    yield _gauge("banyan_full_searches", "Searches in which a tree has filled its memory.", full)
-    yield _counter("banyan_created_nodes_total", "Nodes created by jobs.", totals.created)
-    yield _counter("banyan_duplicate_nodes_total", "Nodes created by several lanes.", totals.duplicates)
-    ratio = GaugeMetricFamily(
-        "banyan_duplicate_expansions_ratio", "Share of new nodes created by several lanes."
-    )
+    yield gauge("banyan_full_searches", "Searches in which a tree has filled its memory.", full)
+    yield counter("banyan_created_nodes_total", "Nodes created by jobs.", totals.created)
+    yield counter("banyan_duplicate_nodes_total", "Nodes created by several lanes.", totals.duplicates)
     created = sum(int(session.search.strategy.created) for session in sessions)
-    if created:
-        ratio.add_metric([], sum(int(session.search.strategy.duplicates) for session in sessions) / created)
-    yield ratio
+    duplicates = sum(int(session.search.strategy.duplicates) for session in sessions)
+    text = "Share of new nodes created by several lanes."
+    samples: list[Any] = [({}, duplicates / created)] if created else []
+    yield Family("banyan_duplicate_expansions_ratio", "gauge", text, samples)
 
 
-def _rates(sample: _Sample, before: _Sample) -> Iterator[Metric]:
+def _rates(sample: _Sample, before: _Sample) -> Iterator[Family]:
     simulations = _rate(sample.simulations - before.simulations, sample, before)
-    yield _gauge("banyan_simulations_per_second", "Recent simulations/s.", simulations)
+    yield gauge("banyan_simulations_per_second", "Recent simulations/s.", simulations)
     playouts = _rate(sample.playouts - before.playouts, sample, before)
-    yield _gauge("banyan_playouts_per_second", "Recent playouts/s.", playouts)
+    yield gauge("banyan_playouts_per_second", "Recent playouts/s.", playouts)
 
 
 def _worker_metrics(
     executors: list[Executor], sample: _Sample, before: _Sample, restarts: dict[int, float]
-) -> Iterator[Metric]:
-    alive = GaugeMetricFamily("banyan_alive_workers", "1 while the slot has a worker.", labels=["slot"])
-    ratio = GaugeMetricFamily("banyan_worker_busy_ratio", "Recent share of time in jobs.", labels=["slot"])
-    busy = CounterMetricFamily("banyan_worker_busy_seconds", "Time in jobs.", labels=["slot"])
-    restarted = CounterMetricFamily("banyan_worker_restarts", "Workers replaced.", labels=["slot"])
-    for slot, is_alive in _by_slot(executors, lambda w: w.alive).items():
-        alive.add_metric([str(slot)], float(is_alive > 0))
-    for slot, busy_s in sample.busy_s.items():
-        busy.add_metric([str(slot)], busy_s)
-        # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
-        ratio.add_metric([str(slot)], min(1.0, _rate(busy_s - before.busy_s.get(slot, 0.0), sample, before)))
-    for slot, count in restarts.items():
-        restarted.add_metric([str(slot)], count)
-    yield from (alive, ratio, busy, restarted)
+) -> Iterator[Family]:
+    alive = {slot: float(number > 0) for slot, number in _by_slot(executors, lambda w: w.alive).items()}
+    yield gauge("banyan_alive_workers", "1 while the slot has a worker.", alive, "slot")
+    # A job's time is counted when it ends, so the ratio of a short interval may exceed 1.
+    ratio = {
+        slot: min(1.0, _rate(busy_s - before.busy_s.get(slot, 0.0), sample, before))
+        for slot, busy_s in sample.busy_s.items()
+    }
+    yield gauge("banyan_worker_busy_ratio", "Recent share of time in jobs.", ratio, "slot")
+    yield counter("banyan_worker_busy_seconds_total", "Time in jobs.", sample.busy_s, "slot")
+    yield counter("banyan_worker_restarts_total", "Workers replaced.", restarts, "slot")
 
 
-def _build_info() -> Metric:
+def _build_info() -> Family:
     versions = {"version": "banyan-mcts", "ray": "ray", "numba": "numba"}
     labels = {label: version_of(package) for label, package in versions.items()}
     labels["python"] = platform.python_version()
-    info = GaugeMetricFamily("banyan_build_info", "Versions as labels; always 1.", labels=list(labels))
-    info.add_metric(list(labels.values()), 1)
-    return info
+    return Family("banyan_build_info", "gauge", "Versions as labels; always 1.", [(labels, 1)])
 
 
 def version_of(package: str) -> str:
@@ -362,16 +380,3 @@ def _metric_of(family: Family) -> Metric:
         metric.add_sample(f"{family.name}_count", labels, counts[-1])
         metric.add_sample(f"{family.name}_sum", labels, value.sum_s)
     return metric
-
-
-def _counter(name: str, text: str, value: float) -> Metric:
-    return CounterMetricFamily(name.removesuffix("_total"), text, value=value)
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=value)
-
-
-def _histogram(name: str, text: str, durations: Durations) -> Metric:
-    buckets = list(zip(_BOUNDS, accumulate(durations.counts), strict=True))
-    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.sum_s)

@@ -3,10 +3,9 @@ cluster/observe/METRICS.md."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from cluster.observe.metrics import Family
+from cluster.observe.metrics import Family, counter, gauge, histogram
 from cluster.runtime.worker_state import WorkerState
 from cluster.service.searches import Searches
 
@@ -16,52 +15,28 @@ def families(searches: Searches) -> Iterator[Family]:
     figures, pool = searches.figures, searches.pool
     open_now = {"queued": searches.num_waiting, "running": searches.num_running}
     with figures.lock:
-        yield _gauges("banyan_open_searches", "Searches that are not over.", _by(("state",), open_now))
-        text = "Searches accepted."
-        yield _counters("banyan_accepted_searches_total", text, _by(GAME, figures.accepted_searches))
-        text = "Searches that are over, by final state."
-        yield _counters("banyan_finished_searches_total", text, _by((*GAME, "state"), figures.ended_searches))
-        text = "Simulations merged."
-        yield _counters("banyan_game_simulations_total", text, _by(GAME, figures.simulations))
-        text = "Playouts of searches."
-        yield _counters("banyan_game_playouts_total", text, _by(GAME, figures.playouts))
-        durations = [({"game": game}, value) for game, value in figures.search_durations.items()]
-        text = "Duration of searches."
-        yield Family("banyan_search_duration_seconds", "histogram", text, list(durations))
-        text = "Refused requests."
-        yield _counters("banyan_refused_requests_total", text, _by(("reason",), figures.refusals))
-        text = "Answered HTTP requests."
-        yield _counters(
-            "banyan_http_requests_total", text, _by(("method", "route", "status"), figures.requests)
+        yield gauge("banyan_open_searches", "Searches that are not over.", open_now, "state")
+        yield counter(
+            "banyan_accepted_searches_total", "Searches accepted.", figures.accepted_searches, *GAME
         )
-        routes = [({"route": route}, value) for route, value in figures.request_durations.items()]
-        text = "Time until the answer begins."
-        yield Family("banyan_http_request_duration_seconds", "histogram", text, list(routes))
-        yield _gauges("banyan_event_streams", "Open event streams.", [({}, figures.streams)])
-    yield _gauges("banyan_waiting_jobs", "Jobs that wait for a worker.", [({}, pool.jobs_waiting)])
-    yield _gauges("banyan_ready_pools", "1 while there is a worker.", [({}, float(pool.ready))])
+        text = "Searches that are over, by final state."
+        yield counter("banyan_finished_searches_total", text, figures.ended_searches, *GAME, "state")
+        yield counter("banyan_game_simulations_total", "Simulations merged.", figures.simulations, *GAME)
+        yield counter("banyan_game_playouts_total", "Playouts of searches.", figures.playouts, *GAME)
+        durations = figures.search_durations
+        yield histogram("banyan_search_duration_seconds", "Duration of searches.", durations, "game")
+        yield counter("banyan_refused_requests_total", "Refused requests.", figures.refusals, "reason")
+        labels = ("method", "route", "status")
+        yield counter("banyan_http_requests_total", "Answered HTTP requests.", figures.requests, *labels)
+        name, text = "banyan_http_request_duration_seconds", "Time until the answer begins."
+        yield histogram(name, text, figures.request_durations, "route")
+        yield gauge("banyan_event_streams", "Open event streams.", figures.streams)
+    yield gauge("banyan_waiting_jobs", "Jobs that wait for a worker.", pool.jobs_waiting)
+    yield gauge("banyan_ready_pools", "1 while there is a worker.", float(pool.ready))
     given_back = sum(worker.state is WorkerState.GIVEN_BACK for worker in pool.workers)
-    text = "Workers ended because they were idle."
-    yield _gauges("banyan_given_back_workers", text, [({}, given_back)])
-    renewals: list[tuple[dict[str, str], float]] = [({}, pool.renewals)]
-    yield _counters("banyan_pool_restarts_total", "Restarts of the executor.", renewals)
-    restarts: list[tuple[dict[str, str], float]] = [({}, figures.restarts)]
-    yield _counters("banyan_server_restarts_total", "Restarts of the server after a crash.", restarts)
+    yield gauge("banyan_given_back_workers", "Workers ended because they were idle.", given_back)
+    yield counter("banyan_pool_restarts_total", "Restarts of the executor.", pool.renewals)
+    yield counter("banyan_server_restarts_total", "Restarts of the server after a crash.", figures.restarts)
 
 
 GAME = ("game", "strategy")
-
-
-def _by(labels: tuple[str, ...], counts: Mapping[Any, float]) -> list[tuple[dict[str, str], float]]:
-    return [
-        (dict(zip(labels, key if isinstance(key, tuple) else (key,), strict=True)), value)
-        for key, value in counts.items()
-    ]
-
-
-def _counters(name: str, text: str, samples: list[tuple[dict[str, str], float]]) -> Family:
-    return Family(name, "counter", text, list(samples))
-
-
-def _gauges(name: str, text: str, samples: list[tuple[dict[str, str], float]]) -> Family:
-    return Family(name, "gauge", text, list(samples))
