@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,8 +19,6 @@ from cluster.system.terminal import write
 from search.options import BASIC, knobs_of
 from search.request import SearchRequest
 
-if TYPE_CHECKING:
-    pass
 
 HEAD = """# Reference
 
