@@ -19,7 +19,6 @@ from cluster.system.terminal import write
 from search.options import BASIC, knobs_of
 from search.request import SearchRequest
 
-
 HEAD = """# Reference
 
 Options of commands and players, metrics, and answers of the HTTP API. This page is made from the code by
