@@ -21,6 +21,7 @@ from cluster.commands.options import (
     GameArgument,
     JsonOption,
     MetricsHostOption,
+    MetricsPortOption,
     NoColorOption,
     colour_wanted,
     option,
@@ -111,15 +112,7 @@ def speedup(
     picture: FormatOption = None,
     json_output: JsonOption = False,
     no_color: NoColorOption = False,
-    metrics_port: Annotated[
-        int | None,
-        option(
-            "PORT",
-            "Serve Prometheus metrics on this port, also after the measurement, until Ctrl-C; 0 is any free "
-            "port.",
-            OUTPUT,
-        ),
-    ] = None,
+    metrics_port: MetricsPortOption = None,
     metrics_host: MetricsHostOption = "127.0.0.1",
 ) -> None:
     """Run the same search on each number of workers: simulations/s, speedup, and share of the ceiling.
@@ -128,9 +121,10 @@ def speedup(
     communication, or with subtree search on their own. All numbers of workers get about the same time, so
     that runs of many workers are repeated more often. Digests must be equal: the number of workers must not
     change the answer. A line warns if other programs used the cores, or if a share of the ceiling is higher
-    than possible.
+    than possible. With --metrics-port it ends with Ctrl-C, so that the figures can be read.
     """
     from cluster.lab.throughput.speedup import SECONDS, OwnWorkers, ignore, measure_speedup
+    from games.errors import counted
 
     counts = _counts(asked)
     names = read_strategies(asked.strategies, ALL_STRATEGIES)
@@ -138,10 +132,6 @@ def speedup(
     request = _request(game, asked, names, max(counts))
     so_far: list[Row] = []
     seconds = SECONDS if asked.seconds is None else asked.seconds
-
-    def measured(rows: list[Row]) -> None:
-        so_far[:] = rows
-
     with ExitStack() as stack:
         watch: Callable[[Session], None] = ignore
         if metrics_port is not None:
@@ -152,8 +142,9 @@ def speedup(
             stack.callback(metrics.close)
             report(f"metrics at {metrics.url}")
             watch = metrics.watch
-        runner = OwnWorkers(asked.executor, asked.address, watch)
-        rows = measure_speedup(request, names, counts, runner, asked.repeats, seconds, report, measured)
+        report(f"starting {counted(max(counts), 'worker')}")
+        runner = OwnWorkers(max(counts), asked.executor, asked.address, watch)
+        rows = measure_speedup(request, names, counts, runner, asked.repeats, seconds, report, so_far)
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
 
@@ -247,11 +238,7 @@ def _show(rows: Sequence[Row], json_output: bool, colour: bool | None) -> None:
     console = stdout_console(colour)
     for table in tables(rows):
         console.print(table)
-    console.print("Digests are equal for every number of workers: " + _digests(rows))
+    digests = ", ".join(dict.fromkeys(f"{row.strategy} {row.digest[:12]}" for row in rows))
+    console.print(f"Digests are equal for every number of workers: {digests}")
     for doubt in doubts:
         console.print(f"Warning: {doubt}", soft_wrap=True)
-
-
-def _digests(rows: Sequence[Row]) -> str:
-    by_strategy = {row.strategy: row.digest[:12] for row in rows}
-    return ", ".join(f"{strategy} {digest}" for strategy, digest in by_strategy.items())

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -55,34 +55,35 @@ STRATEGIES = ("root", "tree", "leaf")
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    lines: list[str] = []
-    so_far: list[list[Row]] = []
-    rows = measure_speedup(
-        REQUEST, STRATEGIES, (1, 2), OwnWorkers(), 2, report=lines.append, measured=so_far.append
-    )
-    assert [len(each) for each in so_far] == [1, 2, 3, 4, 5, 6] + [6] * 6
-    assert so_far[-1] == rows != so_far[5]
-    assert sum("of the ceiling" in line for line in lines) == 2 * 3 * 2
+    seen: list[int] = []
+    so_far: list[Row] = []
+
+    def report(line: str) -> None:
+        if "of the ceiling" in line:
+            seen.append(len(so_far))
+
+    rows = measure_speedup(REQUEST, STRATEGIES, (1, 2), OwnWorkers(2), 2, report=report, so_far=so_far)
+    assert seen == [1, 2, 3, 4, 5, 6] + [6] * 6
     return rows
 
 
-def test_there_is_a_row_for_each_strategy_and_number_of_workers(rows: list[Row]) -> None:
-    assert [(row.strategy, row.workers) for row in rows] == [(s, n) for s in STRATEGIES for n in (1, 2)]
-
-
 def test_figures_follow_from_each_other(rows: list[Row]) -> None:
+    assert [(row.strategy, row.workers) for row in rows] == [(s, n) for s in STRATEGIES for n in (1, 2)]
     one = {row.strategy: row for row in rows if row.workers == 1}
     for row in rows:
+        assert row.of_ceiling_spread is not None
+        assert row.ceiling_simulations_per_s is not None
         assert row.spread[0] <= row.simulations_per_s <= row.spread[1]
         assert row.of_ceiling_spread[0] <= row.of_ceiling <= row.of_ceiling_spread[1]
-        assert row.speedup == pytest.approx(
-            row.simulations_per_s / one[row.strategy].simulations_per_s, abs=1e-3
-        )
+        speedup = row.simulations_per_s / one[row.strategy].simulations_per_s
+        assert row.speedup == pytest.approx(speedup, abs=1e-3)
         assert row.efficiency == pytest.approx(row.speedup / row.workers, abs=1e-3)
-        assert row.repeats == 2
-        assert row.simulations == SIMULATIONS
+        assert (row.repeats, row.simulations) == (2, SIMULATIONS)
         # The same jobs without Ray, coordinator and merging cannot be slower than half as fast.
         assert row.ceiling_simulations_per_s > row.simulations_per_s / 2
+        # The number of workers does not change the digest.
+        assert row.digest == one[row.strategy].digest
+    assert len({row.digest for row in rows}) == 3
 
 
 def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
@@ -91,10 +92,6 @@ def test_the_time_of_all_cores_is_accounted_for(rows: list[Row]) -> None:
         # Ticks of 10 ms are counted for each of some ten processes, and a run takes half a second here.
         assert sum(row.spent.values()) == pytest.approx(1.0, abs=0.25)
         assert row.spent[WORKERS] > row.spent[GCS]
-
-
-def test_what_others_took_is_in_each_row(rows: list[Row]) -> None:
-    for row in rows:
         assert row.others is not None
         assert row.spent[OTHERS] <= row.others <= 1.0
         assert row.trusted == (not warnings([row]))
@@ -163,21 +160,11 @@ def test_what_a_program_took_that_is_not_ours_is_others() -> None:
     assert others * machine_s > 0.4
 
 
-def test_the_number_of_workers_does_not_change_the_digest(rows: list[Row]) -> None:
-    for strategy in STRATEGIES:
-        assert len({row.digest for row in rows if row.strategy == strategy}) == 1
-    assert len({row.digest for row in rows}) == 3
-
-
 def test_rows_are_written_as_json_csv_and_a_picture(rows: list[Row], tmp_path: Path) -> None:
     paths = write_rows(rows, tmp_path / "new" / "folder")
     written = json.loads(paths[0].read_text())
-    wanted = {
-        "game", "strategy", "lanes", "workers", "simulations", "simulations_per_s", "speedup", "efficiency",
-        "ceiling_simulations_per_s", "of_ceiling", "digest", "repeats", "spread",
-    }  # fmt: skip
-    assert len(written) == len(rows)
-    assert wanted <= set(written[0])
+    assert [row["digest"] for row in written] == [row.digest for row in rows]
+    assert {field.name for field in fields(Row)} | {"measured_on"} == set(written[0])
     with paths[1].open() as file:
         table = list(csv.DictReader(file))
     assert [line["digest"] for line in table] == [row.digest for row in rows]
@@ -308,12 +295,12 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
     lines: list[str] = []
     request = replace(REQUEST, simulations=None)
     rows = measure_speedup(
-        request, ("root",), (2, 1), OwnWorkers("threads"), seconds=1.0, report=lines.append
+        request, ("root",), (2, 1), OwnWorkers(2, "threads"), seconds=1.0, report=lines.append
     )
-    assert lines[0] == "root on 1 and 2 workers, in about 12 s: 2 s of each of 2 workers are the least"
+    assert lines[0] == "root on 1 and 2 workers, in about 1 s"
     assert len({row.simulations for row in rows}) == len({row.digest for row in rows}) == 1
     assert min(row.repeats for row in rows) >= 1
-    assert all(line.endswith(" left") for line in lines[3:])
+    assert all(line.endswith(" left") for line in lines[2:])
     assert amounts(rows).startswith(f"{rows[0].simulations:,} simulations, 16 lanes, ")
 
 

@@ -206,7 +206,7 @@ def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
 @compiled_only
 def test_a_speedup_is_measured_with_threads() -> None:
     request = SearchRequest("tictactoe", simulations=3_000_000, seed=3, memory_mb=256)
-    rows = measure_speedup(request, ("tree",), (1, 2), OwnWorkers("threads"), 1, report=ignore)
+    rows = measure_speedup(request, ("tree",), (1, 2), OwnWorkers(2, "threads"), 1, report=ignore)
     assert [(row.executor, row.workers) for row in rows] == [("threads", 1), ("threads", 2)]
     for row in rows:
         # The time of threads is not counted for the coordinator as well.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
@@ -15,7 +15,6 @@ from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
-from cluster.system.processes import num_cores
 from cluster.system.terminal import span
 from games.errors import counted
 from search.coordinator import Coordinator
@@ -102,17 +101,12 @@ class Runner:
     """Runs the searches of a measurement on the first n of several workers, without a ceiling."""
 
     executor = "ray"
-    num_cores: float = math.inf
-    """The number of workers that can compute at a time."""
     has_ceiling = False
     least_s = 0.0
     """Least time in seconds of a search on all workers."""
     most_simulations = MAX_SIMULATIONS
     end_s = 0.0
     """About when the measurement ends, by the monotonic clock; set by `measure_speedup`."""
-
-    def start(self, workers: int) -> None:
-        """Start this number of workers."""
 
     def record(self, request: SearchRequest) -> None:
         """Prepare the ceiling of a strategy: from now on it is measured after each of its searches."""
@@ -132,27 +126,21 @@ class OwnWorkers(Runner):
     least_s = SECONDS_EACH
 
     def __init__(
-        self, executor: str = "ray", address: str | None = None, watch: Callable[[Session], None] = ignore
+        self,
+        workers: int,
+        executor: str = "ray",
+        address: str | None = None,
+        watch: Callable[[Session], None] = ignore,
     ) -> None:
-        """Workers are processes of Ray, of the cluster at this address if there is one, or threads. ``watch``
+        """Start them: processes of Ray, of the cluster at this address if there is one, or threads. ``watch``
         is called with each search before it runs."""
         self.executor = executor
-        self._address, self._watch = address, watch
-        self._is_local = address is None
-        self.num_cores = num_cores() if self._is_local else math.inf
-        self._workers = 0
+        self._workers, self._address, self._watch = workers, address, watch
         self._ceilings: dict[str, Ceiling] = {}
-        self._stack = ExitStack()
-
-    def start(self, workers: int) -> None:
-        self._workers = workers
-        self._executor = make_executor(self.executor, workers, self._address)
-        self._stack.callback(self._executor.close)
+        self._executor = make_executor(executor, workers, address)
 
     def record(self, request: SearchRequest) -> None:
-        ceiling = Ceiling(request, self._workers, self._executor)
-        self._stack.callback(ceiling.close)
-        self._ceilings[request.strategy] = ceiling
+        self._ceilings[request.strategy] = Ceiling(request, self._workers, self._executor)
 
     def search(self, request: SearchRequest, workers: int) -> Sample:
         executor = self._executor
@@ -163,7 +151,7 @@ class OwnWorkers(Runner):
         session = Session(Coordinator(search, workers), executor)
         self._watch(session)
         result = session.run()
-        spent = losses.shares() if self._is_local else {}
+        spent = losses.shares() if self._address is None else {}
         others = spent.get(OTHERS)
         ceiling = None
         if request.strategy in self._ceilings:
@@ -173,7 +161,9 @@ class OwnWorkers(Runner):
         return Sample(result.simulations / result.elapsed_s, result.digest, others, spent, ceiling)
 
     def close(self) -> None:
-        self._stack.close()
+        for ceiling in self._ceilings.values():
+            ceiling.close()
+        self._executor.close()
 
 
 _Key = tuple[str, int]
@@ -240,55 +230,40 @@ def measure_speedup(
     repeats: int | None = None,
     seconds: float = SECONDS,
     report: Callable[[str], None] = print,
-    measured: Callable[[list[Row]], None] = ignore,
+    so_far: list[Row] | None = None,
 ) -> list[Row]:
     """Measure each strategy on each number of workers, interleaved, in ``seconds``; closes the runner.
 
     Without a budget in simulations, each strategy gets one that fits into the time, and is not too small.
     Without ``repeats``, each cell is run until it has had its share of the time, at least once. With both,
-    the time is not limited. ``report`` is called with lines of progress, ``measured`` with the rows so far,
-    whenever one has changed. Raises DigestsDifferError if statistics depend on the workers.
+    the time is not limited. ``report`` is called with lines of progress; ``so_far`` has the rows as they
+    are measured, and is what is returned. Raises DigestsDifferError if statistics depend on the workers.
     """
     runner.end_s = time.monotonic() + seconds
     workers = sorted(set(workers))
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells: dict[_Key, list[Sample]] = {(strategy, n): [] for strategy in strategies for n in workers}
     fixed = request.simulations is not None and repeats is not None
-    length = f"each run {repeats} times"
-    if not fixed:
-        speeds = [min(n, runner.num_cores) / min(workers[0], runner.num_cores) for n in workers]
-        least_s = len(strategies) * (repeats or 1) * runner.least_s * speeds[-1] * _passes(runner, speeds)
-        length = f"in about {in_minutes(max(seconds, least_s))}"
-        if least_s > seconds:
-            length += f": {runner.least_s:g} s of each of {counted(workers[-1], 'worker')} are the least"
-    report(
-        f"{in_words(strategies)} on {in_words(workers)} {'worker' if workers == [1] else 'workers'}, {length}"
-    )
-
-    def rows() -> list[Row]:
-        return [
-            _row(requests[s], n, samples, median(_rates(cells[s, workers[0]])) / workers[0], runner.executor)
-            for (s, n), samples in cells.items()
-            if samples
-        ]
-
+    length = f"each run {repeats} times" if fixed else f"in about {in_minutes(seconds)}"
+    report(f"{in_words(strategies)} on {in_words(workers)} worker{'s' * (workers != [1])}, {length}")
+    rows = [] if so_far is None else so_far
     with closing(runner):
-        report(f"starting {counted(workers[-1], 'worker')}")
-        runner.start(workers[-1])
         expected_s = dict.fromkeys(cells, math.nan)
         if not fixed:
             report("a short search with each strategy, from which the simulations are chosen")
             rates = {s: _calibrate(requests[s], runner, workers) for s in strategies}
             # Kernels may have been compiled, or machines waited for.
             runner.end_s = max(runner.end_s, time.monotonic() + seconds / 2)
+            ways = 2 if runner.has_ceiling else 1
             share_s = (runner.end_s - time.monotonic()) / len(strategies) / (repeats or REPEATS)
             for strategy, (one, most) in rates.items():
                 speeds = [min(n / workers[0], most / one) for n in workers]
                 if request.simulations is None:
-                    work_s = max(share_s / _passes(runner, speeds), runner.least_s * most / one)
+                    passes = ways * sum(1 / speed for speed in speeds)
+                    work_s = max(share_s / passes, runner.least_s * most / one)
                     number = min(rounded(work_s * one, request.lanes), runner.most_simulations)
                     requests[strategy] = replace(requests[strategy], simulations=number)
-                run_s = (1 + runner.has_ceiling) * (requests[strategy].simulations or 0) / one
+                run_s = ways * (requests[strategy].simulations or 0) / one
                 expected_s |= {(strategy, n): run_s / speed for n, speed in zip(workers, speeds, strict=True)}
         schedule = Schedule(expected_s, repeats, runner.end_s)
         for strategy, each in requests.items() if runner.has_ceiling else ():
@@ -305,17 +280,16 @@ def measure_speedup(
                 raise DigestsDifferError(f"{what}: digest {sample.digest} after {digests[strategy]}")
             samples.append(sample)
             schedule.took_s[key].append(time.monotonic() - begun_s)
-            measured(rows())
+            rows[:] = [
+                _row(requests[s], n, samples, cells[s, workers[0]], workers[0], runner.executor)
+                for (s, n), samples in cells.items()
+                if samples
+            ]
             share = ""
             if sample.ceiling is not None:
                 share = f", {sample.simulations_per_s / sample.ceiling:.3f} of the ceiling"
             report(f"{what}: {sample.simulations_per_s:,.0f} simulations/s{share}{schedule.left()}")
-    return rows()
-
-
-def _passes(runner: Runner, speeds: Sequence[float]) -> float:
-    """Time of a run on each number of workers, relative to a search on the first one."""
-    return (1 + runner.has_ceiling) * sum(1 / speed for speed in speeds)
+    return rows
 
 
 def _calibrate(request: SearchRequest, runner: Runner, workers: Sequence[int]) -> tuple[float, float]:
@@ -333,20 +307,23 @@ def rounded(simulations: float, least: int = 1) -> int:
     return int(min(MAX_SIMULATIONS, max(least, round(simulations / digits) * digits)))
 
 
-def _rates(samples: Sequence[Sample]) -> list[float]:
-    return [each.simulations_per_s for each in samples]
-
-
-def _row(request: SearchRequest, workers: int, samples: Sequence[Sample], one: float, executor: str) -> Row:
-    """``one``: simulations/s of one worker."""
-    rates = _rates(samples)
+def _row(
+    request: SearchRequest,
+    workers: int,
+    samples: Sequence[Sample],
+    base: Sequence[Sample],
+    base_workers: int,
+    executor: str,
+) -> Row:
+    """``base``: those of the smallest number of workers."""
+    rates = [each.simulations_per_s for each in samples]
+    speedup = base_workers * median(rates) / median(each.simulations_per_s for each in base)
     ceilings = [each.ceiling for each in samples if each.ceiling is not None]
     shares = [each.simulations_per_s / each.ceiling for each in samples if each.ceiling is not None]
     others = _middle([each.others for each in samples if each.others is not None], 4)
     of_ceiling = _middle(shares, 4)
     spent = [each.spent for each in samples if each.spent]
     reasons = sorted({reason for each in samples for reason in each.warnings})
-    rate = median(rates)
     assert request.simulations is not None
     return Row(
         game=request.game,
@@ -354,9 +331,9 @@ def _row(request: SearchRequest, workers: int, samples: Sequence[Sample], one: f
         lanes=request.lanes,
         workers=workers,
         simulations=request.simulations,
-        simulations_per_s=round(rate, 1),
-        speedup=round(rate / one, 4),
-        efficiency=round(rate / one / workers, 4),
+        simulations_per_s=round(median(rates), 1),
+        speedup=round(speedup, 4),
+        efficiency=round(speedup / workers, 4),
         ceiling_simulations_per_s=_middle(ceilings, 1),
         of_ceiling=of_ceiling,
         digest=samples[0].digest,
