@@ -89,6 +89,15 @@ class Answer:
             facts.append(("by player", "  ".join(f"{name} {value:+.3f}" for name, value in each)))
         return facts
 
+    def marked(self, board: Board) -> Board:
+        """The board of the position with the best move marked."""
+        best = next((child.cell for child in self.children if child.move == self.best_move), None)
+        rows = [
+            [replace(cell, last=(r, c) == best) for c, cell in enumerate(row)]
+            for r, row in enumerate(board.rows)
+        ]
+        return replace(board, rows=rows)
+
     def visit_shares(self) -> dict[tuple[int, int], float]:
         """By cell of the drawn board: the share of visits of the moves shown there, if at least HEAT_FROM."""
         total = sum(child.visits for child in self.children)
@@ -152,13 +161,7 @@ class AnswerView:
             game.play_text(state, self.moves)
         except InvalidInput:
             return None
-        board = game.board(state)
-        best = next((child.cell for child in self.children if child.move == self.move), None)
-        rows = [
-            [replace(cell, last=(r, c) == best) for c, cell in enumerate(row)]
-            for r, row in enumerate(board.rows)
-        ]
-        return replace(board, rows=rows)
+        return self.answer.marked(game.board(state))
 
     def facts(self) -> list[tuple[str, str]]:
         """Facts about the answer as pairs of name and text."""

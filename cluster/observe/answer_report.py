@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cluster.system import terminal
 from games.drawing import draw
 from games.errors import counted
 from games.game import Game, State
-from search.result import Answer, SearchResult
+from search.result import Answer, AnswerView, SearchResult
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,12 +42,7 @@ def children_table(answer: Answer, rows: int) -> Table:
 
 def board_text(game: Game, state: State, answer: Answer, *, colour: bool) -> str:
     """The position with shares of visits in percent on empty cells, and the best move in brackets."""
-    board = game.board(state)
-    best = next((child.cell for child in answer.children if child.move == answer.best_move), None)
-    rows = [
-        [replace(cell, last=(r, c) == best) for c, cell in enumerate(row)] for r, row in enumerate(board.rows)
-    ]
-    return draw(replace(board, rows=rows), colour=colour, heat=answer.visit_shares())
+    return draw(answer.marked(game.board(state)), colour=colour, heat=answer.visit_shares())
 
 
 def warnings(result: SearchResult, memory_mb: int) -> list[str]:
@@ -71,13 +65,9 @@ def resumed(result: SearchResult) -> str:
 
 def facts(result: SearchResult) -> list[tuple[str, str]]:
     """[(name, text)] of the facts about the answer and the search."""
-    answer = result.answer
     rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
     return [
-        ("best move", f"{answer.best_move or 'none: nothing was searched'} for {result.to_move}"),
-        ("value", f"{terminal.value(answer.value, answer.is_share)} for {result.to_move}"),
-        ("line", " ".join(answer.pv)),
-        *answer.facts_beyond(),
+        *AnswerView.facts(result),
         ("", ""),
         ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
         ("rate", terminal.rate(rate)),

@@ -77,67 +77,6 @@ def _samples(values: Any, labels: tuple[str, ...]) -> list[tuple[dict[str, str],
     ]
 
 
-class Metrics:
-    """The metrics of watched sessions and of other sources."""
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
-    ) -> None:
-        self._collector = _SessionCollector(clock, sources)
-        self.registry = CollectorRegistry()
-        self.registry.register(self._collector)
-
-    def watch(self, session: Session) -> None:
-        """Include a session from now on. The counts of ended sessions stay in the totals."""
-        self._collector.watch(session)
-
-    def watch_executor(self, executor: Executor) -> None:
-        """Include an executor's workers, also while no session runs on it."""
-        self._collector.watch_executor(executor)
-
-    def settle(self, put_off: Session | None = None) -> None:
-        """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
-        self._collector.settle(put_off)
-
-    def exposition(self) -> tuple[bytes, str]:
-        """(all metrics in Prometheus' text format, its media type)."""
-        return generate_latest(self.registry), CONTENT_TYPE_LATEST
-
-
-class MetricsServer:
-    """An HTTP server on a port of this machine for the metrics of watched sessions."""
-
-    def __init__(
-        self,
-        port: int,
-        host: str = "127.0.0.1",
-        clock: Callable[[], float] = time.monotonic,
-        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
-    ) -> None:
-        """Starts to listen; port 0 selects a free port. Raises InvalidInput (field ``metrics_port``)."""
-        self._metrics = Metrics(clock, sources)
-        try:
-            self._server, self._thread = start_http_server(port, host, self._metrics.registry)
-        except (OSError, OverflowError) as error:
-            accepted = f"a free port of {host} from 1 to 65535, or 0 for any ({error})"
-            raise InvalidInput("metrics_port", port, accepted) from None
-        self.host = host
-        self.port = int(self._server.server_port)
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
-
-    def watch(self, session: Session) -> None:
-        """Include a session from now on, see `Metrics.watch`."""
-        self._metrics.watch(session)
-
-    def close(self) -> None:
-        """Stop listening. Further calls have no effect."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @dataclass
 class _Totals:
     """Sums of counters over sessions."""
@@ -180,11 +119,13 @@ class _Sample:
     """Seconds spent in jobs by slot."""
 
 
-class _SessionCollector(Collector):
-    """Makes the metrics from the present state of the sessions at each scrape."""
+class Metrics(Collector):
+    """The metrics of watched sessions and of other sources, made from their present state at each scrape."""
 
     def __init__(
-        self, clock: Callable[[], float], sources: tuple[Callable[[], Iterable[Family]], ...]
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
     ) -> None:
         self._clock = clock
         self._sources = sources
@@ -196,8 +137,11 @@ class _SessionCollector(Collector):
         """All executors ever watched, for their workers' totals; a process has few of them."""
         self._ended = _Totals()
         self._samples: deque[_Sample] = deque()
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
 
     def watch(self, session: Session) -> None:
+        """Include a session from now on. The counts of ended sessions stay in the totals."""
         with self._lock:
             if any(known is session for known in self._sessions):
                 return
@@ -207,12 +151,18 @@ class _SessionCollector(Collector):
             self._keep(self._sample(self._totals()))
 
     def watch_executor(self, executor: Executor) -> None:
+        """Include an executor's workers, also while no session runs on it."""
         with self._lock:
             self._note(executor)
 
-    def settle(self, put_off: Session | None) -> None:
+    def settle(self, put_off: Session | None = None) -> None:
+        """Replace ended sessions, and one that was put off, by their totals, which releases their trees."""
         with self._lock:
             self._let_go(put_off)
+
+    def exposition(self) -> tuple[bytes, str]:
+        """(all metrics in Prometheus' text format, its media type)."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
     def _note(self, executor: Executor) -> None:
         if not any(known is executor for known in self._executors):
@@ -268,6 +218,34 @@ class _SessionCollector(Collector):
     def _keep(self, sample: _Sample) -> None:
         if not self._samples or sample.time_s - self._samples[-1].time_s >= SAMPLE_EVERY_S:
             self._samples.append(sample)
+
+
+class MetricsServer(Metrics):
+    """An HTTP server on a port of this machine for the metrics of watched sessions."""
+
+    def __init__(
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        clock: Callable[[], float] = time.monotonic,
+        sources: tuple[Callable[[], Iterable[Family]], ...] = (),
+    ) -> None:
+        """Starts to listen; port 0 selects a free port. Raises InvalidInput (field ``metrics_port``)."""
+        super().__init__(clock, sources)
+        try:
+            self._server, self._thread = start_http_server(port, host, self.registry)
+        except (OSError, OverflowError) as error:
+            accepted = f"a free port of {host} from 1 to 65535, or 0 for any ({error})"
+            raise InvalidInput("metrics_port", port, accepted) from None
+        self.host = host
+        self.port = int(self._server.server_port)
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
+
+    def close(self) -> None:
+        """Stop listening. Further calls have no effect."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
 
 
 def _search_metrics(sessions: list[Session], totals: _Totals) -> Iterator[Family]:
