@@ -48,21 +48,14 @@ class RemoteProgress(LiveArea):
             self._live.update(view(view_there(self._searched, data), self._console), refresh=True)
         elif self._lines_wanted and data["elapsed_s"] >= self._due_s:
             self._due_s = data["elapsed_s"] + LINE_S
-            if not data["jobs"] and not any(WorkerState(each["state"]).ready for each in data["workers"]):
-                waited = terminal.duration(data["elapsed_s"])
+            figures = figures_there(data)
+            if not figures.jobs and not any(worker.state.ready for worker in figures.workers):
+                waited = terminal.duration(figures.elapsed_s)
                 print(f"banyan: {waited}, {NO_WORKERS}", file=self._console.file, flush=True)
                 return
             share = self._searched is not None and self._searched.game.is_two_player
             answer = Answer(data["best_move"], data["value"], tuple(data["pv"]), (), is_share=share)
-            line = line_of(
-                data["elapsed_s"],
-                data["simulations"],
-                data["simulations_per_s"],
-                data["jobs"],
-                data["jobs_retried"],
-                answer,
-            )
-            print(line, file=self._console.file, flush=True)
+            print(line_of(figures, answer), file=self._console.file, flush=True)
 
 
 def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> Answer:
@@ -89,17 +82,22 @@ def answer_there(values: Mapping[str, Any], game: Game, root_state: State) -> An
     )
 
 
-def view_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:
-    """The view of a search on a server, made from the data of a progress event."""
+def figures_there(data: Mapping[str, Any]) -> Figures:
+    """The figures of a progress event."""
     workers = [
         WorkerSight(**{**{name: each[name] for name in OF_WORKERS}, "state": WorkerState(each["state"])})
         for each in data["workers"]
     ]
+    return Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers})
+
+
+def view_there(searched: Searched, data: Mapping[str, Any]) -> SearchView:
+    """The view of a search on a server, made from the data of a progress event."""
     return SearchView(
         game=searched.game,
         root_state=searched.root_state,
         request=searched.request,
         place="on the server",
         answer=answer_there(data, searched.game, searched.root_state),
-        figures=Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers}),
+        figures=figures_there(data),
     )

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cluster.observe.progress_stats import ProgressStats, comings_and_goings
+from cluster.observe.search_view import Figures, figures_of, search_view_of
 from cluster.runtime.session import Session
 from cluster.system import terminal
 from games.errors import counted
@@ -79,7 +80,6 @@ class Progress(LiveArea):
             started = self._clock()
             self._figures.update(session)
             from cluster.observe.progress_view import view
-            from cluster.observe.search_view import search_view_of
 
             self._live.update(view(search_view_of(session, self._figures), self._console), refresh=True)
             cost_s = self._clock() - started
@@ -90,41 +90,25 @@ class Progress(LiveArea):
             self._due_s = now + LINE_S
 
 
-def line(session: Session, figures: ProgressStats) -> str:
+def line(session: Session, stats: ProgressStats) -> str:
     """The progress of a session as one line of text."""
-    counters, more = session.coordinator.counters, []
-    if figures.joined or figures.left:
+    more = []
+    if stats.joined or stats.left:
         alive = sum(worker.alive for worker in session.executor.workers)
-        more = [f"{counted(alive, 'worker')} ({comings_and_goings(figures)})"]
-    return line_of(
-        session.elapsed_s,
-        counters.simulations,
-        figures.rate,
-        counters.jobs_done,
-        counters.jobs_retried,
-        figures.answer,
-        more,
-    )
+        more = [f"{counted(alive, 'worker')} ({comings_and_goings(stats)})"]
+    return line_of(figures_of(session, stats), stats.answer, more)
 
 
-def line_of(
-    elapsed_s: float,
-    simulations: int,
-    rate: float,
-    jobs: int,
-    jobs_retried: int,
-    answer: Answer,
-    more: Sequence[str] = (),
-) -> str:
-    """Progress as one line of text; ``rate`` is in simulations/s, ``more`` are texts to append."""
+def line_of(figures: Figures, answer: Answer, more: Sequence[str] = ()) -> str:
+    """Progress as one line of text; ``more`` are texts to append."""
     parts = [
-        f"banyan: {terminal.duration(elapsed_s)}",
-        f"{counted(simulations, 'simulation')}",
-        terminal.rate(rate),
-        f"{counted(jobs, 'job')}",
+        f"banyan: {terminal.duration(figures.elapsed_s)}",
+        f"{counted(figures.simulations, 'simulation')}",
+        terminal.rate(figures.simulations_per_s),
+        f"{counted(figures.jobs, 'job')}",
     ]
-    if jobs_retried:
-        parts.append(f"{terminal.count(jobs_retried)} retried")
+    if figures.jobs_retried:
+        parts.append(f"{terminal.count(figures.jobs_retried)} retried")
     parts += more
     if answer.best_move is not None:
         parts.append(f"best {answer.best_move} {terminal.value(answer.value, answer.is_share)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +18,7 @@ from cluster.observe import progress
 from cluster.observe.progress import Progress
 from cluster.observe.progress_stats import ProgressStats
 from cluster.observe.progress_view import heat_map, view
-from cluster.observe.search_view import figures_of, search_view_of
+from cluster.observe.search_view import Figures, figures_of, search_view_of
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -217,18 +218,9 @@ def test_workers_that_come_and_go_are_told_of() -> None:
 
 def test_while_a_server_has_no_worker_lines_say_so() -> None:
     out = io.StringIO()
-    worker = {"slot": 0, "state": "starting", "busy": 0.0, "restarts": 0}
-    event = {
-        "elapsed_s": 1.5,
-        "simulations": 0,
-        "simulations_per_s": 0.0,
-        "jobs": 0,
-        "jobs_retried": 0,
-        "best_move": None,
-        "value": 0.0,
-        "pv": [],
-        "workers": [worker],
-    }
+    worker = {"slot": 0, "state": "starting", "busy": 0.0, "jobs": 0, "restarts": 0}
+    figures = dict.fromkeys((field.name for field in fields(Figures)), 0)
+    event = figures | {"elapsed_s": 1.5, "best_move": None, "value": 0.0, "pv": [], "workers": [worker]}
     with RemoteProgress(Console(file=out, width=200), None, enabled=True) as drawn:
         drawn(event)
         drawn({**event, "elapsed_s": 2.0})
