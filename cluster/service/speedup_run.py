@@ -114,14 +114,11 @@ class SpeedupRun(Runner):
         """The result of the present search, or the reason why there is none."""
         self._beside = False
         """Whether another search was in the pool."""
-        self._over, self._cancelled = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="speedup", daemon=True)
-        self._thread.start()
-
-    def cancel(self) -> None:
-        """End it without a result, and wait until it has ended."""
-        self._cancelled.set()
-        self._thread.join(2.0)
+        self._over = threading.Event()
+        self.cancelled = threading.Event()
+        """Set to end it without a result."""
+        self.thread = threading.Thread(target=self._run, name="speedup", daemon=True)
+        self.thread.start()
 
     def view(self) -> Measurement:
         """How it stands now."""
@@ -165,7 +162,7 @@ class SpeedupRun(Runner):
         run = Run(opened, self, _Unkept(), most_workers=workers)
         pool.add(run)
         while not self._over.wait(LOOK_S):
-            cancelled = self._cancelled.is_set()
+            cancelled = self.cancelled.is_set()
             if cancelled or self._searches.draining or not pool.alive:
                 pool.cancel(run)
                 raise Ended("it was cancelled" if cancelled else "the server is stopping")
@@ -188,7 +185,7 @@ class SpeedupRun(Runner):
             )
             now.report, now.state = id_of(self._write(rows)), "done"
         except Ended as end:
-            now.error, now.state = str(end), "cancelled" if self._cancelled.is_set() else "failed"
+            now.error, now.state = str(end), "cancelled" if self.cancelled.is_set() else "failed"
         except Exception as error:
             LOG.exception("a measurement of speedup has failed")
             now.error, now.state = f"{type(error).__name__}: {error}", "failed"
@@ -255,5 +252,6 @@ class Speedups:
         run = self.last
         if run is None or run.now.id != run_id:
             raise Problem(404, "there is no such measurement", field="id", value=run_id[:64])
-        run.cancel()
+        run.cancelled.set()
+        run.thread.join(2.0)
         return run

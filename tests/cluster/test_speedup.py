@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import platform
 import re
@@ -25,8 +26,11 @@ from cluster.commands.speedup import Measurement, _counts, _request
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import COORDINATOR, GCS, OTHERS, PARTS, WORKERS, Losses
 from cluster.lab.throughput.speedup import (
+    DigestsDifferError,
     OwnWorkers,
     Row,
+    Runner,
+    Sample,
     Schedule,
     amounts,
     in_minutes,
@@ -237,58 +241,49 @@ def test_a_ceiling_runs_all_that_it_is_asked_to_and_leaves_no_process() -> None:
     assert not any(process.is_alive() for process in processes)
 
 
-def test_simulations_are_a_round_number() -> None:
+def test_simulations_and_times_are_round_numbers() -> None:
     assert [rounded(each) for each in (0.01, 4.4e6, 12_345_678)] == [1, 4_400_000, 12_000_000]
     assert rounded(10, least=16) == 16
-
-
-def test_a_time_to_wait_is_said_in_steps_of_ten_seconds() -> None:
     said = [in_minutes(seconds) for seconds in (-3, 0.4, 42.4, 78, 118, 3725)]
     assert said == ["0 s", "0 s", "42 s", "1 min 20 s", "2 min", "62 min"]
 
 
-class Clock:
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-def run_all(schedule: Schedule, clock: Clock, run_s: dict[tuple[str, int], float]) -> list[str]:
-    """Run cells that take so long; returns what is left after each run."""
-    said = []
+@pytest.mark.parametrize(
+    ("run_s", "expected_s", "repeats", "end_s", "left"),
+    [
+        # Each cell runs once however little time there is.
+        ([64.0, 32.0, 16.0], [64.0, 32.0, 16.0], None, 20.0, ["1 min 50 s", "48 s", "16 s", "0 s"]),
+        # A fixed number of runs has no end; the rest is estimated after the first run of each.
+        ([4.0, 2.0], [math.nan, math.nan], 2, 0.0, ["", "", "6 s", "2 s", "0 s"]),
+        # Each cell gets the same time, whatever was expected.
+        ([9.0, 4.6], [2.0, 2.0], None, 36.0, ["36 s", "27 s", "22 s", "18 s", "9 s", "4 s", "0 s"]),
+    ],
+)
+def test_cells_take_turns(
+    run_s: list[float], expected_s: list[float], repeats: int | None, end_s: float, left: list[str]
+) -> None:
+    took: list[float] = []
+    cells = [("root", 2**power) for power in range(len(run_s))]
+    expected = dict(zip(cells, expected_s, strict=True))
+    schedule = Schedule(expected, repeats, end_s, clock=lambda: sum(took))
+    said = [schedule.left()]
     while (cell := schedule.next()) is not None:
-        clock.now_s += run_s[cell]
-        schedule.took_s[cell].append(run_s[cell])
+        took.append(run_s[cells.index(cell)])
+        schedule.took_s[cell].append(took[-1])
         said.append(schedule.left())
-    return said
+    assert [line.removeprefix("; ").removesuffix(" left") for line in said] == left
 
 
-def test_each_cell_gets_the_same_time_whatever_was_expected() -> None:
-    clock = Clock()
-    run_s = {("root", 1): 9.0, ("root", 2): 4.6, ("leaf", 1): 7.0, ("leaf", 2): 14.0}
-    schedule = Schedule(dict.fromkeys(run_s, 2.0), None, 100.0, clock)
-    said = run_all(schedule, clock, run_s)
-    assert 93 <= clock.now_s <= 107
-    spent = {cell: sum(took) for cell, took in schedule.took_s.items()}
-    assert max(spent.values()) - min(spent.values()) <= 14.0
-    assert len(schedule.took_s["root", 2]) == 5
-    assert (said[0], said[-1][-4:]) == ("; 1 min 30 s left", "left")
+class Unequal(Runner):
+    """Each search has another digest."""
+
+    def search(self, request: SearchRequest, workers: int) -> Sample:
+        return Sample(1.0, f"{workers}", None)
 
 
-def test_each_cell_runs_once_however_little_time_there_is() -> None:
-    clock = Clock()
-    run_s = {("root", 1): 64.0, ("root", 2): 32.0, ("root", 4): 16.0}
-    schedule = Schedule(dict(run_s), None, 20.0, clock)
-    assert schedule.left() == "; 1 min 50 s left"
-    assert run_all(schedule, clock, run_s) == ["; 48 s left", "; 16 s left", "; 0 s left"]
-
-
-def test_a_fixed_number_of_runs_has_no_end_and_says_what_is_left_after_the_first_of_each() -> None:
-    clock = Clock()
-    run_s = {("root", 1): 4.0, ("root", 2): 2.0}
-    schedule = Schedule(dict.fromkeys(run_s, float("nan")), 2, 0.0, clock)
-    assert run_all(schedule, clock, run_s) == ["", "; 6 s left", "; 2 s left", "; 0 s left"]
+def test_digests_that_differ_end_a_measurement() -> None:
+    with pytest.raises(DigestsDifferError, match="root, 2 workers, run 1: digest 2 after 1"):
+        measure_speedup(REQUEST, ("root",), (1, 2), Unequal(), 1)
 
 
 def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> None:
@@ -297,7 +292,7 @@ def test_within_the_time_all_numbers_of_workers_have_the_same_simulations() -> N
     rows = measure_speedup(
         request, ("root",), (2, 1), OwnWorkers(2, "threads"), seconds=1.0, report=lines.append
     )
-    assert lines[0] == "root on 1 and 2 workers, in about 1 s"
+    assert lines[0] == "root on 1 and 2 workers, in about 1 s; a search on all takes at least 2 s"
     assert len({row.simulations for row in rows}) == len({row.digest for row in rows}) == 1
     assert min(row.repeats for row in rows) >= 1
     assert all(line.endswith(" left") for line in lines[2:])

@@ -244,7 +244,9 @@ def measure_speedup(
     requests = {strategy: replace(request, strategy=strategy) for strategy in strategies}
     cells: dict[_Key, list[Sample]] = {(strategy, n): [] for strategy in strategies for n in workers}
     fixed = request.simulations is not None and repeats is not None
-    length = f"each run {repeats} times" if fixed else f"in about {in_minutes(seconds)}"
+    length = f"each run {repeats} times"
+    if not fixed:
+        length = f"in about {in_minutes(seconds)}; a search on all takes at least {runner.least_s:g} s"
     report(f"{in_words(strategies)} on {in_words(workers)} worker{'s' * (workers != [1])}, {length}")
     rows = [] if so_far is None else so_far
     with closing(runner):
