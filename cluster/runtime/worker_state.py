@@ -6,6 +6,7 @@ taken by another.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -73,6 +74,8 @@ class Change:
     reason: str
     machine: str = ""
     """The machine of its process, as in `WorkerStatus`."""
+    number: int = 0
+    """Its number among all changes of its log, from 1."""
 
     def __str__(self) -> str:
         because = f" ({self.reason})" if self.reason else ""
@@ -84,16 +87,15 @@ class WorkerLog:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.changes: deque[Change] = deque(maxlen=KEPT)
-        self.total = 0
-        """Number of changes so far, including those dropped."""
+        self._numbers = itertools.count(1)
         self._clock = clock
 
     def add(
         self, worker: int, before: WorkerState, after: WorkerState, reason: str, machine: str = ""
     ) -> None:
         """Add a change that happens now."""
-        self.changes.append(Change(self._clock(), worker, before, after, reason, machine))
-        self.total += 1
+        change = Change(self._clock(), worker, before, after, reason, machine, next(self._numbers))
+        self.changes.append(change)
 
     def last_loss(self) -> str:
         """The reason of the latest loss of a process; empty if none was lost."""

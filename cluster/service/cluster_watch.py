@@ -5,7 +5,7 @@ or not; only then is there a history when somebody does. `ClusterWatch` makes of
 its changes (answer_models.py).
 
 Capacity: 15 minutes of points every 2 s with at most 6 entries are 170 kB as JSON, and a worker with a strip
-of 60 s is 0.4 kB.
+of 60 s is 0.4 kB, a mark 0.1 kB.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ SPAN_S, STEP_S, STRIP_S = 900, 2, 60
 """Seconds of the history, of one of its points, and of the strip of a worker."""
 RECENT_S = 5
 """Seconds for which the rate of a worker, and its share of time in jobs, are a mean."""
-MARKS = 200
+MARKS = 2000
 """Largest number of marks."""
 ENTRIES, OTHERS = 5, "others"
 """Searches in a point of the history; the sum of the others has this id."""
@@ -136,6 +136,8 @@ class ClusterWatch:
         self._started_s = self._time_s = started_s
         self._now_s: float | None = None
         """Time of the last sample, by the monotonic clock."""
+        self._since_1970_s = 0.0
+        """What is added to the monotonic clock: times do not go back when the clock of the machine does."""
         self._running: list[Watched] = []
         self._titles: dict[str, tuple[dict[str, str], float]] = {}
         """By id: game and strategy of a search, and when it was last mentioned."""
@@ -143,7 +145,7 @@ class ClusterWatch:
         self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS)
         self._rows: list[_Row] = []
         self._logs: dict[int, tuple[WorkerLog, int]] = {}
-        """The logs of the executor's workers, and how many of their changes are noted."""
+        """The logs of the executor's workers, and the number of the last change that is noted."""
         self._merging: deque[int] = deque([0] * STRIP_S, maxlen=STRIP_S)
         self._grown: dict[str, tuple[list[float], dict[str, str]]] = {}
         """By search: what `Watched.grow` gave since the last point, and its title."""
@@ -187,15 +189,17 @@ class ClusterWatch:
             gap_s = 1.0 if self._now_s is None else now_s - self._now_s
             seconds = max(1, min(STRIP_S, round(gap_s)))
             whole = seconds > 1 or len(seen.workers) < len(self._rows)
-            self._seen, self._time_s, self._now_s = seen, round(time_s, 3), now_s
+            self._since_1970_s = max(self._since_1970_s, time_s - now_s)
+            self._seen, self._time_s, self._now_s = seen, round(now_s + self._since_1970_s, 3), now_s
             titles = set(self._titles)
             search_of = {each.context: each for each in list(self._running)}
             sessions = self._grow(gap_s, seconds)
             point = self._point()
-            marks, since_s, lost = self._note_changes(time_s - now_s)
+            marks, since_s, lost = self._note_changes()
             strips, changed = self._look_at_workers(search_of, since_s, lost, seconds)
             self._now = self._summary(sessions)
             if not self.feed.followed:
+                self.feed.skip()
                 return
             if whole:
                 self.feed.publish(CLUSTER, self._whole())
@@ -221,12 +225,15 @@ class ClusterWatch:
             "span_s": SPAN_S,
             "step_s": STEP_S,
             "strip_s": STRIP_S,
-            "history": list(self._history),
+            "history": self._recent(self._history),
             "searches": {each: title for each, (title, _) in self._titles.items()},
-            "marks": [mark for mark in self._marks if mark["time"] >= self._time_s - SPAN_S],
+            "marks": self._recent(self._marks),
             "workers": [row.view | {"strip": list(row.strip)} for row in self._rows],
             "now": (self._now or self._summary([])) | {"merging": list(self._merging)},
         }
+
+    def _recent(self, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [each for each in entries if each["time"] >= self._time_s - SPAN_S]
 
     def _grow(self, gap_s: float, seconds: int) -> list[Session]:
         """Count what all searches have done; returns the sessions that run."""
@@ -268,7 +275,7 @@ class ClusterWatch:
         self._history.append({"time": self._time_s, "rates": rates})
         return self._history[-1]
 
-    def _note_changes(self, since_1970_s: float) -> tuple[list[dict[str, Any]], dict[int, float], set[int]]:
+    def _note_changes(self) -> tuple[list[dict[str, Any]], dict[int, float], set[int]]:
         """Make marks of the changes of workers since the last sample.
 
         Returns the marks; by slot since when it is alive or not, if that has changed; and the slots that
@@ -279,9 +286,9 @@ class ClusterWatch:
         made: list[dict[str, Any]] = []
         alive_since_s, lost = {}, set()
         for key, (log, noted) in logs.items():
-            total, changes = log.total, list(log.changes)
-            for change in changes[max(0, len(changes) - (total - noted)) :]:
-                time_s = round(change.time_s + since_1970_s, 3)
+            new = [change for change in list(log.changes) if change.number > noted]
+            for change in new:
+                time_s = round(change.time_s + self._since_1970_s, 3)
                 if change.before.alive != change.after.alive:
                     alive_since_s[change.worker] = time_s
                 if change.after is WorkerState.LOST:
@@ -289,7 +296,7 @@ class ClusterWatch:
                 if (what := _mark(change)) is not None:
                     mark = {"time": time_s, "worker": change.worker, "machine": change.machine}
                     made.append(mark | {"change": what, "reason": change.reason})
-            logs[key] = log, total
+            logs[key] = log, new[-1].number if new else noted
         self._logs = {key: logs[key] for key in now}
         made.sort(key=lambda mark: float(mark["time"]))
         self._marks.extend(made)
@@ -336,7 +343,7 @@ class ClusterWatch:
             "jobs_waiting": self._seen.jobs_waiting,
             "jobs_in_flight": sum(each.jobs_in_flight for each in coordinators),
             "results_waiting": sum(each.results_waiting for each in coordinators),
-            "merge_lag_s": round(max(lags_s, default=0.0), 3),
+            "merge_lag_s": round(max([0.0, *lags_s]), 3),
             "merge_ms": self._merge_ms,
             "merging": self._merging[-1],
             "duplicates": round(duplicates / created, 4) if created else None,

@@ -69,6 +69,13 @@ class Feed:
             self._next += 1
             return self._next - 1
 
+    def skip(self) -> None:
+        """Take the id of an event that nobody waits for, so that followers see the gap, and drop the stored
+        events."""
+        with self._lock:
+            self._next += 1
+            self._events.clear()
+
     def publish(self, name: str, data: dict[str, Any], event_id: int | None = None) -> None:
         """Publish an event to all followers. Events after a final one are discarded."""
         number = self.next_id() if event_id is None else event_id

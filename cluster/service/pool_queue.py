@@ -135,12 +135,13 @@ class PoolQueue:
             self._waiting.values(), key=lambda waiting: (-waiting.priority, waiting.used_s, waiting.context)
         )
         for waiting in order:
+            slots = num_slots
             if waiting.limit is not None:
                 if slot not in waiting.among(self._present):
                     continue
-                num_slots = min(num_slots, waiting.limit)
-            own = min(share, waiting.tasks.share(num_slots, 0)) if several else share
-            tasks = waiting.tasks.take(slot, num_slots, own, work)
+                slots = min(num_slots, waiting.limit)
+            own = min(share, waiting.tasks.share(slots, 0)) if several else share
+            tasks = waiting.tasks.take(slot, slots, own, work)
             if tasks:
                 reached_s = self._reached_s[waiting.priority]
                 self._reached_s[waiting.priority] = max(reached_s, waiting.used_s)

@@ -276,7 +276,7 @@ class Searches:
             self._opener.submit(self._fill)
 
     def search_kept(self, live: Live) -> None:
-        self._recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), int)
+        self._recorder.put(partial(self.store.keep_curve, live.id, tuple(live.curve)), lambda: None)
 
     def search_put_off(self, live: Live, session: Session) -> None:
         self.search_kept(live)

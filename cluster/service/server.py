@@ -108,14 +108,10 @@ def _serve(
         # From here on a crash causes a restart: a search that is opened next may crash the process.
         ready()
         searches.start(died=restarts > 0)
-        server = _Server(_config(app, bounded(limits.connections, searches.figures)), searches)
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        print(
-            f"banyan: serving at http://{shown}:{port}, data in {settings.data}\nbanyan: {games.workers}",
-            file=sys.stderr,
-            flush=True,
-        )
+        line = f"banyan: serving at http://{shown}:{port}, data in {settings.data}\nbanyan: {games.workers}"
+        server = _Server(_config(app, bounded(limits.connections, searches.figures)), searches, line)
         server.run(sockets=[listener.dup()])
         # The supervisor holds the socket too; shut it down, so that no client waits for a server.
         with suppress(OSError):
@@ -138,15 +134,17 @@ def of_workers(nice: int | None) -> str:
 class _Server(uvicorn.Server):
     """Ends in two steps: searches are suspended while requests are still answered, then listening stops."""
 
-    def __init__(self, config: uvicorn.Config, searches: Searches) -> None:
+    def __init__(self, config: uvicorn.Config, searches: Searches, line: str) -> None:
+        """``line`` is printed when requests are accepted, and signals handled."""
         super().__init__(config)
-        self._searches = searches
+        self._searches, self._line = searches, line
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for each in sockets or ():
             # asyncio also accepts as many connections at once as its own backlog says, which must be few.
             each.listen(BACKLOG)
+        print(self._line, file=sys.stderr, flush=True)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """First signal: drain. Second signal: exit at once; nothing that was acknowledged is lost."""

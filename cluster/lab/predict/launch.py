@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 CHECK_S = 15.0
 """Least work of a search that is run here to check the prediction, in seconds of one core."""
+COSTS_S = 60.0
+"""About how long it takes to measure costs, in seconds. It is not cut."""
 COSTS_READ = "simulated with costs from a file"
 
 
@@ -113,8 +115,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
     others = None
 
     def timed(line: str) -> None:
-        left = "" if math.isinf(end_s) else f"; {in_minutes(end_s - time.monotonic())} left"
-        report(line + left)
+        left_s = end_s - time.monotonic()
+        report(line if math.isinf(left_s) or left_s < 0.5 else f"{line}; {in_minutes(left_s)} left")
 
     with ExitStack() as stack:
         executor: RayExecutor | None = None
@@ -123,6 +125,8 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             watch = Losses()
         if costs is None:
             assert executor is not None
+            if plan.seconds < COSTS_S:
+                report(f"about {in_minutes(COSTS_S)} for the costs of this machine, whatever the time")
             costs = measure_costs(request, plan.strategies, executor, timed)
             if plan.save_costs is not None:
                 _write_costs(costs, plan.save_costs)
@@ -149,7 +153,10 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         for row in predictions(requests[strategy], costs[strategy], order, plan.faults, timed):
             found.append(row)
             if row.workers == order[0]:
-                changes += try_changes(requests[strategy], costs[strategy], row, plan.faults)
+                if time.monotonic() < end_s:
+                    changes += try_changes(requests[strategy], costs[strategy], row, plan.faults)
+                else:
+                    report(f"{strategy}: no time for changes of the search; more with --seconds")
             if len(found) >= 2 and time.monotonic() >= until_s:
                 break
         if left_out := sorted(set(order) - {row.workers for row in found}):

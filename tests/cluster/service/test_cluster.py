@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.service.answer_models import Cluster, Tick
+from cluster.service.api.cluster_routes import _stream
 from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S, STRIP_S, ClusterWatch, Seen
 from cluster.service.event_stream import Feed, FeedEvent, Follower
 from cluster.service.store import Store
@@ -174,6 +176,44 @@ def test_every_simulation_is_in_the_history() -> None:
     assert {search_id for search_id, _, _ in rates} == whole["searches"].keys()
     assert OTHERS in whole["searches"]
     assert it.look(SPAN_S + 9)["searches"].keys() <= {OTHERS}
+
+
+def test_times_do_not_go_back_with_the_clock_of_the_machine_and_end_after_the_span() -> None:
+    it = Simulated(1)
+    for back_s in (0, 3600):
+        for _ in range(10):
+            it.now_s += 1.0
+            it.watch.sample(Seen("ray", True, it.workers), SINCE_1970_S + it.now_s - back_s, it.now_s)
+    it.workers[0].become(WorkerState.LOST)
+    whole = it.look()
+    assert [point["time"] - SINCE_1970_S for point in whole["history"]] == [*range(2, 22, 2)]
+    assert (whole["time"], whole["marks"][-1]["time"]) == (SINCE_1970_S + 21.0, SINCE_1970_S + 20.0)
+    assert len(it.look(SPAN_S)["history"]) == 1
+
+
+def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
+    it = Simulated(2)
+    it.look()
+
+    async def seen() -> list[Any]:
+        stream = _stream(it.watch)
+        first = await anext(stream)
+        # The whole is on its way to a slow reader, who does not yet follow.
+        it.workers[0].become(WorkerState.LOST)
+        it.look()
+        after = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.01)
+        it.workers[1].become(WorkerState.LOST)
+        it.look()
+        events = [first, await after]
+        await stream.aclose()
+        it.look()
+        return events
+
+    events = asyncio.run(seen())
+    assert [event.event for event in events] == ["cluster", "cluster"]
+    assert [mark["change"] for mark in json.loads(events[1].data)["marks"]] == ["joined"] * 2 + ["lost"] * 2
+    assert it.feed.after(0)[0] == []
 
 
 def test_ticks_of_500_workers_make_the_whole() -> None:

@@ -326,6 +326,12 @@ def test_a_limited_search_runs_on_the_first_workers_and_is_divided_among_them() 
     queue.add(task(2, i) for i in range(4))
     queue.add(task(1, i) for i in range(4))
     assert {each.context for _ in range(9) for each in queue.take(4, 3, 1, 0)} == {2}
+    # The limit of a run that has nothing to do does not enlarge the bundles of the next one.
+    queue = PoolQueue()
+    queue.open(1, 0, limit=1)
+    queue.open(2, 0)
+    queue.add(task(2, i) for i in range(8))
+    assert len(queue.take(0, 4, 8, 1e9)) == 2
 
 
 def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
