@@ -6,7 +6,6 @@ taken by another.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -87,15 +86,16 @@ class WorkerLog:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.changes: deque[Change] = deque(maxlen=KEPT)
-        self._numbers = itertools.count(1)
+        self.total = 0
+        """Number of changes so far, including those dropped."""
         self._clock = clock
 
     def add(
         self, worker: int, before: WorkerState, after: WorkerState, reason: str, machine: str = ""
     ) -> None:
         """Add a change that happens now."""
-        change = Change(self._clock(), worker, before, after, reason, machine, next(self._numbers))
-        self.changes.append(change)
+        self.total += 1
+        self.changes.append(Change(self._clock(), worker, before, after, reason, machine, self.total))
 
     def last_loss(self) -> str:
         """The reason of the latest loss of a process; empty if none was lost."""
