@@ -83,12 +83,19 @@ async function route() {
   }
 }
 
-/** Ask for a token when one is needed, and keep it as long as the tab is open. */
+/** Ask for a token when one is needed, and keep it as long as the tab is open. After a refusal a button asks, or the next view. */
 function needToken() {
   const dialog = byId("token-dialog");
-  api.needs.addEventListener("token", () => {
+  const again = byId("token-again");
+  const open = () => {
+    again.hidden = true;
+    dialog.returnValue = "";
     if (!dialog.open) dialog.showModal();
-  });
+  };
+  api.needs.addEventListener("token", () => again.hidden && open());
+  again.addEventListener("click", open);
+  dialog.addEventListener("close", () => (again.hidden = dialog.returnValue !== ""));
+  window.addEventListener("hashchange", () => (again.hidden = true));
   byId("token-form").addEventListener("submit", () => {
     api.setToken(byId("token").value.trim());
     byId("token").value = "";

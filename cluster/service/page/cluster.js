@@ -71,20 +71,19 @@ class View {
       },
       link: (connected) => {
         this.connected = connected;
+        this.problem = "";
         this.soon();
       },
-      failed: (error) => this.#fail(error),
+      failed: (error) => {
+        this.problem = error.message;
+        this.soon();
+      },
     });
     this.stop = () => {
       end();
       cancelAnimationFrame(this.frame);
       this.frame = null;
     };
-  }
-
-  #fail(error) {
-    this.problem = error.message;
-    this.soon();
   }
 
   /** Draw once, however many events come until then. */
@@ -99,17 +98,26 @@ class View {
     // A server that was started again has forgotten what was before.
     const older = ({ time }, [first]) => time < (first?.time ?? data.started);
     const kept = (name) => [...(this.all?.[name].filter((each) => older(each, data[name])) ?? []), ...data[name]];
-    this.all = { ...data, searches: { ...this.all?.searches, ...data.searches }, history: kept("history"), marks: kept("marks") };
+    const before = this.all?.searches;
+    this.all = { ...data, history: kept("history"), marks: kept("marks") };
+    this.#forget();
+    for (const [id] of this.all.history.flatMap(({ rates }) => rates)) if (before?.[id]) data.searches[id] ??= before[id];
     this.#layout();
+  }
+
+  /** Keep what belongs to the last minutes. A mark may be a little later than its tick; a clock that is set back makes more of it. */
+  #forget() {
+    const { time, span_s, step_s } = this.all;
+    for (const name of ["history", "marks"]) this.all[name] = this.all[name].filter(({ time: then }) => then >= time - span_s && then <= time + step_s);
   }
 
   #tick({ time, ready, point, marks, now, strips, rates, busy, changed, searches }) {
     const { all } = this;
-    const since = ({ time: then }) => then >= time - all.span_s;
     Object.assign(all, { time, ready, now: { ...now, merging: [...all.now.merging.slice(1), now.merging] } });
     Object.assign(all.searches, searches);
-    all.history = [...all.history, ...(point ? [point] : [])].filter(since);
-    all.marks = [...all.marks, ...marks].filter(since);
+    if (point) all.history.push(point);
+    all.marks.push(...marks);
+    this.#forget();
     let moved = false;
     for (const worker of changed) {
       const old = all.workers[worker.slot];
@@ -138,7 +146,8 @@ class View {
       ...this.machines.map(({ slots, name, head }) => el("section", {}, el("header", { class: "title" }, el("h3", {}, name || "Not on a machine"), head), el("ul", {}, slots.map((slot) => this.rows[slot].node)))),
     );
     byId("worker-shown").hidden = !this.compact;
-    if (this.compact) this.#reach(Number(focus ?? this.one?.slot ?? this.machines[0].slots[0]), focus !== undefined);
+    const slot = [focus, this.one?.slot].find((each) => workers[each]) ?? this.machines[0]?.slots[0];
+    if (this.compact) this.#reach(Number(slot), focus !== undefined);
   }
 
   #draw() {
@@ -255,7 +264,8 @@ class View {
 
   async begin() {
     byId("cluster-begin").disabled = true;
-    await api.begin({ game: "gomoku", seconds: 30 }).catch((error) => this.#fail(error));
+    write(byId("cluster-problem"), "");
+    await api.begin({ game: "gomoku", seconds: 30 }).catch((error) => write(byId("cluster-problem"), error.message));
     byId("cluster-begin").disabled = false;
   }
 }
@@ -378,9 +388,11 @@ function together(marks) {
   return groups;
 }
 
-/** A group of marks as words, with so many letters of the reason. */
+/** A group of marks as words, with so many letters of the reason; what Ray says of a loss only where all of it is wanted. */
 function tell(marks, letters = Infinity) {
-  const [{ time, machine, change, reason }] = marks;
+  const [{ time, machine, change, reason: full }] = marks;
+  const [error] = /^\w+(Died|Crashed)Error/.exec(full) ?? [];
+  const reason = error && letters < Infinity ? `its ${change === "left" ? "machine has gone" : "process ended"} (${error})` : full;
   const slots = marks.map(({ worker }) => worker).sort((a, b) => a - b);
   const all = slots.at(-1) - slots[0] === slots.length - 1 ? `${slots[0]} to ${slots.at(-1)}` : slots.join(", ");
   const [who, was] = slots.length === 1 ? [`Worker ${slots[0]}`, "was lost"] : [`Workers ${all}`, "were lost"];

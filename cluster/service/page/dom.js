@@ -31,7 +31,7 @@ export const whole = (number) => Math.round(number).toLocaleString("en").replace
 /** 1234567 as "1.23 M". */
 export function short(number) {
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (Math.abs(number) >= size) return `${(number / size).toPrecision(3)} ${unit}`;
+    if (Math.abs(number) >= 0.9995 * size) return `${(number / size).toPrecision(3)} ${unit}`;
   }
   return `${Math.round(number)}`;
 }
@@ -47,6 +47,8 @@ export const signed = (value) => `${value < 0 ? "\u2212" : "+"}${Math.abs(value)
 
 /** Seconds as "4.2 s" or "3 min 5 s". */
 export function seconds(value, digits = 1) {
-  if (value < 60) return `${value.toFixed(digits)} s`;
-  return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+  const text = value.toFixed(digits);
+  if (Number(text) < 60) return `${text} s`;
+  const all = Math.round(value);
+  return `${Math.floor(all / 60)} min ${all % 60} s`;
 }

@@ -31,9 +31,11 @@ async function run(path, signal, event, link) {
       }
       link(true);
       for await (const each of messages(answer.body)) {
-        losses = 0;
         last = each.id ?? last;
-        event(each.name, JSON.parse(each.data));
+        const data = JSON.parse(each.data);
+        // By itself: a fault of the page is no lost connection.
+        queueMicrotask(() => event(each.name, data));
+        losses = 0;
         if (each.name === "final") return;
       }
     } catch (error) {

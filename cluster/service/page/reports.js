@@ -66,7 +66,7 @@ async function said(where, action) {
 async function look() {
   const measured = await api.ask("GET", "/speedups");
   const ended = running !== null && measured.last?.state !== "running";
-  if (looks === 0) await offer(measured);
+  await offer(measured);
   if (ended || looks % LIST_EVERY === 0) await list();
   looks += 1;
   progress(measured.last);
@@ -77,11 +77,14 @@ async function offer({ reason, workers }) {
   byId("speedup").hidden = reason !== null;
   byId("speedup-off").hidden = reason === null;
   byId("speedup-off").textContent = `No measurement can be started here: ${reason}.`;
+  // The number follows that of the workers until another one is typed.
+  const most = byId("speedup-workers");
+  if (most.value === most.max) most.value = workers;
+  most.max = workers;
   const choice = byId("speedup-game");
   if (reason !== null || choice.options.length) return;
   const names = (await api.games()).map(({ name }) => name);
   choice.append(...names.map((name) => el("option", { value: name, selected: name === "gomoku" }, titleOf(name))));
-  Object.assign(byId("speedup-workers"), { max: workers, value: workers });
 }
 
 function begin(event) {
@@ -111,10 +114,12 @@ async function list() {
   byId("report-none").hidden = found.length > 0;
   byId("report-list").replaceChildren(...found.map(entry));
   const first = found.find((report) => report.problem === null);
-  if (first && `${first.id} ${first.modified}` !== newest) {
-    newest = `${first.id} ${first.modified}`;
+  const latest = first && `${first.id} ${first.modified}`;
+  if (!first || latest === newest) return;
+  await said("report-status", async () => {
     await open(first);
-  }
+    newest = latest;
+  });
 }
 
 const dated = ({ title, modified }) => `${title}, ${new Date(1000 * modified).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
@@ -122,7 +127,7 @@ const dated = ({ title, modified }) => `${title}, ${new Date(1000 * modified).to
 function entry(report) {
   const pressed = { "aria-pressed": `${report.id === opened}`, "data-id": report.id, class: "quiet", type: "button" };
   const shown = report.problem === null
-    ? el("button", { ...pressed, title: report.name, onclick: () => said("report-problem", () => open(report)) }, dated(report))
+    ? el("button", { ...pressed, title: report.name, onclick: () => said("report-status", () => open(report)) }, dated(report))
     : el("span", { class: "dim small" }, `${report.title}: ${report.problem}`);
   return el("li", {}, shown);
 }

@@ -2,18 +2,19 @@
 // Evaluated before the page's own scripts, with {machines, each, searches}: how many, workers of each, and searches.
 ({ machines, each, searches }) => {
   const kept = window.fetch;
+  window.ahead_s = 0;
   const ids = [...Array(searches).keys()].map((k) => `fake${k}`);
   const games = ["gomoku", "thud", "othello:size=8", "morris"];
   const share = (slot, t) => (slot % 23 === 7 && t % 60 > 53 ? -2 : slot % 23 === 7 && t % 60 > 45 ? -1 : slot % 11 === 3 ? 0 : 60 + ((slot * 7 + t * 13) % 41));
   const point = (time) => ({ time, rates: ids.map((id, k) => [id, (k + 1) * 4e5 * (1.2 + Math.sin(time / 40 + k)), (k + 1) * 8e5]) });
   const now = (time) => ({
-    simulations_per_s: 5.4e6, playouts_per_s: 1.08e7, searches_running: searches, searches_waiting: searches && 3, jobs_waiting: 12, jobs_in_flight: machines * each,
+    simulations_per_s: 5.4e6, playouts_per_s: 1.08e7, searches_running: ids.length, searches_waiting: ids.length && 3, jobs_waiting: 12, jobs_in_flight: machines * each,
     results_waiting: 4, merge_lag_s: 0.012, merge_ms: 3.1, merging: 4 + (Math.floor(time) % 9), duplicates: 0.004, unobserved_samples: 512, tree_bytes: 1.2e8, worker_tree_bytes: 6.4e7,
   });
   const worker = (slot, time) => {
     const last = share(slot, Math.floor(time));
     return {
-      slot, machine: `node-${Math.floor(slot / each)}`, state: last === -1 ? "lost" : last === -2 ? "starting" : last ? "busy" : "idle", since: time - 300, search: last > 0 && searches ? ids[slot % searches] : null,
+      slot, machine: `node-${Math.floor(slot / each)}`, state: last === -1 ? "lost" : last === -2 ? "starting" : last ? "busy" : "idle", since: time - 300, search: last > 0 && ids.length ? ids[slot % ids.length] : null,
       search_since: time - 75, simulations_per_s: last > 0 ? 9000 + slot : 0, busy: Math.max(0, last) / 100, jobs: 40, restarts: slot % 23 === 7 ? 2 : 0,
     };
   };
@@ -36,9 +37,13 @@
     if (!url.endsWith("/cluster/events")) return kept(url, options);
     const text = (name, data) => new TextEncoder().encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
     let timer;
+    const now_s = () => Date.now() / 1000 + window.ahead_s;
     const start = (stream) => {
-      stream.enqueue(text("cluster", first(Date.now() / 1000)));
-      timer = setInterval(() => stream.enqueue(text("tick", tick(Date.now() / 1000))), 1000);
+      const whole = () => stream.enqueue(text("cluster", first(now_s())));
+      whole();
+      // For tests: another cluster, and a clock that is set.
+      window.become = (workers, some) => ([slots.length, ids.length] = [workers, some]) && whole();
+      timer = setInterval(() => stream.enqueue(text("tick", tick(now_s()))), 1000);
       options.signal.addEventListener("abort", () => (clearInterval(timer), stream.error(new DOMException("", "AbortError"))));
     };
     return Promise.resolve(new Response(new ReadableStream({ start, cancel: () => clearInterval(timer) })));

@@ -67,7 +67,7 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
     killed = named(ray_server, "ray::Banyan")[0]
     os.kill(killed, signal.SIGKILL)
     expect(page.locator("#cluster-marks .lost").first).to_contain_text(
-        re.compile(r"Worker \d on .+ was lost: ")
+        re.compile(r"Worker \d on .+ was lost: its process ended \(ActorDiedError\)$")
     )
     expect(page.locator("#throughput-plot .mark.lost")).to_have_count(1)
     expect(page.locator("#machines .restarts", has_text="1 restart")).to_have_count(1)
@@ -86,9 +86,12 @@ def test_a_worker_that_is_killed_is_seen(browser: Browser, ray_server: Server) -
 
 def test_the_view_goes_on_with_the_next_server(browser: Browser, tmp_path: Path) -> None:
     """What was seen before stays, with a gap where there was no server."""
-    with Server(tmp_path) as first:
-        first.client().submit({"game": "tictactoe", "seconds": 3})
+    with Server(tmp_path, "--max-seconds", "29") as first:
         found = Visitor(browser, first.url, "cluster")
+        found.page.click("#cluster-begin")
+        expect(found.page.locator("#cluster-problem")).to_contain_text("29")
+        expect(found.page.locator("#cluster-state")).to_contain_text("Ready")
+        first.client().submit({"game": "tictactoe", "seconds": 3})
         area = found.page.locator("#throughput-plot .area").first
         expect(area).to_have_attribute("d", re.compile("^M[^M]+L[^M]+L[^M]+L"))
         first.kill()
@@ -134,6 +137,19 @@ def test_five_hundred_workers_are_seen_at_once(browser: Browser, server: Server)
     before_s = script_s()
     page.wait_for_timeout(8000)
     assert 0.001 < (script_s() - before_s) / 8 < TICK_MS / 1000
+    # A clock that is set back, fewer workers than the one that is shown, and an hour later no search.
+    marks = page.locator("#cluster-marks li")
+    expect(marks).to_have_count(8)
+    page.evaluate("ahead_s = -1800")
+    expect(marks).to_have_count(0)
+    page.locator("#machines li").nth(400).hover()
+    page.evaluate("become(100, 9)")
+    expect(strips).to_have_count(100)
+    expect(shown).to_contain_text("0 on node-0")
+    page.evaluate("ahead_s = 3600; become(100, 0)")
+    expect(page.locator("#cluster-empty")).to_be_visible()
+    words = page.evaluate("import('/page/dom.js').then((dom) => [dom.seconds(119.7), dom.short(999600)])")
+    assert words == ["2 min 0 s", "1.00 M"]
     # A hidden page does nothing.
     page.evaluate(HIDE)
     before_s = script_s()

@@ -221,7 +221,13 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
     write(tmp_path / "endless.json", json.dumps(ROWS).replace("8", "1e999"))
     found = Visitor(browser, server.url)
     page = found.page
+    # Its workers come later, and the first answer for a report is none.
+    early = {"reason": None, "workers": 0, "last": None}
+    page.route("**/api/v1/speedups", lambda route: route.fulfill(json=early), times=1)
+    page.route("**/api/v1/reports/*", lambda route: route.fulfill(json={}), times=1)
     page.click("#to-reports")
+    expect(page.locator("#speedup-workers")).to_have_value("1")
+    expect(page.locator("#report-status")).to_have_text("no report")
     opened = page.locator("#report-list [aria-pressed=true]")
     expect(opened).to_contain_text("hex: root and tree on 1 to 8 workers")
     shown = page.locator("#report-shown")
