@@ -208,7 +208,10 @@ class SpeedupBody(Strict):
         default=None, ge=1, description="The largest number of workers that is measured; null: all."
     )
     seconds: float | None = Field(
-        default=None, ge=1, description="About how long it takes; null: 120, or the server's limit."
+        default=None,
+        ge=10,
+        description="About how long it takes, without searches that compile the game and choose the budget; "
+        "null: 120, or the server's limit.",
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import threading
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -48,6 +50,8 @@ from search.worker import Worker
 ALLOW = "--allow-speedup"
 LOOK_S = 0.1
 """Interval, in seconds, of checks whether the measurement must end."""
+KEPT, OWN = 100, re.compile(r"\d{4}-\d\d-\d\d-\d{6}-.+")
+"""Number of reports of this server that are kept, and the names of their folders."""
 LOG = logging.getLogger("banyan.speedup")
 
 
@@ -141,7 +145,7 @@ class SpeedupRun(Runner):
         self._beside = self._beside or self._searches.pool.num_runs > 1
 
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
-        self._outcome = result or error or ""
+        self._outcome, self._session = result or error or "", None
         self._searches.watch.ended(f"speedup-{self.now.id}")
         if self._searches.metrics is not None:
             self._searches.metrics.settle(session)
@@ -158,7 +162,7 @@ class SpeedupRun(Runner):
         self._over.clear()
         self._beside = False
         pool, losses = self._searches.pool, Losses()
-        renewals = pool.renewals
+        renewals, ready = pool.renewals, sum(each.state.ready for each in pool.workers[:workers])
         run = Run(opened, self, _Unkept(), most_workers=workers)
         pool.add(run)
         while not self._over.wait(LOOK_S):
@@ -170,6 +174,7 @@ class SpeedupRun(Runner):
         if isinstance(result, str):
             raise Ended(result)
         warnings = ["other searches ran on this server at the same time"] * self._beside
+        warnings += ["a worker was not ready when a search began"] * (ready < workers)
         warnings += ["a worker was lost"] * (result.workers_lost > 0 or pool.renewals > renewals)
         pids: list[int] = getattr(pool.executor, "worker_pids", list)()
         others = losses.others() if set(filter(None, pids)) <= descendants() else None
@@ -197,6 +202,12 @@ class SpeedupRun(Runner):
         name = f"reports/{time.strftime('%Y-%m-%d-%H%M%S')}-{slug}/speedup.json"
         path = self._searches.store.folder / name
         path.parent.mkdir(parents=True)
+        # Names begin with the time.
+        own = sorted(set(filter(OWN.fullmatch, os.listdir(path.parent.parent))) - {path.parent.name})
+        for old in own[: 1 - KEPT]:
+            with suppress(OSError):
+                (path.parent.parent / old / path.name).unlink()
+                (path.parent.parent / old).rmdir()
         # Renamed when it is whole, because others may read the folder.
         part = path.with_suffix(".part")
         part.write_text(json.dumps(rows_json(rows), indent=2) + "\n", encoding="utf-8")

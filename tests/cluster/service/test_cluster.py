@@ -6,6 +6,9 @@ import asyncio
 import copy
 import json
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
+from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
 from cluster.service.answer_models import Cluster, Tick
 from cluster.service.api.cluster_routes import _stream
 from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S, STRIP_S, ClusterWatch, Seen
@@ -69,6 +72,18 @@ class Simulated:
     def follow(self) -> None:
         closed: Any = SimpleNamespace(is_closed=lambda: True)
         self.feed._followers.add(Follower(closed))
+
+
+class Late(deque[Change]):
+    """Changes of a log, to which one is added when they are read for the first time."""
+
+    add: Callable[[], None] | None = None
+
+    def __iter__(self) -> Iterator[Change]:
+        add, self.add = self.add, None
+        if add is not None:
+            add()
+        return super().__iter__()
 
 
 def applied(whole: dict[str, Any], event: FeedEvent) -> dict[str, Any]:
@@ -192,7 +207,7 @@ def test_times_do_not_go_back_with_the_clock_of_the_machine_and_end_after_the_sp
 
 
 def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
-    it = Simulated(2)
+    it = Simulated(3)
     it.look()
 
     async def seen() -> list[Any]:
@@ -204,6 +219,9 @@ def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
         after = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.01)
         it.workers[1].become(WorkerState.LOST)
+        log = it.workers[0].log
+        log.changes = late = Late(log.changes, log.changes.maxlen)
+        late.add = partial(it.workers[2].become, WorkerState.LOST)
         it.look()
         events = [first, await after]
         await stream.aclose()
@@ -212,7 +230,10 @@ def test_no_change_is_lost_while_a_follower_begins_or_workers_change() -> None:
 
     events = asyncio.run(seen())
     assert [event.event for event in events] == ["cluster", "cluster"]
-    assert [mark["change"] for mark in json.loads(events[1].data)["marks"]] == ["joined"] * 2 + ["lost"] * 2
+    assert len(json.loads(events[1].data)["marks"]) == 3 + 3
+    assert [(mark["worker"], mark["change"]) for mark in it.look()["marks"][3:]] == [
+        (worker, "lost") for worker in range(3)
+    ]
     assert it.feed.after(0)[0] == []
 
 

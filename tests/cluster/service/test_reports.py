@@ -137,7 +137,7 @@ def test_the_newest_are_listed_and_what_has_gone_is_not(tmp_path: Path) -> None:
         ({"game": "hex", "workers": 2}, "workers"),
         ({"game": "hex", "workers": 0}, "workers"),
         ({"game": "hex", "seconds": 61}, "seconds"),
-        ({"game": "hex", "seconds": 0.5}, "seconds"),
+        ({"game": "hex", "seconds": 9.9}, "seconds"),
         ({"game": "hex", "strategies": []}, "strategies"),
         ({"game": "hex", "strategies": ["subtree"]}, "strategies.0"),
         ({"game": "hex", "data": "/"}, "data"),
@@ -172,13 +172,22 @@ def result(api: httpx.Client, last: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(api: httpx.Client) -> None:
-    """The calibration, one at a time, a cancelled one, and one beside another search."""
-    body = {"game": "tictactoe", "seconds": 2}
+def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
+    server: Server, api: httpx.Client
+) -> None:
+    """The calibration, one at a time, a cancelled one, and one beside another search; the newest are kept."""
+    reports = server.data / "reports"
+    own = [f"2020-01-01-{number:06}-hex" for number in range(101)]
+    for name in (*own, "2020-of-others"):
+        write(reports / name / "speedup.json", ROWS, 1)
+    write(reports / own[1] / "notes", "of a person")
+    body = {"game": "tictactoe", "seconds": 10}
     first = api.post("/speedups", json=body)
     assert first.status_code == 202
     assert api.post("/speedups", json=body).status_code == 409
     rows = result(api, ended(api))
+    assert sorted({*own, "2020-of-others"} - set(os.listdir(reports))) == own[:1]
+    assert len(os.listdir(reports)) == 102
     assert [(row["strategy"], row["workers"], row["speedup"]) for row in rows] == [
         ("root", 1, 1.0),
         ("tree", 1, 1.0),
@@ -239,7 +248,7 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
     expect(page.locator("#report-status")).to_contain_text("endless.json is not a report")
     page.select_option("#speedup-game", "tictactoe")
     page.uncheck("#speedup [value=root]")
-    page.fill("#speedup-seconds", "2")
+    page.fill("#speedup-seconds", "10")
     page.click("#speedup-begin")
     expect(page.locator("#speedup-now")).to_contain_text("left")
     expect(shown.locator("h2")).to_contain_text("tictactoe: tree on 1 worker")
@@ -264,7 +273,7 @@ def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Pat
         while api.get("/speedups").json()["workers"] < 2:
             assert time.monotonic() < until_s
             time.sleep(0.1)
-        api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 4})
+        api.post("/speedups", json={"game": "gomoku:size=5", "seconds": 10})
         rows = result(api, ended(api))
         assert [(row["strategy"], row["workers"], row["executor"]) for row in rows] == [
             (strategy, workers, "ray") for strategy in ("root", "tree") for workers in (1, 2)
