@@ -157,7 +157,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     ),
     "cluster/test_gomoku_net.py": ("test_in_torch_it_says_what_it_says_in_numpy",),
     "cluster/test_handover.py": ("test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers",),
-    "cluster/test_in_time.py": (),
     "cluster/test_interruption.py": (
         "test_a_rule_that_never_ends_can_be_interrupted",
         "test_a_rule_that_never_ends_on_workers_can_be_interrupted",

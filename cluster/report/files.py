@@ -16,18 +16,17 @@ def write_files(
     value: Any,
     records: Sequence[Mapping[str, Any]],
     plot: Callable[[Path], None],
-    *pictures: str,
+    picture: str,
 ) -> list[Path]:
-    """Write NAME.json, NAME.csv and pictures into a folder, which is created if missing; returns their paths.
+    """Write NAME.json, NAME.csv and a picture into a folder, created if it is missing; returns their paths.
 
-    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws a
-    picture into a file, and ``pictures`` are the formats of the pictures: png, svg.
+    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws the
+    picture into a file, and ``picture`` is its format: png or svg.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", *pictures)]
+    paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
     paths[0].write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     with paths[1].open("w", newline="", encoding="utf-8") as file:
         file.write(csv(Table.of_records(records)))
-    for path in paths[2:]:
-        plot(path)
+    plot(paths[2])
     return paths
