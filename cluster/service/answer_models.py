@@ -156,7 +156,7 @@ class WorkerNow(WorkerView):
         default=None,
         exclude_if=absent,
         description="The last minute: per cent of each second in jobs; -1: no process, -2: starting, -3: not "
-        "observed. Not in a tick.",
+        "observed, or given back. Not in a tick.",
     )
 
 

@@ -32,7 +32,7 @@ MARKS = 2000
 ENTRIES, OTHERS = 5, "others"
 """Searches in a point of the history; the sum of the others has this id."""
 NO_PROCESS, STARTING, UNSEEN = -1, -2, -3
-"""Entries of a strip beside the percent of a second spent in jobs."""
+"""Entries of a strip beside the percent of a second spent in jobs; the last one also where nobody is missed."""
 STAYS = 1.5
 """Seconds that another search must have more than the one shown for a worker, to be shown instead."""
 CLUSTER, TICK = "cluster", "tick"
@@ -121,6 +121,8 @@ class _Row:
         }
         if state.ready:
             return round(100 * share)
+        if state is WorkerState.GIVEN_BACK:
+            return UNSEEN
         return STARTING if state.alive or state is WorkerState.STARTING else NO_PROCESS
 
 

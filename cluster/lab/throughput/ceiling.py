@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -145,6 +146,8 @@ def _joined(jobs: Sequence[Job]) -> list[Job]:
 
 def _serve(path: str, pipe: Connection) -> None:
     """Main function of a process: load the work, then do a share of it for each message."""
+    # Ctrl-C reaches this process too; the one that started it closes the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     work: SearchRequest | tuple[Context, list[Job]] = pickle.loads(Path(path).read_bytes())
     worker = Worker()
     if isinstance(work, SearchRequest):

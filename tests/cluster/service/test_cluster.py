@@ -146,7 +146,7 @@ def test_a_worker_is_seen_second_by_second() -> None:
     first.become(WorkerState.IDLE)
     second.become(WorkerState.GIVEN_BACK, "it had nothing to do")
     whole = it.look()
-    assert [worker["strip"][-1] for worker in whole["workers"]] == [0, -1]
+    assert [worker["strip"][-1] for worker in whole["workers"]] == [0, -3]
     told = [(mark["worker"], mark["machine"], mark["change"], mark["reason"]) for mark in whole["marks"][2:]]
     assert told == [
         (0, "host0", "lost", "it was killed"),
