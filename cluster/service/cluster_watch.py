@@ -32,7 +32,7 @@ MARKS = 2000
 ENTRIES, OTHERS = 5, "others"
 """Searches in a point of the history; the sum of the others has this id."""
 NO_PROCESS, STARTING, UNSEEN = -1, -2, -3
-"""Entries of a strip beside the percent of a second spent in jobs; the last one also where nobody is missed."""
+"""Entries of a strip beside the percent of a second spent in jobs; UNSEEN also for one given back."""
 STAYS = 1.5
 """Seconds that another search must have more than the one shown for a worker, to be shown instead."""
 CLUSTER, TICK = "cluster", "tick"
