@@ -184,17 +184,13 @@ MADE = [
 
 
 def drawn(rows: list[Row], folder: Path) -> str:
-    """The picture of rows. Letters are outlines, each text below a comment that holds its first line.
-
-    Ids of clip paths are left out: they come from last digits, in which layouts differ.
-    """
+    """The picture of rows. Letters are outlines, each text below a comment that holds its first line."""
     *_, path = write_rows(rows, folder, "svg")
-    return re.sub(r"\bp[0-9a-f]{10}\b", "", path.read_text())
+    return path.read_text()
 
 
 def test_a_picture_says_what_it_shows_and_what_it_was_measured_on(tmp_path: Path) -> None:
     found = drawn(MADE, tmp_path)
-    assert found == drawn(MADE, tmp_path)
     for text in (
         "Speedup of a tictactoe search on 1 to 2 workers",
         "median and range of 2 runs",
