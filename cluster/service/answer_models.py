@@ -185,9 +185,7 @@ class Now(BaseModel):
 class ClusterMoment(BaseModel):
     time: float = Field(description="Of the sample, in seconds since 1970, as all times.")
     ready: bool = Field(description="Whether there is a worker.")
-    marks: list[Mark] = Field(
-        description="The last 2,000 of span_s, the oldest first; in a tick, the new ones."
-    )
+    marks: list[Mark] = Field(description="At most 2,000, the oldest first; in a tick, the new ones.")
     now: Now
     searches: dict[str, dict[str, str]] = Field(
         description="Game and strategy of the searches that are mentioned, by id; in a tick, the new ones."

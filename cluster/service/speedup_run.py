@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import threading
 import time
@@ -50,7 +49,7 @@ from search.worker import Worker
 ALLOW = "--allow-speedup"
 LOOK_S = 0.1
 """Interval, in seconds, of checks whether the measurement must end."""
-KEPT, OWN = 100, re.compile(r"\d{4}-\d\d-\d\d-\d{6}-.+")
+KEPT, OWN = 100, "????-??-??-??????-*"
 """Number of reports of this server that are kept, and the names of their folders."""
 LOG = logging.getLogger("banyan.speedup")
 
@@ -203,11 +202,10 @@ class SpeedupRun(Runner):
         path = self._searches.store.folder / name
         path.parent.mkdir(parents=True)
         # Names begin with the time.
-        own = sorted(set(filter(OWN.fullmatch, os.listdir(path.parent.parent))) - {path.parent.name})
-        for old in own[: 1 - KEPT]:
+        for old in sorted(set(path.parent.parent.glob(OWN)) - {path.parent})[: 1 - KEPT]:
             with suppress(OSError):
-                (path.parent.parent / old / path.name).unlink()
-                (path.parent.parent / old).rmdir()
+                (old / path.name).unlink()
+                old.rmdir()
         # Renamed when it is whole, because others may read the folder.
         part = path.with_suffix(".part")
         part.write_text(json.dumps(rows_json(rows), indent=2) + "\n", encoding="utf-8")
