@@ -153,7 +153,7 @@ def test_the_person_says_what_chance_brings(visitor: Visitor) -> None:
 
 def test_three_players(visitor: Visitor) -> None:
     visitor.begin("chinese_checkers", "person", "search", 30)
-    expect(visitor.page.locator("fieldset legend").nth(1)).to_have_text("The others")
+    expect(visitor.page.locator("#setup legend").nth(1)).to_have_text("The other players")
     assert visitor.my_turn()
     visitor.make(visitor.legal[0])
     assert visitor.my_turn()

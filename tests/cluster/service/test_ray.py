@@ -85,7 +85,8 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
         time.sleep(0.2)
         seen = httpx.get(f"{server.url}/api/v1/cluster").json()
     (worker,) = {mark["worker"] for mark in seen["marks"][2:]}
-    assert {-1, -2} <= set(seen["workers"][worker]["strip"])
+    # Its start may take less than a second.
+    assert -1 in seen["workers"][worker]["strip"]
     assert max(seen["workers"][1 - worker]["strip"]) > 50
     assert {each["machine"] for each in seen["workers"]} == {socket.gethostname()}
     assert {each["search"] for each in seen["workers"]} <= {*ids, None}
