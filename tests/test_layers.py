@@ -93,11 +93,11 @@ TESTS = {
     "tests": 1_143,
     "tests.games": 9_659,
     "tests.search": 9_102,
-    "tests.cluster": 19_729,
+    "tests.cluster": 19_738,
     "tests.deploy": 976,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 112_172}
+TOTAL = {"total": 112_181}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
