@@ -87,7 +87,7 @@ def test_searches_share_workers_one_of_which_is_killed(server: Server, digests: 
     (worker,) = {mark["worker"] for mark in seen["marks"][2:]}
     # Its start may take less than a second.
     assert -1 in seen["workers"][worker]["strip"]
-    assert max(seen["workers"][1 - worker]["strip"]) > 50
+    assert max(seen["workers"][1 - worker]["strip"]) > 0
     assert {each["machine"] for each in seen["workers"]} == {socket.gethostname()}
     assert {each["search"] for each in seen["workers"]} <= {*ids, None}
     assert set() < seen["searches"].keys() <= set(ids)
