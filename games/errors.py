@@ -54,6 +54,11 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     return f"{round(count):,} {noun if round(count) == 1 else plural or noun + 's'}"
 
 
+def in_words(each: Sequence[object]) -> str:
+    """A list as in a sentence: ``root, tree and leaf``."""
+    return " and ".join(", ".join(map(str, each)).rsplit(", ", 1))
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """For the end of what is accepted: `` (did you mean gomoku?)``, the one or two names that are most like a
     word, or an empty string."""

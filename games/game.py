@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.compile.calls import calls_of
-from games.errors import InvalidInput
+from games.errors import InvalidInput, in_words
 from games.judge import Judge
 from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
@@ -190,8 +190,7 @@ class Game(ABC):
             return "a problem of one player"
         parts = [f"{self.num_players} players"] if self.num_players > 2 else []
         parts += ["rewards"] * self.rewards + ["chance"] * (self.has_chance or self.open_loop)
-        joined = " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 1 else parts)
-        return f"a game with {joined}" if parts else "a game"
+        return f"a game with {in_words(parts)}" if parts else "a game"
 
     @property
     def has_lines(self) -> bool:

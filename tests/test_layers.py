@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("games", "search", "cluster")
 FLOORS: tuple[dict[str, int], ...] = (
     # games: first what any rules are written with, last what finds a game by its name.
-    {"games.errors": 61, "games.jit": 115, "games.notation": 32, "games.rules": 127},
+    {"games.errors": 66, "games.jit": 115, "games.notation": 32, "games.rules": 127},
     {"games.bits": 70, "games.grid": 51, "games.judge": 39, "games.rng": 80, "games.spec": 170},
     {"games.compile": 776},
-    {"games.game": 440, "games.python_positions": 183},
+    {"games.game": 439, "games.python_positions": 183},
     {
         "games.explicit_tree": 288,
         "games.grundy": 276,
@@ -76,16 +76,16 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.players": 1_868},
     {"search": 207},
     # cluster: the machine without Ray, Ray, what chooses between them, one launch; then what is built on it.
-    {"cluster.system": 724},
+    {"cluster.system": 732},
     {"cluster.runtime": 1_778, "cluster.drawing": 877},
     {"cluster.ray_backend": 2_094, "cluster.checkpoint": 459, "cluster.observe": 880, "cluster.report": 511},
     {"cluster.executors": 703},
     {"cluster.launch": 374, "cluster.front_door": 899},
     {"cluster.matches": 1_663, "cluster.client": 611},
     {"cluster.planning": 828, "cluster.play": 977},
-    {"cluster.lab": 8_794},
+    {"cluster.lab": 8_782},
     {"cluster.service": 11_387},
-    {"cluster.commands": 3_295},
+    {"cluster.commands": 3_296},
     {"cluster.cli": 253},
     {"cluster.banyan": 210, "cluster": 26},
 )
@@ -97,7 +97,7 @@ TESTS = {
     "tests.deploy": 976,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 112_181}
+TOTAL = {"total": 112_182}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -161,8 +161,9 @@ def predict(
     says from how many workers on the coordinator is the bottleneck, and what changes of options would gain.
     """
     from cluster.lab.predict.launch import PredictionPlan, run_prediction
-    from cluster.lab.throughput.speedup import SECONDS, in_minutes, in_words
-    from games.errors import InvalidInput, counted
+    from cluster.lab.throughput.speedup import SECONDS
+    from cluster.system.terminal import in_minutes
+    from games.errors import InvalidInput, counted, in_words
 
     names = read_strategies(searches.strategies)
     drawn = read_format(picture, out)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from cluster.lab.throughput.speedup import in_words
 from cluster.system.terminal import span
+from games.errors import in_words
 
 KINDS = {f"{kind}.json": kind for kind in ("speedup", "predict", "strength")}
 DEPTH = 3

@@ -142,6 +142,14 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d} h" if hours else f"{minutes}:{rest:02d} min"
 
 
+def in_minutes(seconds: float) -> str:
+    """A time to wait in words: seconds, from one minute on in steps of ten."""
+    if seconds < 60:
+        return f"{max(0, round(seconds))} s"
+    minutes, rest = divmod(10 * round(seconds / 10), 60)
+    return f"{minutes} min" + (f" {rest} s" if rest else "")
+
+
 def _console(colour: bool | None, *, stderr: bool) -> Console:
     from rich.console import Console
 

@@ -33,7 +33,6 @@ from cluster.lab.throughput.speedup import (
     Sample,
     Schedule,
     amounts,
-    in_minutes,
     measure_speedup,
     rounded,
     warnings,
@@ -41,6 +40,7 @@ from cluster.lab.throughput.speedup import (
 from cluster.lab.throughput.speedup_report import metric_families, write_rows
 from cluster.report.machine import provenance
 from cluster.system.processes import descendants, num_cores
+from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from search.request import SearchRequest
 from tests.cluster.command import start

@@ -16,9 +16,10 @@ from cluster.lab.predict.calibration import measure_costs, steps_of
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.prediction import Change, Check, Predicted, check, predictions, try_changes
 from cluster.lab.throughput.losses import Losses
-from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, in_minutes, rounded
+from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
+from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from games.user_games import read_text
 from search.plan import MIN_ROUNDS, job_seconds, plan_search

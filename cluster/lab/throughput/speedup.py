@@ -15,8 +15,8 @@ from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
 from cluster.report.trust import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
-from cluster.system.terminal import span
-from games.errors import counted
+from cluster.system.terminal import in_minutes, span
+from games.errors import counted, in_words
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
@@ -207,19 +207,6 @@ class Schedule:
 
     def _run_s(self, cell: _Key) -> float:
         return fmean(self.took_s[cell] or [self.expected_s[cell]])
-
-
-def in_words(each: Sequence[object]) -> str:
-    """A list as in a sentence."""
-    return " and ".join(", ".join(map(str, each)).rsplit(", ", 1))
-
-
-def in_minutes(seconds: float) -> str:
-    """A time to wait in words: seconds, from one minute on in steps of ten."""
-    if seconds < 60:
-        return f"{max(0, round(seconds))} s"
-    minutes, rest = divmod(10 * round(seconds / 10), 60)
-    return f"{minutes} min" + (f" {rest} s" if rest else "")
 
 
 def measure_speedup(
