@@ -26,7 +26,7 @@ import numpy as np
 from search.job import Job, JobResult
 from search.ledger import Ledger, LostTooOften
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.results import pack_results, unpack_results
+from search.packing.jobs import pack_results, unpack_results
 from search.prepare import Search
 from search.result import SearchResult, result
 from search.strategies import InPlaceStrategy, SubtreeStrategy

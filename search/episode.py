@@ -21,13 +21,12 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import CHANCE, Game, State
 from games.rng import new_stream
-from search.final_move import choose
 from search.prepare import open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
 from search.strategies import Strategy
-from search.tree.arena import ROOT, Tree
-from search.tree.rerooting import child_after
+from search.summary import choose
+from search.tree.arena import ROOT, Tree, child_after
 from search.worker import Worker
 
 EPISODE_STREAM = 30

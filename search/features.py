@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from search.tree.layout import TreeLayout
+    from search.tree.arena import TreeLayout
 
 
 class Features(NamedTuple):
@@ -42,7 +42,7 @@ class Features(NamedTuple):
     def layout(self) -> TreeLayout:
         """The arrays that the trees and snapshots of such a search have."""
         # The command line describes its options without NumPy.
-        from search.tree.layout import TreeLayout
+        from search.tree.arena import TreeLayout
 
         return TreeLayout(self.hidden, self.evaluated, self.priors, self.wide)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from games.game import Game
 from search.features import Features
 from search.request import SearchRequest, features_of
-from search.tree.snapshot import Statistics
+from search.tree.merge import Statistics
 
 GROW_STREAM, ROUND_STREAM, PLAYOUT_STREAM, SELECTION_STREAM, DEAL_STREAM, SPREAD_STREAM = range(6)
 """The purpose of a random stream: the second number of its identity, after the seed."""
@@ -78,7 +78,7 @@ class LaneTree:
     pieces: int
     """The number of the lane's jobs that the tree contains."""
     data: bytes
-    """The packed tree, compressed: search/packing/tree.py, search/packing/npz.py."""
+    """The packed tree, compressed: search/packing/tree.py, search/packing/arrays.py."""
 
 
 @dataclass(frozen=True, eq=False)

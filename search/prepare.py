@@ -24,8 +24,7 @@ from search.plan import SearchPlan, plan_search
 from search.request import SUBTREE, SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
 from search.strategies.subtree import least_room, refused
-from search.tree.arena import Tree
-from search.tree.rerooting import reroot
+from search.tree.arena import Tree, reroot
 from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50

@@ -1,15 +1,20 @@
-"""Summaries of a tree: the root's children, the principal variation, the digest."""
+"""Summaries of a tree: the root's children, the final move among them, the principal variation, the digest.
+
+The rules of the final move are those of Chaslot et al. 2008, "Progressive strategies", 3.3.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.game import CHANCE, FIRST, Game, State
-from search.final_move import Child, choose
 from search.tree.arena import (
     DRAWN,
     FIRST_WINS,
@@ -21,7 +26,7 @@ from search.tree.arena import (
     children_of,
     proof_of,
 )
-from search.tree.snapshot import Statistics, first_children_of, snapshot
+from search.tree.merge import Statistics, first_children_of, snapshot
 
 PV_LENGTH = 12
 PV_VISITS = 25
@@ -142,3 +147,61 @@ def _children(tree: Tree, node: int, mover: int) -> list[Child]:
             )
         )
     return children
+
+
+SECURITY = 1.0
+"""The parameter A of the secure child, which maximises value - A / sqrt(visits); values in [-1, 1]."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A child of the root, from the viewpoint of the player to move at the root."""
+
+    move: int
+    visits: int
+    value: float
+    """Mean return in [-1, 1] of the player to move at the root; the proven value if there is one."""
+    won: bool = False
+    """Whether the move is a proven win."""
+    lost: bool = False
+    """Whether the move is a proven loss."""
+    votes: int = 0
+    """Strategy root with the rule vote: the number of lanes in which the child has the most visits."""
+
+
+def choose(children: Sequence[Child], rule: str) -> Child:
+    """The child selected by ``rule``; ties are broken by more visits, higher value, lower move code.
+
+    robust: most visits. max: highest value. robust-max: the child with both, if there is one, else the
+    robust child. secure: highest value - A / sqrt(visits). vote: most votes of lanes of the strategy root
+    (majority voting, Soejima et al. 2010). A proven win precedes all others, and a proven loss is selected
+    only if every child is one.
+    """
+    won = [child for child in children if child.won]
+    if won:
+        return max(won, key=_robust)
+    candidates = [child for child in children if not child.lost] or list(children)
+    if rule == "max":
+        return max(candidates, key=_max)
+    if rule == "secure":
+        return max(candidates, key=_secure)
+    if rule == "vote":
+        return max(candidates, key=_vote)
+    # For robust-max, without a child that has both the most visits and the highest value.
+    return max(candidates, key=_robust)
+
+
+def _robust(child: Child) -> tuple[float, ...]:
+    return (child.visits, child.value, -child.move)
+
+
+def _max(child: Child) -> tuple[float, ...]:
+    return (child.value, child.visits, -child.move)
+
+
+def _vote(child: Child) -> tuple[float, ...]:
+    return (child.votes, *_robust(child))
+
+
+def _secure(child: Child) -> tuple[float, ...]:
+    return (child.value - SECURITY / math.sqrt(max(1, child.visits)), child.visits, -child.move)

@@ -14,7 +14,7 @@ from search.kernel.puct import expand_leaves
 from search.kernel.solver import prove_root
 from search.request import SUBTREE
 from search.summary import digest
-from search.tree.snapshot import increments, merge, snapshot
+from search.tree.merge import increments, merge, snapshot
 
 
 def warm_up_worker(engine: Engine, context: Context) -> None:

@@ -16,8 +16,7 @@ from games.compile.specialise import is_compiled
 from games.compile.watch import compile_for
 from games.game import Game
 from games.rng import new_stream
-from search.awaiting import Places, start
-from search.evaluator import Evaluator, awaited_at_once, load_evaluator
+from search.evaluator import Evaluator, Places, awaited_at_once, load_evaluator, start
 from search.job import (
     GROW_STREAM,
     PLAYOUT_STREAM,
@@ -43,12 +42,11 @@ from search.kernel.params import params_of
 from search.kernel.playouts import PLAYOUTS
 from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.workspace import Workspace
-from search.packing.arrays import CorruptState
-from search.packing.npz import BadArchive, compress, decompress
+from search.packing.arrays import BadArchive, CorruptState, compress, decompress
 from search.packing.tree import pack_tree, unpack_tree
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
-from search.tree.snapshot import Statistics, first_children_of, increments, snapshot
+from search.tree.merge import Statistics, first_children_of, increments, snapshot
 from search.warm_up import warm_up_worker
 
 AHEAD = 2

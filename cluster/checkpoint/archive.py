@@ -22,8 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from search.packing.arrays import Arrays
-from search.packing.npz import BadArchive, Npz, write_npz
+from search.packing.arrays import Arrays, BadArchive, Npz, write_npz
 
 FORMAT = 2
 HEAD = "banyan"

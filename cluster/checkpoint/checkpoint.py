@@ -26,8 +26,7 @@ from cluster.runtime.code_version import code_of_searches
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
-from search.packing.arrays import Arrays, CorruptState, prefixed, without_prefix
-from search.packing.npz import BadArchive
+from search.packing.arrays import Arrays, BadArchive, CorruptState, prefixed, without_prefix
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import STOPPED_BY

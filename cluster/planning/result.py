@@ -16,7 +16,7 @@ from cluster.report.table import Table, count, duration, html, left, number, rig
 from cluster.system import terminal as words
 from games.errors import counted
 from search.episode import Episode
-from search.notebook import answer_html
+from search.result import answer_html
 
 SHOWN = 20
 """The most episodes of the table on the screen."""

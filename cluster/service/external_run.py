@@ -17,8 +17,8 @@ from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
 from cluster.service.request_models import Evaluation
 from games.errors import InvalidInput, did_you_mean
+from search.ask_tell.desk import Machine
 from search.ask_tell.leaf import Leaf
-from search.ask_tell.machine import Machine
 from search.job import JobResult
 from search.result import SearchResult
 

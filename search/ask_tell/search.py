@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from games.errors import InvalidInput, counted
+from search.ask_tell.desk import Machine
 from search.ask_tell.leaf import Leaf, Policy
-from search.ask_tell.machine import Machine
 from search.coordinator import Coordinator
 from search.job import JobResult
 from search.packing.arrays import Arrays

@@ -40,7 +40,7 @@ from search.kernel.workspace import Leaves, Workspace
 from search.minimax import alphabeta
 from search.minimax.lookahead import new_frames
 from search.tree.arena import Tree, new_tree
-from search.tree.snapshot import Statistics, lone_root
+from search.tree.merge import Statistics, lone_root
 
 _INNER = (loop.descend, loop.value_of_leaf, portions.go_to)
 """Kernels that only other kernels call."""

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.rules import State
-from search.awaiting import Places, wait_for
-from search.evaluator import FIELD, Evaluator, reason_of
+from search.evaluator import FIELD, Evaluator, Places, reason_of, wait_for
 from search.job import LeafJob, Policies
 from search.kernel.engine import Engine
 

@@ -31,7 +31,7 @@ from search.tree.arena import (
     counts_availability,
     reserve_block,
 )
-from search.tree.snapshot import PROOF_BITS, Statistics, first_children_of
+from search.tree.merge import PROOF_BITS, Statistics, first_children_of
 
 _HIGH = np.uint64(33)
 

@@ -46,7 +46,7 @@ from search.kernel.playouts import PLAYOUTS, PLIES
 from search.kernel.rewards import CHANCE_CODE, LENGTH
 from search.kernel.workspace import Experience, Workspace
 from search.tree.arena import ROOT, Tree, num_children
-from search.tree.snapshot import Statistics
+from search.tree.merge import Statistics
 
 RANDOM_SHARE, TRIES = 0.2, 2000.0
 """A move is random with probability RANDOM_SHARE * TRIES / (TRIES + n) if the best one was tried n times."""

@@ -39,7 +39,7 @@ from search.tree.arena import (
     num_children,
     proof,
 )
-from search.tree.snapshot import ABSENT, find_child
+from search.tree.merge import ABSENT, find_child
 
 
 @inner_njit

@@ -1,4 +1,4 @@
-"""A tree as arrays: its nodes, and where in the arena they stand.
+"""Trees as arrays: the nodes, and where in the arena they stand; and snapshots and increments of trees.
 
 Nodes are packed in the order of the arena and unpacked into equal slots, with equal free blocks, so that the
 tree goes on to grow exactly as it would have. Slots without a node are left out: their content is unused.
@@ -28,6 +28,7 @@ from search.tree.arena import (
     layout_of,
     num_children,
 )
+from search.tree.merge import Statistics
 
 EMPTY, NODE, SPARE, FREE = 0, 1, 2, 3
 """Kinds of slots: not accounted for, a node, unused room of a node's block, part of a free block."""
@@ -174,3 +175,39 @@ def _link_free_blocks(tree: Tree, arrays: Arrays, used: int) -> None:
         for block, following in pairwise(chain):
             tree.children[block] = following
         start += length
+
+
+def pack_snapshots(items: Sequence[Statistics], like: Statistics) -> Arrays:
+    """``rows`` [K], how many each item has, and each column of all items joined, of the types of ``like``."""
+    columns = like._asdict()
+    for name, one in columns.items():
+        columns[name] = np.concatenate([one[:0], *(getattr(item, name) for item in items)])
+    return {"rows": np.array([len(item.visits) for item in items], dtype=np.int64)} | columns
+
+
+def unpack_snapshots(arrays: Arrays, count: int, most_rows: int, like: Statistics) -> list[Statistics]:
+    """The ``count`` items that were packed, of at most ``most_rows`` rows each; raises CorruptState."""
+    rows = take(arrays, "rows", np.int64, count)
+    within(rows, 1, most_rows, "rows")
+    total = int(rows.sum())
+    columns = like._asdict()
+    for name, one in columns.items():
+        columns[name] = take(arrays, name, one.dtype, total if len(one) else 0)
+    ends = np.cumsum(rows)[:-1]
+    parts = {
+        name: np.split(column, ends) if len(column) else [column] * count for name, column in columns.items()
+    }
+    items = [Statistics(**{name: part[k].copy() for name, part in parts.items()}) for k in range(count)]
+    for item in items:
+        _check(item)
+    return items
+
+
+def _check(item: Statistics) -> None:
+    """Raise CorruptState unless the rows are a tree, breadth first: each row is a child of one before it."""
+    within(item.visits, 0, most_visits(item.visits), "visits")
+    children = np.cumsum(item.num_children, dtype=np.int64)
+    rows = len(children)
+    require(
+        children[-1] == rows - 1 and (children[:-1] >= np.arange(1, rows)).all(), "statistics are not a tree"
+    )

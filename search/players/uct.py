@@ -9,7 +9,6 @@ from games.errors import counted
 from games.game import Game
 from games.spec import Options, Spec
 from search.evaluator import source_of_evaluator
-from search.final_move import choose
 from search.job import Context
 from search.kernel.playouts import PLIES
 from search.players.player import Choice, Player, Seen
@@ -18,6 +17,7 @@ from search.players.request_options import PliesClock, read_budget, read_options
 from search.prepare import open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
+from search.summary import choose
 from search.worker import Worker
 
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.final_move import Child
 from search.job import Context, Job, JobResult, Outlook, tells_lines
 from search.kernel.engine import Engine
 from search.kernel.params import SearchParams
 from search.kernel.solver import prove_root
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.packing.outlooks import pack_outlooks, unpack_outlooks
+from search.packing.jobs import pack_outlooks, unpack_outlooks
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
-from search.summary import root_children
+from search.summary import Child, root_children
 from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of
-from search.tree.snapshot import Statistics, merge
+from search.tree.merge import Statistics, merge
 
 
 @dataclass(frozen=True, eq=False)

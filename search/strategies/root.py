@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from search.final_move import Child
 from search.job import GrowJob, Job, JobResult, LaneTree
 from search.packing.arrays import Arrays, take, within
 from search.request import MAX_SIMULATIONS
 from search.strategies.base import Setup, Strategy
+from search.summary import Child
 
 
 class RootStrategy(Strategy):

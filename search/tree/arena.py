@@ -1,5 +1,4 @@
-"""The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node or a few more
-(search/tree/layout.py).
+"""The search tree: a struct of arrays in an arena of fixed size, 24 bytes a node or more (`TreeLayout`).
 
 The children of a node lie side by side in one block, in the order in which they were
 added; a move that was never visited has no node, unless it has a prior: then all children of a
@@ -21,7 +20,63 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.jit import Int, inner_njit
-from search.tree.layout import PLAIN_LAYOUT, TreeLayout
+
+_SPARE_SLOTS = 1024
+
+
+class TreeLayout(NamedTuple):
+    """The form of a search's trees and snapshots; the fields say what nodes keep beside visits and values."""
+
+    hidden: bool = False
+    """How often their moves were available: with hidden information (search/kernel/ismcts.py)."""
+    evaluated: bool = False
+    """What the game's evaluation says of them (search/kernel/heuristics.py)."""
+    priors: bool = False
+    """Priors, from an evaluator (search/kernel/puct.py)."""
+    wide: bool = False
+    """Visits in 64 bits instead of 32."""
+
+    @property
+    def count_type(self) -> type[np.signedinteger[Any]]:
+        """The type in which visits are counted."""
+        return np.int64 if self.wide else np.int32
+
+    @property
+    def columns(self) -> dict[str, type[np.number[Any]]]:
+        """The fields of Tree that have an entry for each slot, and their types."""
+        columns: dict[str, type[np.number[Any]]] = {
+            "total_value": np.float64,
+            "visits": self.count_type,
+            "unobserved": np.int32,
+            "children": np.int32,
+            "move": np.uint16,
+            "shape": np.uint16,
+        }
+        if self.hidden:
+            columns["available"] = self.count_type
+        if self.evaluated:
+            columns["heuristic"] = np.float32
+        if self.priors:
+            columns["prior"] = np.float32
+        return columns
+
+    @property
+    def bytes_per_node(self) -> int:
+        """Bytes that a slot of the arena takes."""
+        return sum(np.dtype(dtype).itemsize for dtype in self.columns.values())
+
+    def capacity_for(self, memory_bytes: int, nodes: int) -> int:
+        """Slots of an arena for a tree of up to ``nodes`` nodes, within ``memory_bytes``; at least 2.
+
+        All the blocks that a node's children have been in hold less than five slots for each child; so it is
+        enough even if no old block is used again.
+        """
+        return max(2, min(memory_bytes // self.bytes_per_node, 5 * nodes + _SPARE_SLOTS))
+
+
+PLAIN_LAYOUT = TreeLayout()
+"""Visits and values alone, counted in 32 bits."""
+
 
 ROOT = 0
 NO_BLOCK = 0
@@ -268,3 +323,60 @@ def add_children(
     tree.shape[node] |= np.uint16(count | COMPLETE)
     tree.counts[NODES] += count
     return True
+
+
+def child_after(tree: Tree, node: int, move: int) -> int | None:
+    """The slot of the child to which ``move`` leads from ``node``; None if there is none."""
+    return next((slot for slot in children_of(tree, node) if tree.move[slot] == move), None)
+
+
+def reroot(tree: Tree, node: int, into: Tree) -> None:
+    """Make ``into``, a tree of the same layout that is modified in place, the subtree below ``node``.
+
+    What does not fit is left out. Visits in flight are not taken over: there must be none.
+    """
+    scratch = np.zeros((2, max(1, int(tree.counts[NODES]))), dtype=np.int32)
+    _copy_below(tree, node, into, scratch)
+
+
+@cached_njit
+def _copy_below(tree: Tree, node: Int, into: Tree, places: npt.NDArray[np.int32]) -> None:
+    """``places`` ([2, nodes of the tree]) is scratch: slots here and there, breadth first."""
+    clear(into)
+    places[0, 0], places[1, 0] = node, ROOT
+    into.visits[ROOT] = tree.visits[node]
+    into.shape[ROOT] = tree.shape[node]
+    total = 0.0
+    done, found = 0, 1
+    while done < found:
+        here, there = np.int64(places[0, done]), np.int64(places[1, done])
+        done += 1
+        count = np.int64(tree.shape[here]) & COUNT_MASK
+        if count == 0:
+            continue
+        first = np.int64(reserve_block(into, count))
+        if first == NO_BLOCK:
+            into.shape[there] = 0
+            continue
+        into.children[there] = first
+        into.counts[NODES] += count
+        for slot in range(count):
+            old, new = np.int64(tree.children[here]) + slot, first + slot
+            into.total_value[new] = tree.total_value[old]
+            into.visits[new] = tree.visits[old]
+            into.unobserved[new] = 0
+            into.children[new] = NO_BLOCK
+            into.move[new] = tree.move[old]
+            into.shape[new] = tree.shape[old]
+            if counts_availability(tree):
+                into.available[new] = tree.available[old]
+            if keeps_heuristics(tree):
+                into.heuristic[new] = tree.heuristic[old]
+            if has_priors(tree):
+                into.prior[new] = tree.prior[old]
+            if here == node:
+                total += tree.total_value[old]
+            places[0, found], places[1, found] = old, new
+            found += 1
+    # The root has what its moves came to, without the reward of the move that led to it.
+    into.total_value[ROOT] = total

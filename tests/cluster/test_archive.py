@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.checkpoint.archive import FORMAT, read_arrays, read_description, write_archive
-from search.packing.arrays import Arrays
-from search.packing.npz import BadArchive, compress, decompress, write_npz
+from search.packing.arrays import Arrays, BadArchive, compress, decompress, write_npz
 
 DESCRIPTION = {"game": "tictactoe", "note": "Mühle \u2014 \x00 \U0001f333", "numbers": [1, 2.5, None]}
 ARRAYS: Arrays = {

@@ -12,7 +12,7 @@ from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
 from search.ledger import MAX_ATTEMPTS
 from search.prepare import open_search
 from search.request import SearchRequest
-from search.strategies.portions import resized
+from search.strategies.tree import resized
 from search.tree.arena import ROOT
 from search.worker import Worker
 

@@ -11,7 +11,7 @@ from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, TaskQueue
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import Task
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
-from search.tree.snapshot import lone_root
+from search.tree.merge import lone_root
 
 
 def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> Task:

@@ -17,7 +17,7 @@ from search.job import Context, Job, JobResult
 from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import ROOT
-from search.tree.snapshot import lone_root
+from search.tree.merge import lone_root
 
 
 def coordinator_of(request: SearchRequest) -> Coordinator:

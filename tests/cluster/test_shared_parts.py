@@ -15,7 +15,7 @@ from cluster.runtime.broadcast import (
 from cluster.runtime.search_tasks import task_of
 from cluster.runtime.tasks import OPENED
 from search.job import RoundJob, Snapshot
-from search.tree.snapshot import empty_statistics
+from search.tree.merge import empty_statistics
 
 
 class Store:

@@ -32,7 +32,7 @@ from games.errors import InvalidInput
 from search.job import Portions
 from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS, plan_search
 from search.request import SearchRequest
-from search.strategies.portions import Planner
+from search.strategies.tree import Planner
 from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting
 

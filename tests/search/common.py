@@ -28,9 +28,8 @@ from search.policies import RANDOM
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.tree.arena import LAZY, ROOT, Tree, children_of, new_tree, num_children, proof_of
-from search.tree.layout import PLAIN_LAYOUT
-from search.tree.snapshot import Statistics
+from search.tree.arena import LAZY, PLAIN_LAYOUT, ROOT, Tree, children_of, new_tree, num_children, proof_of
+from search.tree.merge import Statistics
 from search.worker import Worker
 from tests.search.naive import Node
 

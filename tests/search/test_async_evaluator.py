@@ -18,8 +18,8 @@ import search
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
-from search.awaiting import Places, wait_for
 from search.coordinator import Coordinator
+from search.evaluator import Places, wait_for
 from search.players import player_of
 from search.players.player import Seen
 from search.prepare import open_search

@@ -15,7 +15,7 @@ from search.kernel.lazy_snapshot import visits_before as compiled_visits_before
 from search.kernel.params import SearchParams
 from search.kernel.uct import best_child as compiled_best_child
 from search.tree.arena import ROOT, Tree, children_of
-from search.tree.snapshot import Statistics, snapshot
+from search.tree.merge import Statistics, snapshot
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, restored
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.final_move import Child, choose
 from search.request import FINAL_MOVES
+from search.summary import Child, choose
 
 STEADY = Child(move=1, visits=100, value=0.5)
 BRIGHT = Child(move=2, visits=4, value=0.9)

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.job import GrowJob, JobResult, LaneTree
-from search.packing.arrays import Arrays, CorruptState, take
-from search.packing.npz import compress
-from search.packing.results import pack_results, unpack_results
+from search.packing.arrays import Arrays, CorruptState, compress, take
+from search.packing.jobs import pack_results, unpack_results
 from search.packing.tree import pack_tree, unpack_tree
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.strategies import Strategy
 from search.summary import digest
 from search.tree.arena import FULL, NODES, USED, new_tree
-from search.tree.snapshot import lone_root
+from search.tree.merge import lone_root
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import grow, nodes_of

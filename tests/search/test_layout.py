@@ -7,9 +7,8 @@ from itertools import product
 import pytest
 
 from search.features import Features
-from search.tree.arena import USED, Tree, layout_of, new_tree, tree_bytes
-from search.tree.layout import PLAIN_LAYOUT, TreeLayout
-from search.tree.snapshot import lone_root
+from search.tree.arena import PLAIN_LAYOUT, USED, Tree, TreeLayout, layout_of, new_tree, tree_bytes
+from search.tree.merge import lone_root
 
 LAYOUTS = [TreeLayout(*flags) for flags in product((False, True), repeat=4)]
 

@@ -24,7 +24,7 @@ from search.kernel.workspace import Experience, Workspace
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.tree.arena import ROOT, children_of
-from search.tree.snapshot import first_children_of
+from search.tree.merge import first_children_of
 from search.worker import Worker
 
 LEARNS = Features(steered=True, learnt=True)

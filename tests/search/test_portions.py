@@ -19,7 +19,7 @@ from search.packing.arrays import CorruptState
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import TreeStrategy
-from search.strategies.portions import (
+from search.strategies.tree import (
     MOST_PLANNED,
     PARTS,
     QUANTA,
@@ -28,7 +28,7 @@ from search.strategies.portions import (
     unpack_portions,
 )
 from search.tree.arena import ROOT, Tree, children_of
-from search.tree.snapshot import snapshot
+from search.tree.merge import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from search.final_move import choose
 from search.prepare import Search
 from search.result import answer
-from search.summary import PV_VISITS, principal_variation
+from search.summary import PV_VISITS, choose, principal_variation
 from tests.search.common import nodes_of
 from tests.search.naive import Node
 from tests.search.test_top import searched

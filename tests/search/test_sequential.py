@@ -10,8 +10,7 @@ import games
 from games.rng import new_stream
 from search.kernel.engine import engine_of
 from search.kernel.params import SearchParams
-from search.tree.arena import NODES, new_tree
-from search.tree.layout import PLAIN_LAYOUT
+from search.tree.arena import NODES, PLAIN_LAYOUT, new_tree
 from tests.games.common import JIT
 from tests.search.common import KNOBS, nodes_of, position
 from tests.search.naive import NaiveSearch, Node

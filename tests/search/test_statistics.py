@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search.summary import digest, digest_of
 from search.tree.arena import FULL, NODES, ROOT, Tree, new_tree
-from search.tree.snapshot import (
+from search.tree.merge import (
     CREATED,
     PROOF_BITS,
     Statistics,

@@ -28,8 +28,7 @@ from search.minimax.lookahead import lookahead_of
 from search.policies import DECISIVE, GREEDY, RANDOM
 from search.prepare import open_search
 from search.request import PLAYOUT_POLICIES, SearchRequest
-from search.tree.arena import ROOT, new_tree
-from search.tree.layout import PLAIN_LAYOUT
+from search.tree.arena import PLAIN_LAYOUT, ROOT, new_tree
 from tests.games.common import JIT, plain
 from tests.search.common import KNOBS, ChaosExecutor, digest_of_search, nodes_of
 from tests.search.naive import NaiveSearch, Node, best_child

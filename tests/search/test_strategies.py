@@ -28,7 +28,7 @@ from search.prepare import open_search
 from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 from search.summary import digest, digest_of
 from search.tree.arena import NODES, ROOT, children_of
-from search.tree.snapshot import snapshot
+from search.tree.merge import snapshot
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import ChaosExecutor, digest_of_search, grow, nodes_of, run_search

@@ -22,6 +22,7 @@ from search.tree.arena import (
     MAX_CHILDREN,
     NO_BLOCK,
     NODES,
+    PLAIN_LAYOUT,
     ROOT,
     USED,
     Tree,
@@ -31,7 +32,6 @@ from search.tree.arena import (
     new_tree,
     tree_bytes,
 )
-from search.tree.layout import PLAIN_LAYOUT
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, nodes_of
 from tests.search.naive import Node

@@ -20,7 +20,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from search.summary import digest, digest_of
 from search.tree.arena import FULL, NODES, Tree, new_tree
-from search.tree.snapshot import Statistics, increments, lone_root, snapshot
+from search.tree.merge import Statistics, increments, lone_root, snapshot
 from search.worker import Worker
 from tests.games.common import JIT
 from tests.search.common import KNOBS, grow, position, unfold_all

@@ -13,7 +13,7 @@ from search.kernel.params import params_from
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import NODES, ROOT, Tree, layout_of, tree_bytes
-from search.tree.snapshot import Statistics, increments, lone_root, merge
+from search.tree.merge import Statistics, increments, lone_root, merge
 from search.worker import Worker
 
 

@@ -20,7 +20,7 @@ from search.plan import plan_search
 from search.prepare import Search
 from search.request import SearchRequest
 from search.strategies import LeafStrategy, RootStrategy, Setup, Strategy, TreeStrategy
-from search.tree.snapshot import Statistics, lone_root
+from search.tree.merge import Statistics, lone_root
 
 _NOTHING = lone_root()
 _NO_MOVES: npt.NDArray[np.uint16] = np.zeros((0, 0), dtype=np.uint16)

@@ -18,8 +18,8 @@ from search.plan import plan_search
 from search.prepare import open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 from search.result import SearchResult
-from search.tree.layout import TreeLayout
-from search.tree.snapshot import lone_root
+from search.tree.arena import TreeLayout
+from search.tree.merge import lone_root
 
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""

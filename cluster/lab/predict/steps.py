@@ -15,7 +15,7 @@ from cluster.lab.predict.timed_run import Rows, open_with
 from search.job import Job, JobResult, RoundJob
 from search.request import SearchRequest
 from search.strategies import Strategy, TreeStrategy
-from search.strategies.portions import Planner
+from search.strategies.tree import Planner
 from search.tree.arena import UNPROVEN
 from search.worker import Worker
 

@@ -27,7 +27,7 @@ from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
 from search.job import Context, GrowJob, Job, JobResult, RoundJob, Snapshot
 from search.request import SearchRequest
 from search.result import SearchResult
-from search.tree.snapshot import lone_root
+from search.tree.merge import lone_root
 from search.worker import Worker
 from tests.cluster.interrupted import REQUESTS, fresh, never, session_of, unchanged
 

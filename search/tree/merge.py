@@ -21,9 +21,11 @@ from games.jit import Int, inner_njit
 from search.tree.arena import (
     NO_BLOCK,
     NODES,
+    PLAIN_LAYOUT,
     ROOT,
     UNPROVEN,
     Tree,
+    TreeLayout,
     add_child,
     counts_availability,
     layout_of,
@@ -31,7 +33,6 @@ from search.tree.arena import (
     proof,
     set_proof,
 )
-from search.tree.layout import PLAIN_LAYOUT, TreeLayout
 
 ABSENT = -1
 PROOF_BITS = 3
