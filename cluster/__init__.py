@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cluster.front_door.calls import run
-    from cluster.planning.call import plan
+    from cluster.planning.plan import plan
 
 __all__ = ["plan", "run"]
 
@@ -20,7 +20,7 @@ if not TYPE_CHECKING:
 
             return run
         if name == "plan":
-            from cluster.planning.call import plan
+            from cluster.planning.plan import plan
 
             return plan
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

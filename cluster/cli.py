@@ -183,15 +183,10 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> tuple[str, int]:
     if isinstance(error, InvalidInput):
         return _one_line(_invalid(error)), WRONG
     from cluster.matches.game import PlayerFailed
-    from cluster.matches.match import MatchFailed
-    from cluster.planning.episodes import PlanFailed
+    from cluster.runtime.jobset import UnitFailed
     from search.coordinator import SearchFailed
 
-    if isinstance(error, PlanFailed):
-        return _one_line(str(error)), FAILED
-    if isinstance(error, MatchFailed):
-        return _one_line(f"the match failed: {error}"), FAILED
-    if isinstance(error, PlayerFailed):
+    if isinstance(error, UnitFailed | PlayerFailed):
         return _one_line(str(error)), FAILED
     if isinstance(error, SearchFailed | ConnectionError):
         return _one_line(f"the search failed: {error}"), FAILED

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +17,11 @@ from typing import Any, Protocol
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
 from cluster.executors.choose import make_executor, refuse_on_ray
 from cluster.executors.handover import HandoverExecutor
-from cluster.executors.units import worker_of_units
 from cluster.observe import answer_report as report
 from cluster.observe.progress import Progress
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.jobset import Jobset
+from cluster.runtime.drive import drive
+from cluster.runtime.jobset import Jobset, UnitsProgress, worker_of_units
 from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.session import Observer, Session, left_s
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
@@ -40,6 +40,8 @@ from search.result import SearchResult
 
 STARTING_LINE_S = 3.0
 """Interval of progress lines while workers start, in seconds, where the output is not a terminal."""
+UNIT_TIMEOUT_S = 3600.0
+"""Time after which the worker of a unit counts as hung, if the user gives none."""
 BEFORE_THE_SEARCH = "banyan: interrupted before the search began"
 
 
@@ -130,15 +132,22 @@ class Launch:
                 f"joined the Ray cluster at {place.address} with {counted(executor.num_workers, 'worker')}"
             )
 
-    def start_units(
+    def units_progress(self, in_short: Callable[[Any], list[str]]) -> UnitsProgress:
+        """The line of progress of a jobset; ``in_short`` as in `UnitsProgress`."""
+        return UnitsProgress(self.errors, in_short, enabled=self._output.progress)
+
+    def run_units(
         self,
         place: Placement,
         jobset: Jobset[Any],
         make_worker: Callable[[], TaskWorker],
-        timeout_s: float,
+        progress: UnitsProgress,
+        timeout_s: float = UNIT_TIMEOUT_S,
+        observers: Sequence[Callable[[Jobset[Any]], None]] = (),
     ) -> Executor:
-        """Start an executor and wait until it can take the units of a jobset; signals then cancel the jobset.
+        """Run the missing units of a jobset; returns the executor, which is closed when the command ends.
 
+        A signal ends the jobset with the units that are done, and the exit status is then INTERRUPTED.
         ``make_worker`` as in `worker_of_units`. ``timeout_s``: time limit of a unit, unless the user sets
         one.
         """
@@ -149,6 +158,10 @@ class Launch:
                 executor.open(None)
         self._say_joined(place, executor)
         self.watch(jobset)
+        with progress:
+            drive(jobset, executor, (progress, *observers))
+        if jobset.units.stopped_by == "cancelled":
+            self.status = INTERRUPTED
         return executor
 
     def _start(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cluster.front_door.calls import resume, search, start
     from cluster.front_door.progress import SearchProgress
     from cluster.front_door.running import RunningSearch
-    from cluster.planning.call import plan
+    from cluster.planning.plan import plan
     from cluster.planning.result import PlanResult
     from cluster.play.call import play
     from games.catalogue import load as load_game
@@ -87,7 +87,7 @@ _OFFERED = {
     "games": ("games.catalogue", "names"),
     "load_game": ("games.catalogue", "load"),
     "open": ("cluster.front_door.ask_tell", "open"),
-    "plan": ("cluster.planning.call", "plan"),
+    "plan": ("cluster.planning.plan", "plan"),
     "play": ("cluster.play.call", "play"),
     "reopen": ("cluster.front_door.ask_tell", "reopen"),
     "resume": ("cluster.front_door.calls", "resume"),

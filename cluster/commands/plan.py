@@ -62,7 +62,6 @@ def plan(
     ] = None,
 ) -> int:
     """Play a problem of one player: search, act, observe, and go on in the same tree, to the end."""
-    from cluster.planning.launch import run_plan
-    from cluster.planning.plan import PlanRequest
+    from cluster.planning.plan import PlanRequest, run_plan
 
     return run_plan(PlanRequest(search, episodes, steps), place.placement(), output.output(), out)

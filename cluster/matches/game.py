@@ -10,10 +10,12 @@ the others.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +66,20 @@ class MatchContext:
 
     def load_game(self) -> Game:
         return games.load(self.game, self.game_source, tried=False)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The values that determine the games of the match, without their number, as JSON."""
+        source = self.game_source
+        return {
+            "game": self.game,
+            "source": None if source is None else hashlib.sha256(source.encode()).hexdigest(),
+            "a": self.players[0],
+            "b": self.players[1],
+            "seed": self.seed,
+            "opening_plies": self.opening_plies,
+            "openings": [" ".join(moves) for moves in self.openings],
+        }
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,17 @@ from pathlib import Path
 import games
 from cluster.launch import Output, Placement, launch
 from cluster.matches import report as match_report
-from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
-from cluster.matches.match import Match
+from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.standing import SCORINGS
 from cluster.matches.statistics import Sprt
-from cluster.matches.tournament import Tournament
-from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.progress import UnitsProgress
 from cluster.system import terminal
-from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
 from games.game import Game
 from games.user_games import read_text
 from search.players import player_of
 
-DEFAULT_GAME_TIMEOUT_S = 3600.0
 BEFORE_THE_MATCH = "banyan: interrupted before the match began"
 DEFAULT_GAMES = 100
 MAX_GAMES = 1_000_000
@@ -58,7 +52,7 @@ def run_match(
     out: Path | None,
     make_player: MakePlayer = player_of,
 ) -> int:
-    """Play and print the standing; the exit status. Raises InvalidInput, MatchFailed, ConnectionError."""
+    """Play and print the standing; the exit status. Raises InvalidInput, UnitFailed, ConnectionError."""
     with launch(output, BEFORE_THE_MATCH) as started:
         sprt = None if request.sprt is None else read_sprt(request.sprt)
         context, game = open_match(request, make_player)
@@ -66,20 +60,14 @@ def run_match(
         played = folders[0].played if folders else ()
         match = Match(context, games_of(request, game), sprt, played, request.scoring)
         jobset = Jobset(Tournament([match], folders))
-        make_worker = partial(MatchWorker, make_player)
-        executor = started.start_units(place, jobset, make_worker, DEFAULT_GAME_TIMEOUT_S)
-        with UnitsProgress(
-            started.errors, lambda _: match_report.in_short(match), enabled=output.progress
-        ) as progress:
-            drive(jobset, executor, (progress,))
+        progress = started.units_progress(lambda _: match_report.in_short(match))
+        executor = started.run_units(place, jobset, partial(MatchWorker, make_player), progress)
         elapsed_s, workers = jobset.elapsed_s, executor.num_workers
         ran_on = f"{counted(workers, 'worker')}, {executor.name}, {terminal.duration(elapsed_s)}"
         if output.json:
             terminal.print_json(match_report.to_json(match, game, workers, executor.name, elapsed_s))
         else:
             print_standing(match, game, ran_on, output)
-        if match.stopped_by == "cancelled":
-            started.status = INTERRUPTED
     return started.status
 
 

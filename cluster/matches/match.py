@@ -1,24 +1,30 @@
-"""A match: which games are played, what they say, and when there are enough. No workers, clock or files.
+"""Matches: which games are played, when there are enough, and the folder in which they are kept.
 
 Games may end in any order. What they say does not depend on it: a sequential test looks at pairs in the order
 of their numbers, and ends with the first pair at which it can decide. Games beyond that pair are not counted,
 though some may have been played.
+
+``match.json`` in the folder of a match identifies it. Each finished game is appended to ``games.txt``, which
+is sorted when the match ends. A game is stored completely or not at all: an interrupted match can be resumed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
-from cluster.matches.game import MatchContext
-from cluster.matches.record import GameRecord
-from cluster.matches.shares import Shares
-from cluster.matches.standing import Standing, score_of_pair
+from cluster.matches.game import GameJob, GamePlayed, MatchContext, PlayerFailed
+from cluster.matches.record import GameRecord, read_records, write_file
+from cluster.matches.standing import Shares, Standing, score_of_pair
 from cluster.matches.statistics import PAIR_SCORES, Sprt
+from cluster.runtime.jobset import UnitFailed, Units
+from cluster.runtime.tasks import Task
+from cluster.system.kept_folder import Kept
+from games.errors import InvalidInput
 
-
-class MatchFailed(RuntimeError):
-    """The match cannot continue: a game raised an exception, or was lost too often."""
+IDENTITY, GAMES = "match.json", "games.txt"
 
 
 @dataclass(frozen=True)
@@ -119,3 +125,110 @@ class Match:
         if len(self._records) == self.games:
             # No effect if the sequential test has just ended the match.
             self.stop("games")
+
+
+class MatchFolder:
+    """The folder of one match. It must be closed."""
+
+    def __init__(self, path: Path, context: MatchContext) -> None:
+        """Creates the folder if needed. Raises OSError, or InvalidInput (field ``out``) if it holds another
+        match."""
+        self.games = path / GAMES
+        if self.games.exists() and not (path / IDENTITY).exists():
+            raise InvalidInput("out", str(path), f"a folder with {IDENTITY}, or without {GAMES}")
+        self._kept = Kept(path, IDENTITY, context.identity, "match")
+        text = self.games.read_text(encoding="utf-8") if self.games.exists() else ""
+        self.played = read_records(text, "out")
+        """The games that were stored when the folder was opened."""
+        seats = context.seats
+        torn = seats > 2 and any(len(record.scores or ()) != seats for record in self.played)
+        if torn or any(record.pair is None or record.leg is None for record in self.played):
+            raise InvalidInput("out", str(path), "a folder that only matches have written to")
+        # Removes a game that a killed process has written only in part.
+        write_file(self.games, self.played)
+        self._file: IO[str] = self.games.open("a", encoding="utf-8")
+
+    def keep(self, record: GameRecord) -> None:
+        """Store a game."""
+        self._file.write(str(record))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Sort the games and release the lock of the folder."""
+        self._file.close()
+        records = read_records(self.games.read_text(encoding="utf-8"), "out")
+        write_file(self.games, sorted(records, key=lambda record: (record.pair or 0, record.leg or 0)))
+        self._kept.close()
+
+
+class Tournament(Units):
+    """The games of one match or of several, whose keys are their places in ``matches``.
+
+    The first pair of every match comes first, then the second pair: a tournament that is interrupted has as
+    many pairs of each match, give or take one. Each match draws from its own seed, and plays the games that
+    it would play alone.
+    """
+
+    def __init__(self, matches: Sequence[Match], folders: Sequence[MatchFolder] = ()) -> None:
+        """``folders``: where the games of each match are kept, if they are."""
+        self.matches = list(matches)
+        self.contexts = {key: match.context for key, match in enumerate(matches)}
+        self._folders = folders
+        self._look()
+
+    @property
+    def games(self) -> int:
+        """The number of games of all matches."""
+        return sum(match.games for match in self.matches)
+
+    @property
+    def done(self) -> int:
+        """The number of games that have been played."""
+        return sum(match.done for match in self.matches)
+
+    def missing(self) -> list[Task]:
+        """The games that are to be played, pair by pair."""
+        games = [(key, index) for key, match in enumerate(self.matches) for index in match.missing]
+        seats = [match.context.seats for match in self.matches]
+        games.sort(key=lambda game: (game[1] // seats[game[0]], *game))
+        return [Task(index, GameJob(index, seats=seats[key]), context=key) for key, index in games]
+
+    def take(self, context: int, result: GamePlayed) -> None:
+        """A game was played: it counts, and is kept."""
+        self.matches[context].add(result.index, result.record)
+        if self._folders:
+            self._folders[context].keep(result.record)
+        self._look()
+
+    def note_retry(self, context: int) -> None:
+        """A game was lost with its worker, and is played again."""
+        super().note_retry(context)
+        self.matches[context].retried += 1
+
+    def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
+        """A game raised and would do so again: raises UnitFailed, if its match is not over.
+
+        What the rules of a game raise in this process is raised as it is: it names the file and the line.
+        """
+        if self.matches[context].finished:
+            return
+        if cause is not None and not isinstance(cause, PlayerFailed):
+            raise cause
+        raise UnitFailed(f"the match failed: {error.removeprefix('PlayerFailed: ')}") from cause
+
+    def give_up(self, context: int, index: int, reason: str) -> None:
+        """A game was lost too often: raises UnitFailed, if its match is not over."""
+        if not self.matches[context].finished:
+            raise UnitFailed(f"the match failed: game {index + 1} was {reason}")
+
+    def stop(self, reason: str) -> None:
+        """End the tournament with the games played so far."""
+        for match in self.matches:
+            match.stop(reason)
+        self._look()
+
+    def _look(self) -> None:
+        """Find out whether all matches are over: by ``games``, ``sprt`` or ``cancelled``."""
+        if not self.finished and all(match.finished for match in self.matches):
+            reasons = {match.stopped_by for match in self.matches}
+            self.stopped_by = "cancelled" if "cancelled" in reasons else min(map(str, reasons))

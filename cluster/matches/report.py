@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from cluster.matches.match import Match
-from cluster.matches.shares import Shares
-from cluster.matches.standing import Standing, Tally
+from cluster.matches.standing import Shares, Standing, Tally
 from cluster.matches.statistics import Interval, pentanomial, wilson
 from cluster.report.table import Table, count, duration, left, number, percent, right
 from cluster.system import terminal

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 DEFAULT_SIMULATIONS = 1_000
 """The budget of a move, if none is given."""
 DEFAULT_EPISODES = 10
-DEFAULT_EPISODE_TIMEOUT_S = 3600.0
-"""The time after which the worker of an episode counts as hung, if the user gives none."""
 MAX_SEED = 2**31 - 1
 """The largest seed of an episode."""
 AUTO = "auto"

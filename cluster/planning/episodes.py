@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import games
-from cluster.planning.store import EpisodeStore
-from cluster.runtime.jobset import Stoppable
+from cluster.runtime.jobset import UnitFailed, Units
 from cluster.runtime.tasks import Task
+from cluster.system.kept_folder import Kept
 from cluster.system.terminal import duration
 from games.compile.watch import note
 from search.episode import Episode, Planner
@@ -19,10 +21,8 @@ NOTE_S = 1.0
 """Least seconds between two notes of an episode."""
 KEY = 0
 """The key of the only context."""
-
-
-class PlanFailed(RuntimeError):
-    """The plan cannot continue: an episode raised an exception, or was lost too often."""
+EPISODES = "episodes.jsonl"
+"""The file in which episodes are kept, one a line."""
 
 
 @dataclass(frozen=True)
@@ -99,20 +99,24 @@ class PlanWorker:
             self._noticed()
 
 
-class Episodes(Stoppable):
-    """The units of a plan; episodes that are already stored are not played again."""
+class Episodes(Units):
+    """The units of a plan; episodes that are already kept are not played again."""
 
-    def __init__(self, context: PlanContext, number: int, store: EpisodeStore) -> None:
-        """``number`` episodes, from the seed of the request on."""
-        self.contexts: Mapping[int, PlanContext] = {KEY: context}
+    def __init__(self, context: PlanContext, number: int, kept: Kept) -> None:
+        """``number`` episodes, from the seed of the request on.
+
+        Raises InvalidInput (field ``out``) if the folder holds something else.
+        """
+        self.contexts = {KEY: context}
         self.seeds = range(context.request.seed, context.request.seed + number)
-        self.played = {seed: episode for seed, episode in store.played.items() if seed in self.seeds}
+        stored = kept.read(EPISODES, _episode_of)
+        self.played = {episode.seed: episode for episode in stored if episode.seed in self.seeds}
         """By seed."""
-        self._store = store
+        self._kept = kept
 
     @property
     def finished(self) -> bool:
-        return self.stopped or len(self.played) == len(self.seeds)
+        return super().finished or len(self.played) == len(self.seeds)
 
     @property
     def done(self) -> int:
@@ -132,12 +136,29 @@ class Episodes(Stoppable):
     def take(self, context: int, result: EpisodeDone) -> None:
         """Take the result of an episode."""
         self.played[result.episode.seed] = result.episode
-        self._store.keep(result.episode)
+        self._kept.add(EPISODES, asdict(result.episode))
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """An episode raised and would do so again: raises PlanFailed."""
-        raise PlanFailed(f"episode {self.seeds[index]} failed: {error}") from cause
+        """An episode raised and would do so again: raises UnitFailed."""
+        raise UnitFailed(f"episode {self.seeds[index]} failed: {error}") from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """An episode was lost too often: raises PlanFailed."""
-        raise PlanFailed(f"episode {self.seeds[index]} was {reason}")
+        """An episode was lost too often: raises UnitFailed."""
+        raise UnitFailed(f"episode {self.seeds[index]} was {reason}")
+
+
+def _episode_of(entry: dict[str, Any]) -> Episode:
+    """The episode of a line; raises ValueError, TypeError or KeyError for anything else."""
+    if not isinstance(entry["actions"], list) or not math.isfinite(entry["value"]):
+        raise ValueError(entry)
+    kinds = {
+        "seed": int,
+        "value": float,
+        "terminated": bool,
+        "truncated": bool,
+        "steps": int,
+        "simulations": int,
+        "seconds": float,
+    }
+    values = {name: kind(entry[name]) for name, kind in kinds.items()}
+    return Episode(actions=tuple(map(str, entry["actions"])), **values)

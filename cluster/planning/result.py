@@ -1,4 +1,4 @@
-"""The result of a plan, as Python and as JSON."""
+"""The result of a plan: as Python, as JSON, as text, and as files with a picture."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
-from cluster.matches.statistics import student_95, wilson
+from cluster.launch import Output
+from cluster.matches.statistics import standard_error, student_95, wilson
+from cluster.report.files import write_files
 from cluster.report.table import Table, count, duration, html, left, number, right
 from cluster.system import terminal as words
 from games.errors import counted
@@ -21,6 +27,8 @@ from search.result import answer_html
 SHOWN = 20
 """The most episodes of the table on the screen."""
 SHOWN_MOVES = 12
+POINTS = 200
+"""The most episodes after which an interval is plotted."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,80 @@ class PlanResult:
         return shown
 
 
+def print_result(result: PlanResult, output: Output) -> None:
+    """Print the result on standard output."""
+    if output.json:
+        words.print_json(result.to_json())
+        return
+    console = words.stdout_console(output.colour)
+    for name, text in result.facts():
+        console.print(Text.assemble((name.ljust(13), "dim"), text), soft_wrap=True)
+    if result.episodes:
+        console.print()
+        console.print(result.table())
+
+
+def write(result: PlanResult, folder: Path) -> list[Path]:
+    """Write result.json, result.csv and result.png into the folder; returns their paths."""
+    records = [
+        {
+            "seed": each.seed,
+            "return": each.value,
+            "steps": each.steps,
+            "terminated": each.terminated,
+            "truncated": each.truncated,
+            "simulations": each.simulations,
+            "cpu_s": each.seconds,
+        }
+        for each in result.episodes
+    ]
+
+    return write_files(folder, "result", result.to_json(), records, partial(plot, result), "png")
+
+
+def plot(result: PlanResult, path: Path) -> None:
+    """Plot the returns in ascending order, and the mean of the first episodes with its 95 % interval."""
+    # Imported here because it takes a second.
+    from matplotlib import pyplot as plt
+
+    from cluster.report.plot_frame import COLOURS, dress, game_name, save
+
+    returns_colour, mean_colour = COLOURS["root"], COLOURS["tree"]
+    values = [episode.value for episode in result.episodes]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+    share = [(place + 1) / len(values) for place in range(len(values))]
+    left.step(
+        sorted(values),
+        share,
+        where="post",
+        color=returns_colour,
+        label="share of episodes with at most this return",
+    )
+    left.set_ylim(0, 1.02)
+    dress(left, "return of an episode", "share of episodes")
+    numbers = range(1, len(values) + 1)
+    right.plot(values, ".", color="#bbbbbb", label="return of an episode")
+    right.plot(
+        [total / number for total, number in zip(accumulate(values), numbers, strict=True)],
+        color=mean_colour,
+        label="mean so far",
+    )
+    several = list(numbers)[1 :: max(1, len(values) // POINTS)]
+    ends = [interval_of(values[:number]) or (0.0, 0.0) for number in several]
+    right.fill_between(
+        [number - 1 for number in several],
+        [low for low, _ in ends],
+        [high for _, high in ends],
+        color=mean_colour,
+        alpha=0.2,
+        label="its 95 % interval",
+    )
+    dress(right, "episode", "return")
+    mean = result.mean_return or 0.0
+    title = f"{game_name(result.problem)}: mean return {mean:,.4g} in {counted(len(values), 'episode')}"
+    save(figure, path, title, f"{result.problem}, {result.budget} for each move")
+
+
 def mean_text(values: Sequence[float]) -> str:
     """The mean with its interval."""
     mean, interval = _mean(values), interval_of(values)
@@ -183,8 +265,7 @@ def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
     if all(value in (0.0, 1.0) for value in values):
         low, high = wilson(int(sum(values)), len(values))
         return (low, high)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    if variance == 0.0:
+    half = student_95(len(values) - 1) * standard_error(values)
+    if half == 0.0:
         return None
-    half = student_95(len(values) - 1) * math.sqrt(variance / len(values))
     return (mean - half, mean + half)

@@ -1,63 +1,85 @@
-"""Many independent units of work, in any order: games of matches, units of experiments."""
+"""Many independent units of work, in any order: games of matches, episodes, moves, units of experiments.
+
+All commands that measure run on this scaffold. A command writes three things: a worker (`TaskWorker`), which
+runs one unit in any process and whose result has an ``index``; a subclass of `Units`, which says which units
+are missing and takes their results; and a function that says in words what is done. Then
+`cluster.launch.Launch.run_units` starts an executor, shows the progress, and runs a `Jobset` of the units to
+its end. Results are kept in a folder by `cluster.system.kept_folder.Kept`.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cluster.runtime.drive import TICK_S
-from cluster.runtime.tasks import Event, JobDone, JobLost, Task
+from cluster.runtime.tasks import Event, JobDone, JobLost, Task, TaskWorker
+from cluster.system.interruption import until_signal
+from cluster.system.status_line import StatusLine
+from cluster.system.terminal import duration
+from games.user_games import Files, files_read, know_files
 from search.ledger import Ledger, LostTooOften
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-class Units(Protocol):
+LINE_S = 2.0
+"""Where there is no terminal: least seconds between two lines of progress."""
+
+
+class UnitFailed(RuntimeError):
+    """The work cannot go on: a unit raised an exception, or was lost too often."""
+
+
+class Units:
     """The work of a jobset: says which units are missing, and decides when it is complete."""
 
-    @property
-    def contexts(self) -> Mapping[int, Any]:
-        """All contexts that units may belong to, by key."""
+    contexts: Mapping[int, Any]
+    """All contexts that units may belong to, by key."""
+    stopped_by: str | None = None
+    """Why the work ended before its units did, such as ``cancelled``."""
+    retried = 0
+    """Number of units run again because their worker was lost."""
 
     @property
-    def finished(self) -> bool: ...
+    def finished(self) -> bool:
+        return self.stopped_by is not None
+
+    @property
+    def done(self) -> int:
+        """Number of units that are done, which grows while there is progress to be shown."""
+        raise NotImplementedError
 
     def missing(self) -> Sequence[Task]:
         """The units that remain to be run, in their preferred order."""
+        raise NotImplementedError
 
     def take(self, context: int, result: Any) -> None:
         """Take the result of a unit; called once for each."""
+        raise NotImplementedError
 
     def note_retry(self, context: int) -> None:
         """Note that a unit of the context was lost with its worker and is run again."""
+        self.retried += 1
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """Note that a unit raised, or its result could not be sent. Raises to end the whole jobset.
 
         ``cause`` is the exception itself, if the unit ran in this process.
         """
+        raise UnitFailed(error) from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
         """Note that a unit was lost too often. Raises to end the whole jobset."""
+        raise UnitFailed(f"unit {index} was {reason}")
 
     def stop(self, reason: str) -> None:
         """End with the units that are done; no effect after the end."""
-
-
-class Stoppable:
-    """Units that can be stopped, and that count those which are run again."""
-
-    stopped = False
-    retried = 0
-    """Number of units run again because their worker was lost."""
-
-    def note_retry(self, context: int) -> None:
-        """Note that a unit was lost with its worker and is run again."""
-        self.retried += 1
-
-    def stop(self, reason: str) -> None:
-        """End with the units that are done."""
-        self.stopped = True
+        if not self.finished:
+            self.stopped_by = reason
 
 
 U = TypeVar("U", bound=Units)
@@ -152,3 +174,53 @@ class Jobset(Generic[U]):
         if not self._left[context]:
             del self._contexts[context]
         return True
+
+
+class UnitsProgress(StatusLine):
+    """An observer of a jobset that shows its progress on standard error, inside its context manager."""
+
+    def __init__(self, console: Console, in_short: Callable[[Any], list[str]], *, enabled: bool) -> None:
+        """``in_short``: what is done, in words, of the units of the jobset."""
+        super().__init__(console, "starting ...", LINE_S, enabled=enabled)
+        self._in_short = in_short
+
+    def __call__(self, jobset: Jobset[Any]) -> None:
+        """Show the progress if it is time to."""
+        if not jobset.finished:
+            self.show(jobset.units.done, lambda: jobset.elapsed_s, lambda now: self._text(jobset.units, now))
+
+    def _text(self, units: Units, elapsed_s: float) -> str:
+        again = [f"{units.retried} run again"] if units.retried else []
+        return ", ".join([*self._in_short(units), *again, duration(elapsed_s)])
+
+
+def worker_of_units(executor: str, make_worker: Callable[[], TaskWorker]) -> Callable[[], TaskWorker]:
+    """What an executor of this name calls to create a worker.
+
+    A worker in this process gives up its unit at a signal that cancels the work. A worker in another process
+    gets the users' files that this process has read.
+    """
+    if executor == "inline":
+        return lambda: _Here(make_worker())
+    return partial(_with_files, files_read(), make_worker)
+
+
+class _Here:
+    """A worker in this process."""
+
+    def __init__(self, worker: TaskWorker) -> None:
+        self._worker = worker
+
+    def prepare(self, context: Any) -> None:
+        """Load what jobs of this context need. Raises Abandoned."""
+        until_signal(self._worker.prepare, context)
+
+    def run(self, context: Any, job: Any) -> Any:
+        """Run one job and return its outcome. Raises Abandoned."""
+        return until_signal(self._worker.run, context, job)
+
+
+def _with_files(files: Files, make_worker: Callable[[], TaskWorker]) -> TaskWorker:
+    """Create a worker in a process that was sent the users' files, because its machine may not have them."""
+    know_files(files)
+    return make_worker()

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 from cluster.system.file_lock import lock_in
 from games.errors import InvalidInput
@@ -14,8 +14,11 @@ from games.errors import InvalidInput
 T = TypeVar("T")
 
 
-class KeptFolder:
-    """The locked folder of one measurement, or no folder: then nothing is kept. It must be closed."""
+class Kept:
+    """The locked folder of one measurement, or no folder: then nothing is kept.
+
+    It must be closed, or used as a context manager.
+    """
 
     def __init__(self, path: Path | None, file: str, identity: dict[str, Any], what: str) -> None:
         """``identity``: what results depend on, kept in ``file``; ``what``: the measurement in a word.
@@ -39,7 +42,7 @@ class KeptFolder:
         for name, value in identity.items():
             has = there.get(name) if isinstance(there, dict) else there
             if has != value or there is None:
-                self._release()
+                self.close()
                 raise InvalidInput(
                     "out", str(path), f"a folder for this {what} (in there {name} is {json.dumps(has)})"
                 )
@@ -52,10 +55,10 @@ class KeptFolder:
                 accepted = f"a file that only this {self._what} has written to (not so line {number + 1})"
                 found.append(entry(json.loads(line)))
         except UnicodeDecodeError:
-            self._release()
+            self.close()
             raise InvalidInput("out", str(self._path), f"a {file} of text in UTF-8") from None
         except (ValueError, TypeError, KeyError, AttributeError):
-            self._release()
+            self.close()
             raise InvalidInput("out", str(self._path and self._path / file), accepted) from None
         return found
 
@@ -73,11 +76,14 @@ class KeptFolder:
         if self._path is not None:
             replace_text(self._path / file, "".join(f"{json.dumps(value)}\n" for value in values))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the files and release the folder."""
-        self._release()
-
-    def _release(self) -> None:
         for file in (*self._files.values(), *([self._lock] if self._lock else [])):
             file.close()
 

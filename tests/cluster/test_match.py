@@ -7,13 +7,12 @@ import random
 import pytest
 
 from cluster.matches.game import GameJob, GamePlayed, MatchContext
-from cluster.matches.match import Match, MatchFailed
+from cluster.matches.match import Match, Tournament
 from cluster.matches.record import Effort, GameRecord
 from cluster.matches.report import elo_text
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
-from cluster.matches.tournament import Tournament
-from cluster.runtime.jobset import Jobset
+from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import JobDone, JobFailed, JobLost
 from search.ledger import MAX_ATTEMPTS
 
@@ -69,13 +68,13 @@ def test_lost_games_are_handed_out_again_and_counted() -> None:
     assert match.retried == 1
     for _ in range(MAX_ATTEMPTS - 2):
         jobset.take(JobLost(0, "killed", 0))
-    with pytest.raises(MatchFailed, match="game 1 was lost 5 times; the last time: killed"):
+    with pytest.raises(UnitFailed, match="game 1 was lost 5 times; the last time: killed"):
         jobset.take(JobLost(0, "killed", 0))
 
 
 def test_a_game_that_raises_ends_the_match() -> None:
     jobset = jobset_of(Match(CONTEXT, 4))
-    with pytest.raises(MatchFailed, match=r"^player x answered"):
+    with pytest.raises(UnitFailed, match=r"^the match failed: player x answered"):
         jobset.take(JobFailed(1, "PlayerFailed: player x answered 7", 0))
     raised = ValueError("a rule of somebody's game")
     with pytest.raises(ValueError, match="a rule of"):

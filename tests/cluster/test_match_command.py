@@ -16,14 +16,12 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.launch import Output, Placement
-from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MatchWorker
 from cluster.matches.launch import MatchRequest, open_match, run_match
-from cluster.matches.match import Match, MatchFailed
+from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.matches.record import read_file
-from cluster.matches.tournament import Tournament
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
+from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import Executor
 from games.errors import InvalidInput
 from tests.cluster.command import here, start
@@ -190,9 +188,9 @@ def test_one_folder_takes_one_match_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_player_that_answers_nonsense_ends_the_match(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(MatchFailed, match="player illegal chose 65000"):
+    with pytest.raises(UnitFailed, match="player illegal chose 65000"):
         inline("tictactoe", "random", "illegal")
-    with pytest.raises(MatchFailed, match="player raises raised ZeroDivisionError: on purpose"):
+    with pytest.raises(UnitFailed, match="player raises raised ZeroDivisionError: on purpose"):
         inline("tictactoe", "raises", "random")
 
 
@@ -271,7 +269,7 @@ def test_games_of_killed_workers_are_played_again_and_count_once(workers: Execut
 
 @compiled_only
 def test_what_a_player_does_wrong_on_a_worker_is_said_here(workers: Executor, tmp_path: Path) -> None:
-    with pytest.raises(MatchFailed, match=re.escape("player illegal chose 65000, which is not legal in")):
+    with pytest.raises(UnitFailed, match=re.escape("player illegal chose 65000, which is not legal in")):
         on_ray(workers, MatchRequest("tictactoe", "random", "illegal", 4), tmp_path)
 
 

@@ -15,12 +15,12 @@ import banyan
 import pytest
 
 from cluster.executors.choose import make_executor
-from cluster.executors.units import worker_of_units
 from cluster.front_door.options import request_of
 from cluster.planning.episodes import PlanContext, PlanWorker
 from cluster.planning.plan import PlanRequest, make_plan
 from cluster.planning.result import interval_of
 from cluster.runtime.drive import drive
+from cluster.runtime.jobset import worker_of_units
 from games import user_games
 from games.compile.watch import keeping_notes, notes
 from games.errors import InvalidInput

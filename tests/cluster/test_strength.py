@@ -30,10 +30,9 @@ from cluster.lab.strength.strength_plot import plot
 from cluster.lab.strength.strength_report import STRENGTH
 from cluster.lab.strength.strength_result import StrengthResult
 from cluster.matches.game import GameJob, GamePlayed, MatchWorker
-from cluster.matches.match import Match
+from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
 from cluster.matches.standing import Standing
-from cluster.matches.tournament import Tournament
 from cluster.report.machine import provenance
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset

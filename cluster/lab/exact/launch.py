@@ -13,12 +13,8 @@ from cluster.lab.exact.positions import SharpPosition, sharp_positions
 from cluster.lab.exact.result import ExactResult
 from cluster.lab.exact.store import MoveStore
 from cluster.launch import Launch, Output, Placement, launch
-from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
-from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
-from cluster.runtime.progress import LINE_S, UnitsProgress
+from cluster.runtime.jobset import LINE_S, Jobset
 from cluster.system import terminal
-from cluster.system.interruption import INTERRUPTED
 from cluster.system.status_line import StatusLine
 from games.analysis.table import judge_of
 from games.errors import counted
@@ -31,7 +27,7 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
 
     ``picture``: the format of the figure.
 
-    Raises InvalidInput, PlayerFailed, ConnectionError, OSError.
+    Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
     with launch(output, BEFORE_ANY) as started:
         plan = make_plan(request)
@@ -44,12 +40,8 @@ def run_exact(request: ExactRequest, place: Placement, output: Output, out: Path
         workers = 0
         if not moves.finished:
             jobset = Jobset(moves)
-            executor = started.start_units(place, jobset, MoveWorker, DEFAULT_GAME_TIMEOUT_S)
-            workers = executor.num_workers
-            with UnitsProgress(started.errors, _in_short, enabled=output.progress) as progress:
-                drive(jobset, executor, (progress,))
-            if jobset.cancelled:
-                started.status = INTERRUPTED
+            progress = started.units_progress(_in_short)
+            workers = started.run_units(place, jobset, MoveWorker, progress).num_workers
         result = result_of(plan, positions, moves)
         if output.json:
             terminal.print_json(report.to_json(plan, result) | {"workers": workers})

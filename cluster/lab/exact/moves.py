@@ -8,13 +8,13 @@ number, so a unit that is lost is run again with the same moves.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import games
 from cluster.lab.exact.store import Move, MoveStore
-from cluster.matches.game import PlayerFailed, ask, seed_of
-from cluster.runtime.jobset import Stoppable
+from cluster.matches.game import ask, seed_of
+from cluster.runtime.jobset import UnitFailed, Units
 from cluster.runtime.tasks import Task
 from games.game import Game
 from search.players import Player, player_of
@@ -95,7 +95,7 @@ def numbers_of(positions: int, tries: int) -> list[int]:
     return [attempt * MAX_POSITIONS + place for attempt in range(tries) for place in range(positions)]
 
 
-class Moves(Stoppable):
+class Moves(Units):
     """The units of all players; moves that are already stored are not made again."""
 
     def __init__(
@@ -107,12 +107,11 @@ class Moves(Stoppable):
         tries: int = 1,
     ) -> None:
         """``simulations``: of a move of each player, which decide how many moves a unit has."""
-        self.contexts: Mapping[int, MoveContext] = dict(enumerate(contexts))
+        self.contexts = dict(enumerate(contexts))
         self.moves = [store.made(context.player) for context in contexts]
         """By player, the moves made so far by number."""
         self._numbers = numbers_of(len(contexts[0].positions), tries)
-        self.done = sum(number in moves for moves in self.moves for number in self._numbers)
-        """Number of moves that are known."""
+        self._done = sum(number in moves for moves in self.moves for number in self._numbers)
         self._store = store
         self._tasks = [
             task
@@ -123,7 +122,12 @@ class Moves(Stoppable):
 
     @property
     def finished(self) -> bool:
-        return self.stopped or not self._left
+        return super().finished or not self._left
+
+    @property
+    def done(self) -> int:
+        """Number of moves that have been made."""
+        return self._done
 
     @property
     def all(self) -> int:
@@ -138,16 +142,16 @@ class Moves(Stoppable):
         """Take the result of a unit."""
         self._left -= 1
         self.moves[context] |= result.moves
-        self.done += len(result.moves)
+        self._done += len(result.moves)
         self._store.keep(self.contexts[context].player, result.moves)
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
-        """A unit raised and would do so again: raises PlayerFailed."""
-        raise PlayerFailed(error.removeprefix("PlayerFailed: ")) from cause
+        """A unit raised and would do so again: raises UnitFailed."""
+        raise UnitFailed(error.removeprefix("PlayerFailed: ")) from cause
 
     def give_up(self, context: int, index: int, reason: str) -> None:
-        """A unit was lost too often: raises PlayerFailed."""
-        raise PlayerFailed(f"moves of {self.contexts[context].player} were {reason}")
+        """A unit was lost too often: raises UnitFailed."""
+        raise UnitFailed(f"moves of {self.contexts[context].player} were {reason}")
 
     def _units(self, key: int, context: MoveContext, move_s: float) -> list[Task]:
         size = max(1, min(MOST_MOVES, int(UNIT_S / move_s)))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cluster.lab.exact.positions import SharpPosition
-from cluster.system.kept_folder import KeptFolder
+from cluster.system.kept_folder import Kept
 
 IDENTITY, POSITIONS, MOVES = "exact.json", "positions.jsonl", "moves.jsonl"
 
@@ -18,7 +18,7 @@ class Move(NamedTuple):
     cpu_s: float
 
 
-class MoveStore(KeptFolder):
+class MoveStore(Kept):
     """A folder with the moves made so far, or no folder: then nothing is kept. It must be closed."""
 
     def __init__(self, folder: Path | None, identity: dict[str, Any]) -> None:

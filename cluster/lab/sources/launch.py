@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,9 @@ from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.verdict import Study, judge
-from cluster.launch import Output, Placement, launch
+from cluster.launch import Launch, Output, Placement, launch
 from cluster.report.table import Column, Table, right, text
-from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.progress import UnitsProgress
-from cluster.runtime.tasks import Executor
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
@@ -114,8 +110,7 @@ def run_experiments(
         if run.units:
             todo = laboratory.left(run.kept)
             started.say(f"{counted(run.units, *UNITS)} to run: {todo.time} of CPU time")
-        start = partial(started.start_units, place, jobset, UnitWorker, UNIT_TIMEOUT_S)
-        studies = _run_tables(request, laboratory, jobset, start, output)
+        studies = _run_tables(request, laboratory, jobset, started, place, output)
         if jobset.cancelled:
             left = counted(run.units - run.done, *UNITS)
             started.say(
@@ -148,7 +143,8 @@ def _run_tables(
     request: ExperimentRequest,
     laboratory: Laboratory,
     jobset: Jobset[Run],
-    start: Callable[[], Executor],
+    started: Launch,
+    place: Placement,
     output: Output,
 ) -> list[Study]:
     """Run units and return the studies; each is printed once its tables and those before it are complete."""
@@ -172,23 +168,21 @@ def _run_tables(
             parts.append(f"some {terminal.duration(left_s)} left")
         return parts
 
-    errors = terminal.stderr_console(output.colour)
-    with UnitsProgress(errors, in_short, enabled=output.progress) as progress:
+    def take_whole(_: Jobset[Run]) -> None:
+        nonlocal doing
+        while waiting:
+            source = waiting[0].partition("/")[0]
+            own = [name for name in waiting if name.partition("/")[0] == source]
+            doing = next((name for name in own if any(map(run.left, laboratory.places(name)))), "")
+            if doing:
+                break
+            studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
+            del waiting[: len(own)]
+            if not output.json:
+                page.show(report.of_study(studies[-1], {}), console)
 
-        def take_whole(_: Jobset[Run]) -> None:
-            nonlocal doing
-            while waiting:
-                source = waiting[0].partition("/")[0]
-                own = [name for name in waiting if name.partition("/")[0] == source]
-                doing = next((name for name in own if any(map(run.left, laboratory.places(name)))), "")
-                if doing:
-                    break
-                studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
-                del waiting[: len(own)]
-                if not output.json:
-                    page.show(report.of_study(studies[-1], {}), console)
-
-        take_whole(jobset)
-        if not run.finished:
-            drive(jobset, start(), (progress, take_whole))
+    take_whole(jobset)
+    if not run.finished:
+        progress = started.units_progress(in_short)
+        started.run_units(place, jobset, UnitWorker, progress, UNIT_TIMEOUT_S, (take_whole,))
     return studies

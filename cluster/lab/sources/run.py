@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from cluster.lab.sources.need import Need, UnitDone
 from cluster.lab.sources.store import Kept, Store
-from cluster.runtime.jobset import Stoppable
+from cluster.runtime.jobset import Units
 from cluster.runtime.tasks import Task
 
 
-class Run(Stoppable):
+class Run(Units):
     """The units of all needs; units that are already stored are not run again.
 
     The context key of a need is its index. A unit that fails makes only its own need fail.
@@ -40,7 +40,7 @@ class Run(Stoppable):
 
     @property
     def finished(self) -> bool:
-        return self.stopped or not any(self._left)
+        return super().finished or not any(self._left)
 
     def left(self, need: int) -> int:
         """Number of unfinished units of a need; 0 after it has failed."""

@@ -1,7 +1,7 @@
 """The folder in which experiments store finished units, each as soon as it is done.
 
 Units are stored by their content, not by table: tables with equal games share them, a longer experiment
-continues a shorter one, and an interrupted one is resumed. Games are in folders of `cluster.matches.folder`,
+continues a shorter one, and an interrupted one is resumed. Games are in folders of `cluster.matches.match`,
 counts in files of JSON lines.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cluster.lab.sources.need import CountNeed, MatchNeed, Need, UnitDone
-from cluster.matches.folder import GAMES, MatchFolder
+from cluster.matches.match import GAMES, MatchFolder
 from cluster.matches.record import GameRecord, read_records
 from cluster.system.file_lock import lock_in
 from cluster.system.kept_folder import replace_text, whole_lines

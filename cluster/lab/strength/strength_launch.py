@@ -12,17 +12,11 @@ from cluster.lab.strength.strength import Plan, StrengthRequest, make_plan
 from cluster.lab.strength.strength_result import StrengthResult
 from cluster.lab.strength.strength_throughput import predicted_throughputs, strategies_to_cost
 from cluster.launch import Output, Placement, launch
-from cluster.matches.folder import MatchFolder
 from cluster.matches.game import MatchWorker
-from cluster.matches.launch import DEFAULT_GAME_TIMEOUT_S
-from cluster.matches.match import Match
-from cluster.matches.tournament import Tournament
-from cluster.runtime.drive import drive
+from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.progress import UnitsProgress
 from cluster.runtime.tasks import Executor
 from cluster.system import terminal
-from cluster.system.interruption import INTERRUPTED
 
 BEFORE_THE_GAMES = "banyan: interrupted before the games began"
 GAMES = "games"
@@ -41,7 +35,7 @@ def run_strength(
 
     ``costs``: a file written by `banyan predict --save-costs`. ``picture``: the format of the figure.
 
-    Raises InvalidInput, MatchFailed, ConnectionError, OSError.
+    Raises InvalidInput, UnitFailed, ConnectionError, OSError.
     """
     with launch(output, BEFORE_THE_GAMES) as started:
         plan = make_plan(request)
@@ -53,16 +47,13 @@ def run_strength(
         executor: Executor | None = None
         if not tournament.finished:
             jobset = Jobset(tournament)
-            executor = started.start_units(place, jobset, MatchWorker, DEFAULT_GAME_TIMEOUT_S)
-            with UnitsProgress(started.errors, strength_report.in_short, enabled=output.progress) as progress:
-                drive(jobset, executor, (progress,))
+            progress = started.units_progress(strength_report.in_short)
+            executor = started.run_units(place, jobset, MatchWorker, progress)
         result = StrengthResult(plan, [match.standing() for match in tournament.matches], predicted)
         _print(result, tournament, executor, output)
         if out is not None:
             for path in strength_report.write_report(result, out, picture):
                 started.say(f"wrote {path}")
-        if tournament.stopped_by == "cancelled":
-            started.status = INTERRUPTED
     return started.status
 
 

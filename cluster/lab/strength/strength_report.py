@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from cluster.lab.strength.strength_result import Row, Score, StrengthResult, row_json
-from cluster.matches.tournament import Tournament
+from cluster.matches.match import Tournament
 from cluster.report.files import write_files
 from cluster.report.machine import provenance
 from cluster.report.table import Cell, Table, count, left, number, percent, right, text
