@@ -29,9 +29,8 @@ from search.packing.arrays import Arrays, prefixed, require, take, within, witho
 from search.packing.jobs import pack_results, unpack_results
 from search.prepare import Search
 from search.result import SearchResult, result
-from search.strategies import InPlaceStrategy, SubtreeStrategy
+from search.strategies import InPlaceStrategy
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
-from search.strategies.subtree import refused
 from search.tree.arena import FULL, ROOT, UNPROVEN, tree_bytes
 from search.worker import Worker
 
@@ -155,11 +154,11 @@ class Coordinator:
         """Run jobs in that many threads of this process, by stretches, if that pays; 0: elsewhere.
 
         Only before `start`. The executor must run a StretchJob while its caller waits. Raises InvalidInput
-        (strategy) for subtree elsewhere.
+        (strategy) if jobs cannot run elsewhere.
         """
         strategy = self.search.strategy
-        if threads == 0 and isinstance(strategy, SubtreeStrategy):
-            raise refused("on Ray")
+        if threads == 0:
+            strategy.refuse_elsewhere("on Ray")
         if threads == 0 or not isinstance(strategy, InPlaceStrategy) or not strategy.stretches_pay:
             return
         worker, context = Worker(), self.search.context

@@ -52,12 +52,6 @@ class Context:
     """The text of the evaluator's file, if the request names one."""
 
     @property
-    def has_portions(self) -> bool:
-        """Strategy tree: whether the lanes of a round grow different subtrees. Not where something is hidden:
-        a node is no position there."""
-        return self.request.strategy == "tree" and self.request.lanes > 1 and not self.hidden
-
-    @property
     def features(self) -> Features:
         """The features that the kernels of this search need."""
         return features_of(self.request, self.hidden)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 import games
-from games.compile.specialise import is_compiled
 from games.compile.watch import compile_for
 from games.contract.trial import try_out
 from games.errors import InvalidInput, counted
@@ -20,12 +19,10 @@ from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
 from search.kernel.params import params_of, with_exploration
-from search.plan import SearchPlan, plan_search
-from search.request import SUBTREE, SearchRequest, features_of
+from search.plan import SearchPlan
+from search.request import SearchRequest, features_of
 from search.strategies import STRATEGY_CLASSES, Setup, Strategy
-from search.strategies.subtree import least_room, refused
 from search.tree.arena import Tree, reroot
-from search.warm_up import warm_up_coordinator
 
 REPORTED_SHARE = 50
 """root: the children of a node are reported if it has at least 1 / REPORTED_SHARE of its lane's visits."""
@@ -83,8 +80,8 @@ def unfinished_position(request: SearchRequest, game: Game) -> npt.NDArray[np.ge
 def check_request(request: SearchRequest, *, files: bool = True, external: bool = False) -> Game:
     """The request's game; raises InvalidInput as `open_search` does, but compiles no kernels."""
     _refuse_evaluators(request, files, external)
-    if not files and request.strategy == SUBTREE:
-        raise refused("in a service")
+    if not files:
+        STRATEGY_CLASSES[request.strategy].refuse_elsewhere("in a service")
     game = games.load(request.game, files=files)
     root_state = unfinished_position(request, game)
     game.observation(root_state, int(game.calls.current_player(root_state)))
@@ -147,14 +144,12 @@ def open_view(
     ``view``, from which strategies tree and leaf go on. Raises InvalidInput as `open_search` does.
     """
     compile_for(f"{game.name}, strategy {request.strategy}")
-    check_form(request, game)
-    request = with_exploration(request, game)
     hidden, plan, engine = _measure(request, game)
+    request = with_exploration(request, game)
     if request.evaluator is not None and request.evaluator != EXTERNAL:
         evaluator = source_of_evaluator(request.evaluator) if evaluator is None else evaluator
         request = replace(request, evaluator=found_anywhere(request.evaluator))
-    memory_bytes = request.memory_mb * 2**20
-    total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
+    strategy, memory_bytes = STRATEGY_CLASSES[request.strategy], request.memory_mb * 2**20
     context = Context(
         search_id=uuid.uuid4().hex,
         request=request,
@@ -163,7 +158,7 @@ def open_view(
         root_state=view,
         hidden=hidden,
         exploration_scale=1.0,
-        tree_slots=_job_slots(request, plan, memory_bytes, engine),
+        tree_slots=strategy.job_slots(plan, memory_bytes, engine),
         report_visits=max(2, plan.expected_simulations // plan.lanes // REPORTED_SHARE),
         snapshot_rows=plan.snapshot_rows,
         increment_rows=plan.increment_rows,
@@ -171,12 +166,12 @@ def open_view(
     )
     if request.scales_exploration:
         context = replace(context, exploration_scale=_spread(engine, context))
-    shared_bytes = memory_bytes if request.strategy in ("leaf", SUBTREE) else memory_bytes // 2
-    if request.strategy == SUBTREE:
-        total += plan.lanes * least_room(game)
-    tree = engine.new_tree(engine.capacity_for(shared_bytes, total))
-    if kept is not None and request.strategy != "root":
-        tree = engine.new_tree(engine.capacity_for(shared_bytes, total + int(kept[0].visits[kept[1]])))
+    total = plan.simulations if plan.simulations is not None else memory_bytes // engine.layout.bytes_per_node
+    total += strategy.further_slots(plan.lanes, game)
+    if kept is not None and strategy.goes_on:
+        total += int(kept[0].visits[kept[1]])
+    tree = engine.new_tree(engine.capacity_for(memory_bytes // (2 if strategy.grows_trees else 1), total))
+    if kept is not None and strategy.goes_on:
         reroot(*kept, tree)
     setup = Setup(
         context=context,
@@ -187,9 +182,9 @@ def open_view(
         mover=mover,
         num_legal=num_legal,
     )
-    strategy = STRATEGY_CLASSES[request.strategy](setup)
-    warm_up_coordinator(engine, context)
-    return Search(request, game, view, context, plan, strategy)
+    made = strategy(setup)
+    strategy.warm_up(engine, context)
+    return Search(request, game, view, context, plan, made)
 
 
 def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> None:
@@ -208,23 +203,15 @@ def _refuse_evaluators(request: SearchRequest, files: bool, external: bool) -> N
 def _measure(request: SearchRequest, game: Game) -> tuple[str, SearchPlan, Engine]:
     """Context.hidden, the plan and the kernels; raises InvalidInput if the request cannot be searched."""
     check_form(request, game)
-    if request.strategy == SUBTREE:
-        _check_subtree(game)
+    strategy = STRATEGY_CLASSES[request.strategy]
+    strategy.refuse(request, game)
     hidden = _treatment(request, game)
-    plan = plan_search(request, game)
+    plan = strategy.make_plan(request, game)
     engine = engine_of(game, features_of(request, hidden))
-    _check_memory(request, game, plan.lanes, engine.layout.bytes_per_node)
+    slots = strategy.least_slots(plan.lanes, game)
+    _check_memory(request, game, plan.lanes, slots * engine.layout.bytes_per_node)
     _check_in_flight(request, game, plan)
     return hidden, plan, engine
-
-
-def _check_subtree(game: Game) -> None:
-    """Raise InvalidInput for games that threads cannot search in one tree."""
-    if game.hidden_information or game.has_chance or game.open_loop or not game.is_two_player:
-        kind = "where something is hidden" if game.hidden_information else game.form
-        raise refused(f"with {game.name}, {kind}")
-    if not is_compiled(game.rules):
-        raise refused(f"with {game.name}, whose rules are plain Python")
 
 
 def _treatment(request: SearchRequest, game: Game) -> str:
@@ -232,7 +219,7 @@ def _treatment(request: SearchRequest, game: Game) -> str:
     if request.paired > 1 and (
         not game.hidden_information
         or request.hidden_information != "ismcts"
-        or request.strategy == "leaf"
+        or not STRATEGY_CLASSES[request.strategy].pairs_moves
         or request.paired > game.max_moves
     ):
         accepted = f"1, or with ismcts and root or tree at most {game.max_moves} in {game.name}"
@@ -254,7 +241,8 @@ def _treatment(request: SearchRequest, game: Game) -> str:
         raise InvalidInput(
             "solver", "yes", f"no: nothing is proven in {game.name}, where something is hidden"
         )
-    if request.hidden_information == "determinized" and request.strategy != "root":
+    determinizes = STRATEGY_CLASSES[request.strategy].determinizes_lanes
+    if request.hidden_information == "determinized" and not determinizes:
         accepted = "root with hidden_information=determinized"
         raise InvalidInput("strategy", request.strategy, accepted)
     return request.hidden_information
@@ -320,20 +308,6 @@ def _spread(engine: Engine, context: Context) -> float:
     return max(SMALLEST_SPREAD, spread)
 
 
-def _job_slots(request: SearchRequest, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
-    """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory.
-
-    root: one process may hold the trees of all lanes. tree: half of the memory is for the shared tree.
-    """
-    if request.strategy in ("leaf", SUBTREE):
-        return 0
-    if request.strategy == "root":
-        per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
-        return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
-    per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
-    return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
-
-
 def _check_in_flight(request: SearchRequest, game: Game, plan: SearchPlan) -> None:
     """Raise InvalidInput unless the leaves in flight fit into as much memory as the tree."""
     if request.batch is None:
@@ -349,13 +323,9 @@ def _check_in_flight(request: SearchRequest, game: Game, plan: SearchPlan) -> No
         raise InvalidInput("batch", request.batch, accepted)
 
 
-def _check_memory(request: SearchRequest, game: Game, lanes: int, node_bytes: int) -> None:
-    """Raise InvalidInput unless every tree has room for the root's children, while their block grows."""
-    trees = {"root": 2 * lanes, "tree": 2, "leaf": 1, SUBTREE: 0}[request.strategy]
-    slots = trees * 4 * (game.max_moves + 1)
-    if request.strategy == SUBTREE:
-        slots = 2 * lanes * (1 + least_room(game))
-    needed_mb = -(-slots * node_bytes // 2**20)
+def _check_memory(request: SearchRequest, game: Game, lanes: int, least_bytes: int) -> None:
+    """Raise InvalidInput unless the memory is enough for the smallest trees."""
+    needed_mb = -(-least_bytes // 2**20)
     if request.memory_mb < needed_mb:
         of = f"{counted(lanes, 'lane')} of {request.strategy}"
         accepted = f"at least {needed_mb} MB for {of} with {game.name}"

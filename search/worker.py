@@ -44,10 +44,10 @@ from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.workspace import Workspace
 from search.packing.arrays import BadArchive, CorruptState, compress, decompress
 from search.packing.tree import pack_tree, unpack_tree
+from search.strategies import STRATEGY_CLASSES
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult
 from search.tree.arena import FULL, NODES, Tree, tree_bytes
 from search.tree.merge import Statistics, first_children_of, increments, snapshot
-from search.warm_up import warm_up_worker
 
 AHEAD = 2
 """Jobs that are begun, as a multiple of the positions that are awaited at once: the next ones wait in the
@@ -96,7 +96,7 @@ class Worker:
         compile_for(f"{game.name}, strategy {context.request.strategy}")
         engine = engine_of(game, context.features)
         if context.request.evaluator is None:
-            warm_up_worker(engine, context)
+            STRATEGY_CLASSES[context.request.strategy].warm_up_worker(engine, context)
         else:
             # Whatever is wrong with an evaluator should show before the search begins.
             _evaluate(engine, context, ROOT_ALONE, time.perf_counter())

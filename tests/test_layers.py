@@ -66,7 +66,7 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"search.plan": 260, "search.job": 305},
     {"search.kernel": 4_511},
     {"search.summary": 208, "search.packing": 621},
-    {"search.strategies": 1_519, "search.warm_up": 73},
+    {"search.strategies": 1_519},
     {"search.prepare": 363, "search.worker": 355},
     {"search.result": 344, "search.ledger": 61},
     {"search.coordinator": 400},

@@ -295,7 +295,7 @@ def suggest_tree(request: SearchRequest, on_ray: bool) -> None:
     if not on_ray or request.strategy != "leaf":
         return
     import games
-    from search.plan import SLOW_SIMULATIONS_PER_S
+    from search.strategies.leaf import SLOW_SIMULATIONS_PER_S
 
     quick = games.load(request.game).nominal_simulations_per_s >= SLOW_SIMULATIONS_PER_S
     if quick and request.evaluator is None:

@@ -18,8 +18,8 @@ from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.runtime.workers import AUTO, Workers, exactly
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
-from search.request import SUBTREE, SearchRequest
-from search.strategies.subtree import refused
+from search.request import SearchRequest
+from search.strategies import STRATEGY_CLASSES
 from search.worker import Worker
 
 NAMES = ("auto", "ray", "threads", "inline")
@@ -85,8 +85,8 @@ def make_executor(
 
 def refuse_on_ray(request: SearchRequest, name: str, address: str | None, resources: Resources) -> None:
     """Raise InvalidInput (strategy) for a search in threads that is to run on Ray."""
-    if request.strategy == SUBTREE and (name == "ray" or address is not None or resources != ONE_CPU):
-        raise refused("on Ray")
+    if name == "ray" or address is not None or resources != ONE_CPU:
+        STRATEGY_CLASSES[request.strategy].refuse_elsewhere("on Ray")
 
 
 def _handover(

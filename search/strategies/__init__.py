@@ -1,5 +1,8 @@
-"""How a search is divided into jobs, and what their results do to the shared tree."""
+"""The strategies: how a search is divided into jobs, and what their results do to the shared tree."""
 
+from games.game import Game
+from search.plan import SearchPlan
+from search.request import SearchRequest
 from search.strategies.base import Setup, Strategy
 from search.strategies.in_place import InPlaceStrategy
 from search.strategies.leaf import LeafStrategy
@@ -16,6 +19,7 @@ __all__ = [
     "Strategy",
     "SubtreeStrategy",
     "TreeStrategy",
+    "plan_search",
 ]
 
 STRATEGY_CLASSES: dict[str, type[Strategy]] = {
@@ -24,3 +28,8 @@ STRATEGY_CLASSES: dict[str, type[Strategy]] = {
     "leaf": LeafStrategy,
     "subtree": SubtreeStrategy,
 }
+
+
+def plan_search(request: SearchRequest, game: Game) -> SearchPlan:
+    """The plan of a search by the strategy of its request."""
+    return STRATEGY_CLASSES[request.strategy].make_plan(request, game)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from search.job import Context, Job, JobResult, Outlook, tells_lines
+from games.game import Game
+from games.rng import new_stream
+from search.job import Context, Job, JobResult, Outlook, Portions, tells_lines
 from search.kernel.engine import Engine
-from search.kernel.params import SearchParams
+from search.kernel.lazy_snapshot import begin
+from search.kernel.params import SearchParams, params_of
 from search.kernel.solver import prove_root
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.jobs import pack_outlooks, unpack_outlooks
 from search.packing.tree import pack_tree, unpack_tree
-from search.plan import SearchPlan
-from search.request import MAX_SIMULATIONS
-from search.summary import Child, root_children
+from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
+from search.request import MAX_SIMULATIONS, SearchRequest
+from search.summary import Child, digest, root_children
 from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of
-from search.tree.merge import Statistics, merge
+from search.tree.merge import Statistics, increments, merge, snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,99 @@ class Strategy(ABC):
     Jobs are numbered from 0 in the order in which `next_job` makes them, and their results
     must be absorbed in that order; so the shared tree is a fold over jobs, and does not
     depend on where or when they ran.
+
+    What holds for the whole class, such as which requests it refuses and how it divides a budget, is known
+    before there is a search.
     """
+
+    grows_trees: ClassVar[bool] = True
+    """Whether jobs grow trees of their own, for which half of the memory is kept."""
+    goes_on: ClassVar[bool] = True
+    """Whether a search can begin with a tree that an earlier one has left."""
+    determinizes_lanes: ClassVar[bool] = False
+    """Whether each lane can search a determinization of its own."""
+    pairs_moves: ClassVar[bool] = True
+    """Whether several moves of the root can be searched with one determinization."""
+
+    @classmethod
+    def refuse(cls, request: SearchRequest, game: Game) -> None:
+        """Raise InvalidInput if this strategy cannot search the game, or not with these options."""
+        return
+
+    @classmethod
+    def refuse_elsewhere(cls, where: str) -> None:
+        """Raise InvalidInput (strategy) if jobs cannot be sent to other processes; ``where`` is the reason to
+        send them, such as ``on Ray``."""
+        return
+
+    @classmethod
+    def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
+        """The plan of a search."""
+        rate, budget = game.nominal_simulations_per_s, request.simulations
+        if budget is None:
+            lanes, rounds = request.lanes, cls._open_rounds(request)
+            job_s = job_seconds(lanes) if request.seconds else ENDLESS_JOB_S * max(1.0, lanes / FEW_LANES)
+        else:
+            # With an evaluator the root is a job of its own.
+            simulations = budget - (request.evaluator is not None)
+            lanes = min(request.lanes, simulations)
+            rounds = max(1, min(cls._fixed_rounds(request, rate, simulations, lanes), simulations // lanes))
+            job_s = budget / (lanes * rounds) / rate
+        return SearchPlan(
+            simulations=budget,
+            seconds=request.seconds,
+            lanes=lanes,
+            rounds=rounds,
+            mean_job_s=job_s,
+            job_size=cls._job_size(request, rate, job_s),
+            root_first=request.seconds is None and request.evaluator is not None,
+            expected_simulations=expected_simulations(request, rate),
+        )
+
+    @classmethod
+    def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
+        """Jobs of each lane that make so many simulations together; ``rate`` is simulations/s of one core."""
+        return math.ceil(simulations / lanes / max(1.0, rate * job_seconds(lanes)))
+
+    @classmethod
+    def _open_rounds(cls, request: SearchRequest) -> int:
+        """Rounds under another budget, where the number of cores is not known."""
+        return request.rounds or MIN_ROUNDS
+
+    @classmethod
+    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
+        """`SearchPlan.job_size`."""
+        return max(1, round(rate * job_s))
+
+    @classmethod
+    def least_slots(cls, lanes: int, game: Game) -> int:
+        """Slots with which every tree has room for the root's children, while their block grows."""
+        return 4 * (game.max_moves + 1)
+
+    @classmethod
+    def further_slots(cls, lanes: int, game: Game) -> int:
+        """Slots of the shared tree that are needed beside those of its nodes."""
+        return 0
+
+    @classmethod
+    def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
+        """Nodes of a job's own tree, so that the trees of all jobs in one process fit into the memory."""
+        return 0
+
+    @classmethod
+    def warm_up(cls, engine: Engine, context: Context) -> None:
+        """Compile, or load, the kernels that the coordinator uses on the shared tree."""
+        tree = engine.new_tree(64)
+        statistics, _ = snapshot(tree, 0, 64)
+        merge(tree, statistics, np.zeros(1, dtype=np.int32))
+        digest(tree)
+        if context.request.solver:
+            prove_root(tree, 0, 1)
+
+    @classmethod
+    @abstractmethod
+    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+        """Compile, or load, the kernels of the search's jobs."""
 
     def __init__(self, setup: Setup) -> None:
         self.context = setup.context
@@ -210,3 +307,23 @@ class Strategy(ABC):
         self.duplicates += duplicates
         if self.context.request.solver:
             prove_root(self.tree, self._mover, self._num_legal)
+
+
+def expected_simulations(request: SearchRequest, rate: float) -> int:
+    """Simulations of the whole search; ``rate`` is simulations/s of one core."""
+    return request.simulations or int(rate * (request.seconds or ENDLESS_S))
+
+
+def warm_up_trees(engine: Engine, context: Context, portions: Portions | None = None) -> None:
+    """Run each kernel of jobs that grow trees once, on minimal data."""
+    work, tree, params = engine.new_workspace(), engine.new_tree(64), params_of(context)
+    begin(tree, work.base, params)
+    root_state, stream = engine.lane_root(context, 0), new_stream(0)
+    with np.errstate(over="ignore"):
+        if portions is None:
+            engine.simulate(tree, params, root_state, 1, stream, work)
+        else:
+            engine.grow_portions(tree, params, root_state, portions, stream, work)
+        if engine.features.learnt:
+            engine.look_back(tree, work.base.statistics, work.base.first_children, work)
+        increments(tree, work.base.statistics, 2, 16)

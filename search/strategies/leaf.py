@@ -12,28 +12,47 @@ evaluated once. Job 0 is the root alone, and no other job is made before its pri
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from games.compile.specialise import entry_of, is_compiled
+from games.game import Game
 from games.rng import Stream, new_stream
-from search.job import SELECTION_STREAM, Job, JobResult, LeafJob, Policies, Positions
+from search.evaluator import EXTERNAL
+from search.job import SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies, Positions
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine
 from search.kernel.known import Known, new_known, remember, with_room
-from search.kernel.params import SearchParams
+from search.kernel.params import SearchParams, params_of
 from search.kernel.puct import expand_leaves
 from search.kernel.workspace import Leaves
 from search.packing.arrays import Arrays
 from search.packing.jobs import pack_leaves, unpack_leaves
-from search.plan import BATCH
-from search.strategies.base import Setup
+from search.plan import MIN_ROUNDS, SearchPlan
+from search.request import SearchRequest
+from search.strategies.base import Setup, expected_simulations
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
 from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
 from search.tree.arena import Tree
+
+IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
+"""With one leaf a job as many visits are in flight as there are lanes. Longer jobs have no more than
+this multiple of the square root of the budget in flight, in quick and in slow games; by the law of
+search/LANES.md a quarter costs 1 % of the budget, and 1 costs 12 %."""
+SLOW_SIMULATIONS_PER_S = 2_000.0
+"""Games slower than this are slow."""
+SLOW_JOB_S_OF_A_LANE = 0.0002
+"""In slow games: no job is longer than so many seconds for each lane, unless it has one leaf. With
+lanes for twice as many workers, the coordinator then has 2,500 calls a second for any number of workers."""
+MOST_IN_FLIGHT = 16_384
+"""Most visits in flight by default, for their memory."""
+BATCH = 64
+"""Default limit of the leaves of a job that are evaluated by a network."""
 
 
 class Selection:
@@ -122,6 +141,55 @@ def selection_of(setup: Setup) -> Selection:
 
 class LeafStrategy(InPlaceStrategy):
     """Job j is selected when the results of all jobs up to j - lanes are in the tree."""
+
+    grows_trees = False
+    pairs_moves = False
+
+    @classmethod
+    def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
+        leaves = most_leaves(request, game.nominal_simulations_per_s)
+        playouts = request.playouts_per_leaf or 1
+        return replace(super().make_plan(request, game), leaves=leaves, playouts_per_leaf=playouts)
+
+    @classmethod
+    def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
+        if request.evaluator is None:
+            size = cls._job_size(request, rate, 0.0)
+            return math.ceil(simulations / lanes / size)
+        batch = _batch(request)
+        rounds = math.ceil(simulations / lanes / (batch or BATCH))
+        return rounds if batch else max(MIN_ROUNDS, rounds)
+
+    @classmethod
+    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
+        if request.evaluator is not None:
+            return _batch(request) or BATCH
+        return most_leaves(request, rate) * (request.playouts_per_leaf or 1)
+
+    @classmethod
+    def warm_up(cls, engine: Engine, context: Context) -> None:
+        super().warm_up(engine, context)
+        if engine.asks_workers:
+            return
+        work, tree, params = engine.new_workspace(), engine.new_tree(64), params_of(context)
+        leaves = engine.new_leaves(np.ones(1, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            engine.select_leaves(tree, params, context.root_state, leaves, 0, new_stream(0), work)
+            if engine.features.priors:
+                counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+                expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
+            engine.absorb_leaves(tree, params, leaves, np.zeros(len(work.ends)), work)
+
+    @classmethod
+    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+        work, params = engine.new_workspace(), params_of(context)
+        moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
+        # A stream of zeros never moves on: a draw that rejects would not end.
+        draws, stream = new_stream(0).reshape(1, 2), new_stream(0)
+        visits, sums = np.ones(1, dtype=np.int32), np.zeros(len(work.ends))
+        root_state = context.root_state.copy()
+        with np.errstate(over="ignore"):
+            engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""
@@ -270,6 +338,26 @@ class LeafStrategy(InPlaceStrategy):
         unpack_leaves(batches, arrays, self.tree, self._players)
         self._in_flight = {self.absorbed + k: leaves for k, leaves in enumerate(batches)}
         return [self._job(index, leaves) for index, leaves in self._in_flight.items()]
+
+
+def most_leaves(request: SearchRequest, rate: float) -> int:
+    """The most leaves of a job; ``rate`` is simulations/s of one core."""
+    if request.batch is not None:
+        return request.batch
+    playouts_per_leaf = request.playouts_per_leaf or 1
+    slow = rate < SLOW_SIMULATIONS_PER_S
+    multiple = IN_FLIGHT_IF_SLOW if slow else IN_FLIGHT
+    in_flight = min(MOST_IN_FLIGHT, int(multiple * math.sqrt(expected_simulations(request, rate))))
+    leaves = in_flight // (request.lanes * playouts_per_leaf)
+    if slow:
+        leaves = min(leaves, int(rate * SLOW_JOB_S_OF_A_LANE * request.lanes / playouts_per_leaf))
+    return max(1, leaves)
+
+
+def _batch(request: SearchRequest) -> int | None:
+    """Leaves of a job with an evaluator, if that is given: what is evaluated outside is waited for one by
+    one."""
+    return request.batch or (1 if request.evaluator == EXTERNAL else None)
 
 
 def _split(simulations: int, playouts_per_leaf: int) -> npt.NDArray[np.int32]:

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from search.job import GrowJob, Job, JobResult, LaneTree
+from games.game import Game
+from search.job import Context, GrowJob, Job, JobResult, LaneTree
+from search.kernel.engine import Engine
 from search.packing.arrays import Arrays, take, within
+from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
-from search.strategies.base import Setup, Strategy
+from search.strategies.base import Setup, Strategy, warm_up_trees
 from search.summary import Child
 
 
@@ -20,6 +23,23 @@ class RootStrategy(Strategy):
     A lane's tree is grown in pieces, so that there is progress to see and a lost piece is
     cheap; it stays on its worker between pieces, as a cache. For a checkpoint it is handed in.
     """
+
+    goes_on = False
+    determinizes_lanes = True
+
+    @classmethod
+    def least_slots(cls, lanes: int, game: Game) -> int:
+        return 2 * lanes * super().least_slots(lanes, game)
+
+    @classmethod
+    def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
+        """One process may hold the trees of all lanes."""
+        per_lane = memory_bytes if plan.simulations is None else plan.simulations // plan.lanes + 1
+        return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
+
+    @classmethod
+    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+        warm_up_trees(engine, context)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -6,6 +6,7 @@ no job is in flight, so that the tree between two stretches is all there is to k
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,15 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Job, JobResult, Outlook
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, Outlook
+from search.kernel.engine import Engine
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
 from search.kernel.turns import ABSORBED, NEXT, READY
 from search.packing.arrays import Arrays, require, take, within, without_prefix
 from search.packing.tree import pack_tree, unpack_tree
-from search.request import STRATEGIES, SUBTREE
+from search.request import STRATEGIES, SUBTREE, SearchRequest
 from search.strategies.base import Setup
 from search.strategies.in_place import (
     GROWTH,
@@ -37,6 +40,10 @@ MOST_ROOM = 8_192
 """The most slots of the tree that the jobs of a lane get at a time, for their new nodes."""
 FIRST_SHARE = 0.01
 """Share of the nominal rate that is assumed for the first stretch."""
+STRETCHES_S = 0.2
+"""Length of a round in seconds of one core. At its end no job is in flight."""
+LEAST_OF_A_STRETCH = 256
+"""The fewest simulations of a round, for each lane."""
 ROOMS = 8
 """About how many times each lane gets such a room before the memory is used up, if the lanes are many."""
 
@@ -44,12 +51,6 @@ ROOMS = 8
 def least_room(game: Game) -> int:
     """The fewest slots that a lane can do with: several blocks of children."""
     return max(256, 4 * (game.max_moves + 1))
-
-
-def refused(where: str) -> InvalidInput:
-    """The error of a request for this strategy where it cannot run."""
-    others = f"{', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]} {where}"
-    return InvalidInput("strategy", SUBTREE, f"{others}: the tree of {SUBTREE} is shared by threads")
 
 
 class Rooms(NamedTuple):
@@ -215,6 +216,42 @@ class GrowingTree:
 
 class SubtreeStrategy(InPlaceStrategy):
     """Jobs that are neither sent nor kept: a stretch is all that the coordinator sees of them."""
+
+    grows_trees = False
+
+    @classmethod
+    def refuse(cls, request: SearchRequest, game: Game) -> None:
+        """Games that threads cannot search in one tree."""
+        if game.hidden_information or game.has_chance or game.open_loop or not game.is_two_player:
+            kind = "where something is hidden" if game.hidden_information else game.form
+            cls.refuse_elsewhere(f"with {game.name}, {kind}")
+        if not is_compiled(game.rules):
+            cls.refuse_elsewhere(f"with {game.name}, whose rules are plain Python")
+
+    @classmethod
+    def refuse_elsewhere(cls, where: str) -> None:
+        others = f"{', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]} {where}"
+        raise InvalidInput("strategy", SUBTREE, f"{others}: the tree of {SUBTREE} is shared by threads")
+
+    @classmethod
+    def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
+        return math.ceil(simulations / max(rate * STRETCHES_S, lanes * LEAST_OF_A_STRETCH))
+
+    @classmethod
+    def _job_size(cls, request: SearchRequest, rate: float, job_s: float) -> int:
+        return math.ceil(max(rate * STRETCHES_S / request.lanes, LEAST_OF_A_STRETCH))
+
+    @classmethod
+    def least_slots(cls, lanes: int, game: Game) -> int:
+        return 2 * lanes * (1 + least_room(game))
+
+    @classmethod
+    def further_slots(cls, lanes: int, game: Game) -> int:
+        return lanes * least_room(game)
+
+    @classmethod
+    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+        """Nothing: jobs are compiled where the tree is."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -11,18 +11,23 @@ al. 2020), expected instead of observed (search/kernel/lazy_snapshot.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from games.game import Game
 from games.rng import new_stream
-from search.job import SELECTION_STREAM, Job, JobResult, Portions, RoundJob, Snapshot, empty_portions
+from search.job import SELECTION_STREAM, Context, Job, JobResult, Portions, RoundJob, Snapshot, empty_portions
+from search.kernel.engine import Engine
+from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshots, unpack_snapshots
-from search.request import MAX_SIMULATIONS
-from search.strategies.base import Setup, Strategy
+from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
+from search.request import MAX_SIMULATIONS, SearchRequest
+from search.strategies.base import Setup, Strategy, warm_up_trees
 from search.tree.arena import Tree
 from search.tree.merge import snapshot
 
@@ -32,6 +37,33 @@ PARTS = 2
 """A subtree is cut where more than one PARTS-th of a lane's visits are planned in it."""
 MOST_PLANNED = 2**30
 """Most visits that a plan has: nodes count those in flight in 32 bits."""
+MIN_ROUNDS_OF_MANY = 64
+"""The least number of rounds is that of lanes, between MIN_ROUNDS and this: see search/LANES.md."""
+MOST_ROUNDS = 128
+"""Most rounds, unless jobs would be too long."""
+SHORT_JOB_S = 0.03
+"""A search has more than the least number of rounds (up to MOST_ROUNDS) only if jobs are at least this
+long. A round over Ray costs some 20 ms in which workers wait, whatever its content."""
+LANES_OF_A_CORE = 8
+"""Assumed lanes per core where the number of workers is not known (timed searches)."""
+MIN_SNAPSHOT_ROWS, MAX_SNAPSHOT_ROWS = 65_536, 1_048_576
+"""Limits of the maximum number of rows of a snapshot. Lanes do not know nodes that it leaves out."""
+SNAPSHOT_ROWS_PER_SECOND = 1_000_000
+"""Maximum rows of a snapshot per second of a job, within the limits. Taking, publishing and fetching a
+row costs 70 ns: 7 % of a round with one job per worker."""
+MIN_INCREMENT_ROWS, MAX_INCREMENT_ROWS = 2_048, 16_384
+"""Limits of the rows that the increments of one job may have."""
+INCREMENT_ROWS_PER_SECOND = 1_250_000
+"""Maximum rows of the increments of all lanes together, per second of a job. The coordinator merges a
+row in about 100 ns."""
+SNAPSHOT_ROW_BYTES = 512
+"""Bytes of memory of a search per row of a snapshot; all copies of a row together take a tenth of that."""
+
+
+def has_portions(context: Context) -> bool:
+    """Whether the lanes of a round grow different subtrees. False with hidden information, because a node
+    there is an information set, not a position."""
+    return context.request.lanes > 1 and not context.hidden
 
 
 class Planner:
@@ -115,11 +147,75 @@ def unpack_portions(arrays: Arrays, lanes: int, plies: int, tree: Tree) -> list[
 class TreeStrategy(Strategy):
     """Every round starts from the merge of all rounds before it."""
 
+    @classmethod
+    def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:
+        plan = super().make_plan(request, game)
+        memory_rows = request.memory_mb * 2**20 // SNAPSHOT_ROW_BYTES
+        snapshot_rows = max(plan.mean_job_s * SNAPSHOT_ROWS_PER_SECOND, MIN_SNAPSHOT_ROWS)
+        increment_rows = max(plan.mean_job_s * INCREMENT_ROWS_PER_SECOND / plan.lanes, MIN_INCREMENT_ROWS)
+        return replace(
+            plan,
+            snapshot_rows=max(1, min(memory_rows, int(snapshot_rows), MAX_SNAPSHOT_ROWS)),
+            increment_rows=int(min(increment_rows, MAX_INCREMENT_ROWS)),
+        )
+
+    @classmethod
+    def _fixed_rounds(cls, request: SearchRequest, rate: float, simulations: int, lanes: int) -> int:
+        least = cls._least_rounds(request, lanes, simulations / lanes / rate)
+        return request.rounds or max(least, super()._fixed_rounds(request, rate, simulations, lanes))
+
+    @classmethod
+    def _open_rounds(cls, request: SearchRequest) -> int:
+        return cls._least_rounds(request, request.lanes, (request.seconds or ENDLESS_S) / LANES_OF_A_CORE)
+
+    @classmethod
+    def _least_rounds(cls, request: SearchRequest, lanes: int, lane_s: float) -> int:
+        """The rounds, if the budget allows them: those of the request, or the default.
+
+        More rounds play better, as long as ``lane_s``, the seconds of one core per lane, is enough to avoid
+        short jobs.
+        """
+        if request.rounds is not None:
+            return request.rounds
+        least = max(MIN_ROUNDS, min(lanes, MIN_ROUNDS_OF_MANY))
+        affordable = int(lane_s / (SHORT_JOB_S * max(1.0, lanes / FEW_LANES)))
+        return least if lanes == 1 else max(least, min(affordable, MOST_ROUNDS))
+
+    @classmethod
+    def least_slots(cls, lanes: int, game: Game) -> int:
+        return 2 * super().least_slots(lanes, game)
+
+    @classmethod
+    def job_slots(cls, plan: SearchPlan, memory_bytes: int, engine: Engine) -> int:
+        """Half of the memory is for the shared tree."""
+        per_job = plan.size(plan.jobs - 1) + 1 if plan.is_fixed else memory_bytes
+        return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
+
+    @classmethod
+    def warm_up(cls, engine: Engine, context: Context) -> None:
+        super().warm_up(engine, context)
+        if not has_portions(context):
+            return
+        work, tree, root_state = engine.new_workspace(), engine.new_tree(64), context.root_state.copy()
+        with np.errstate(over="ignore"):
+            engine.plan_visits(tree, params_of(context), root_state, 1, 1, work, new_stream(0))
+        lanes, plies = np.zeros(1, dtype=np.int32), len(work.nodes)
+        stack = np.zeros((plies + 1, 2), dtype=np.int32)
+        divide(tree, np.ones(1, dtype=np.int64), 1, stack, lanes, empty_portions(1, plies))
+
+    @classmethod
+    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+        whole = None
+        if has_portions(context):
+            whole = empty_portions(1, engine.game.max_plies + 1)
+            whole.visits[0] = 1
+        warm_up_trees(engine, context, whole)
+
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._plan = setup.plan
         self._plies = setup.engine.game.max_plies + 1
-        self.planner = Planner(setup) if self.lanes > 1 and self.context.has_portions else None
+        self.planner = Planner(setup) if self.lanes > 1 and has_portions(self.context) else None
         """Cuts the tree into portions; None where every lane grows all of it."""
         self._portions: list[Portions] = []
         """Of each lane, in the round that was begun last; empty before the first, or without a planner."""

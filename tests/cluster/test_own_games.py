@@ -21,9 +21,9 @@ from cluster.runtime.tasks import Executor
 from games import catalogue
 from games import user_games as own
 from search.coordinator import Coordinator
-from search.plan import plan_search
 from search.prepare import open_search
 from search.request import SearchRequest
+from search.strategies import plan_search
 from tests.cluster.command import ROOT, here
 from tests.games.broken_games import TAKE
 from tests.games.own_game import write

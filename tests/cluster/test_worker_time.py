@@ -30,8 +30,9 @@ from cluster.lab.predict.worker_time import (
 )
 from games.errors import InvalidInput
 from search.job import Portions
-from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS, plan_search
+from search.plan import FEW_LANES, JOB_S, MIN_ROUNDS
 from search.request import SearchRequest
+from search.strategies import plan_search
 from search.strategies.tree import Planner
 from tests.cluster.free_costs import FREE
 from tests.games.own_game import write_waiting

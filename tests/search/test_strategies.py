@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 import games
 from games.rng import new_stream
 from search.job import GROW_STREAM, RoundJob
-from search.plan import (
+from search.plan import SHORTEST_JOB_S, job_seconds
+from search.prepare import open_search
+from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
+from search.strategies import plan_search
+from search.strategies.tree import (
     LANES_OF_A_CORE,
     MAX_INCREMENT_ROWS,
     MAX_SNAPSHOT_ROWS,
     MIN_INCREMENT_ROWS,
     MIN_SNAPSHOT_ROWS,
-    SHORTEST_JOB_S,
-    job_seconds,
-    plan_search,
 )
-from search.prepare import open_search
-from search.request import MAX_LANES, MAX_SIMULATIONS, STRATEGIES, SearchRequest
 from search.summary import digest, digest_of
 from search.tree.arena import NODES, ROOT, children_of
 from search.tree.merge import snapshot

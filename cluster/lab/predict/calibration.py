@@ -22,8 +22,9 @@ from cluster.lab.predict.timed_run import Rows, timed_run
 from cluster.lab.predict.waiting import STREAM, crowd_request, together, waiting_costs, waits
 from cluster.lab.throughput.ceiling import Ceiling
 from games.errors import counted
-from search.plan import JOB_S, plan_search
+from search.plan import JOB_S
 from search.request import MAX_LANES, SearchRequest
+from search.strategies import plan_search
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor

@@ -22,9 +22,10 @@ from cluster.report.trust import warn_of_others
 from cluster.system.terminal import in_minutes
 from games.errors import InvalidInput
 from games.user_games import read_text
-from search.plan import MIN_ROUNDS, job_seconds, plan_search
+from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
+from search.strategies import plan_search
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor

@@ -16,10 +16,9 @@ import games
 from search.job import Context, Job, JobResult, LeafJob
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of, with_exploration
-from search.plan import plan_search
 from search.prepare import Search
 from search.request import SearchRequest
-from search.strategies import LeafStrategy, RootStrategy, Setup, Strategy, TreeStrategy
+from search.strategies import LeafStrategy, RootStrategy, Setup, Strategy, TreeStrategy, plan_search
 from search.tree.merge import Statistics, lone_root
 
 _NOTHING = lone_root()

@@ -14,10 +14,10 @@ from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
 from search.coordinator import Coordinator
-from search.plan import plan_search
 from search.prepare import open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 from search.result import SearchResult
+from search.strategies import plan_search
 from search.tree.arena import TreeLayout
 from search.tree.merge import lone_root
 
