@@ -46,7 +46,7 @@ SCALING_LINES = 150
 WIDTH = 110
 """Characters of a line, but for tables and pictures, which cannot be broken."""
 MEASURED = (
-    "cluster/lab/scaling/REPORT.md",
+    "cluster/lab/records/scaling.md",
     "cluster/lab/sources/RESULTS.md",
     "cluster/lab/sources/CLAIMS.md",
     "cluster/observe/METRICS.md",

@@ -1,4 +1,4 @@
-"""The floor plan: which room may import which, how many lines it has, and every package is installed.
+"""The floor plan: which room may import which, and how many lines it has.
 
 A room is the longest entry of FLOORS that a module begins with. A module imports rooms of lower floors,
 modules of its own room, and nothing else. The number of a room is the most lines that it may have.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -180,13 +179,6 @@ def test_every_room_exists() -> None:
 def test_cluster_has_few_files_at_its_top() -> None:
     files = {each.name for each in (ROOT / "cluster").iterdir() if each.is_file()}
     assert files == TOP_OF_CLUSTER
-
-
-def test_every_package_is_installed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    folders = {name for name, file in modules().items() if file.name == "__init__.py"}
-    assert set(settings["packages"]) == folders - {"cluster.banyan"} | {"banyan"}
-    assert settings["package-dir"] == {"banyan": "cluster/banyan"}
 
 
 def test_no_room_has_more_lines_than_its_budget() -> None:
