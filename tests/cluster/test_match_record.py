@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import games
-from cluster.lab.predict.launch import read_costs
+from cluster.lab.predict.costs import read_costs
 from cluster.matches.launch import read_openings
 from cluster.matches.record import Effort, GameRecord, read_file, read_records, write_file
 from cluster.service.api.tokens import read_tokens

@@ -11,8 +11,14 @@ from rich.table import Table
 
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.launch import Prediction
-from cluster.lab.predict.null_worker import NullWorker, open_null
-from cluster.lab.predict.prediction import Check, predict, saturation, try_changes
+from cluster.lab.predict.prediction import (
+    Check,
+    NullWorker,
+    open_null,
+    predict,
+    saturation,
+    try_changes,
+)
 from cluster.lab.predict.report import tables
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import Session

@@ -16,8 +16,7 @@ from cluster.lab.predict.calibration import MOST_JOBS, calibration_request, slop
 from cluster.lab.predict.costs import Costs, FaultModel
 from cluster.lab.predict.launch import PredictionPlan, run_prediction
 from cluster.lab.predict.prediction import Predicted, for_request, predict
-from cluster.lab.predict.shared_cores import SharedCores
-from cluster.lab.predict.worker_time import (
+from cluster.lab.predict.simulated_executor import (
     MERGING,
     OTHERS,
     PARTS,
@@ -108,30 +107,6 @@ def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() ->
     # Idle from 1.0 on, for a result that comes at 1.4; the next jobs are there at 1.75.
     time.idle(1.0, 1.75, 1.4, 0.0)
     assert time.spent == pytest.approx(dict.fromkeys(PARTS, 0.0) | {OTHERS: 0.4, MERGING: 0.1, SENDING: 0.25})
-
-
-def test_cores_are_given_to_whoever_comes_first() -> None:
-    cores = SharedCores(2)
-    assert cores.use(0.0, 1.0) == 1.0
-    assert cores.use(0.0, 2.0) == 2.0
-    assert cores.use(0.5, 1.0) == 2.0
-    assert cores.use(5.0, 1.0) == 6.0
-
-
-def test_a_worker_does_its_work_in_order_and_waits_without_a_core() -> None:
-    cores = SharedCores(1)
-    cores.give(0, 0.0, [(0.1, 1.0), (0.1, 0.0)], "a")
-    cores.give(0, 0.2, [(0.1, 0.0)], "b")
-    cores.give(1, 0.0, [(0.5, 0.0)], "c")
-    done = []
-    while cores.next_s < float("inf"):
-        done.append(cores.step())
-    # c has the core while a waits.
-    assert [each for each in done if each] == [
-        ("c", 0.0, pytest.approx(0.6)),
-        ("a", 0.0, pytest.approx(1.2)),
-        ("b", pytest.approx(1.2), pytest.approx(1.3)),
-    ]
 
 
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:

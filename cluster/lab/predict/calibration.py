@@ -1,28 +1,42 @@
 """Measures the costs of a search on this machine, first without Ray, then with one Ray worker.
 
-Without Ray the search runs in this thread, and each step is timed (steps.py). With Ray a search with strategy
-root runs on one worker: the time of the coordinator's thread beyond making and merging jobs is the cost of
-calls, and the time of the worker beyond its jobs is the worker's part of that cost (calls.py). In a search
-with strategy tree, the remaining time is the cost of snapshots.
+Without Ray the search runs in this thread, and each step is timed (steps.py).
+
+Calls are measured independently of their content, in searches with tiny jobs. A search with strategy root
+runs on one worker: the time of the coordinator's thread beyond making and merging jobs is the cost of calls,
+and the time of the worker beyond its jobs is the worker's part of that cost. A coordinator that wakes up for
+a single call has cold caches; with many calls at once, each takes less time, which is measured in a burst. A
+search with one tiny job at a time gives the latency; one with many jobs in flight gives the cost of a further
+job in a bundle. In a search with strategy tree, the remaining time is the cost of snapshots.
+
+Simulations may wait for a process, a server or a device. Many such workers share a core, so CPU time counts:
+the cores limit the search only when calls, playouts and the coordinator use them fully. The coordinator
+handles the calls of many workers, so its part of a call is measured with many calls. A worker is idle when a
+job arrives, which makes its part of a call more expensive, so that part is measured in the search itself.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING
 
 import games
-from cluster.lab.predict.calls import CALL_GAME, CallCosts, time_calls
 from cluster.lab.predict.costs import Costs
-from cluster.lab.predict.steps import time_steps
-from cluster.lab.predict.timed_run import Rows, timed_run
-from cluster.lab.predict.waiting import STREAM, crowd_request, together, waiting_costs, waits
+from cluster.lab.predict.steps import Ran, Rows, time_steps, timed_run
 from cluster.lab.throughput.ceiling import Ceiling
+from cluster.runtime.queue import BundlesAhead
+from cluster.runtime.search_tasks import task_of
+from cluster.runtime.tasks import JobDone
 from games.errors import counted
+from search.coordinator import Coordinator
 from search.plan import JOB_S
+from search.prepare import open_search
 from search.request import MAX_LANES, SearchRequest
 from search.strategies import plan_search
 
@@ -41,6 +55,31 @@ LITTLE = Rows(4_096, 2_048)
 """Limits of message sizes in searches that measure the costs of size; far below the usual ones."""
 APART = 2.0
 """Smallest ratio of two sizes from which a cost per size is derived; below it, noise dominates."""
+CALL_GAME = "tictactoe"
+PINGS = 200
+"""Number of calls that measure the latency."""
+TINY_JOBS = 64
+"""Number of tiny jobs in flight, sent in bundles."""
+BURST = 64
+"""Number of calls in a burst."""
+BURST_S = 0.25
+"""Time limit in seconds for the answers of a burst; a call takes 0.5 ms on an idle core."""
+_PING = SearchRequest(
+    game=CALL_GAME, strategy="leaf", lanes=1, simulations=PINGS, batch=1, playouts_per_leaf=1
+)
+"""A search with one call at a time and almost no work."""
+_BURST = replace(_PING, lanes=BURST, simulations=8 * BURST)
+WAITS_BELOW = 0.5
+"""Largest CPU time / time of a job that counts as waiting."""
+STREAM = SearchRequest(
+    game="tictactoe", strategy="leaf", lanes=2, simulations=1000, batch=1, playouts_per_leaf=1
+)
+"""A search with tiny jobs, two calls at a time on one worker."""
+CROWD = replace(STREAM, lanes=64, simulations=12_800)
+"""A search with tiny jobs, many in each bundle."""
+JOBS_EACH = 4
+"""Jobs in flight per worker, as in throughput/speedup.py."""
+CROWD_S = 3.0
 
 
 def calibration_request(request: SearchRequest) -> SearchRequest:
@@ -224,3 +263,114 @@ def _time_snapshots(
     publish_s = max(0.0, ran.thread_s - known_s) / ran.rounds
     waits_s = costs.latency_s + costs.absorb_s + round_s + publish_s + call_s
     return replace(costs, publish_s=publish_s, fetch_s=max(0.0, idle_s / ran.rounds - waits_s))
+
+
+@dataclass(frozen=True)
+class CallCosts:
+    """The fields of `Costs` for calls."""
+
+    turn_s: float
+    send_s: float
+    receive_s: float
+    beside_call_s: float
+    call_job_s: float
+    worker_call_s: float
+    latency_s: float
+
+
+def time_calls(request: SearchRequest, executor: RayExecutor) -> CallCosts:
+    """Measure the costs of calls, partly by ``request``: a search of a fast game with strategy root."""
+    steps = time_steps(request)
+    # A first search for warming up.
+    timed_run(replace(request, simulations=max(request.lanes, (request.simulations or 1) // 8)), executor)
+    ran = timed_run(request, executor)
+    ping = timed_run(_PING, executor)
+    crowd = timed_run(replace(_PING, lanes=TINY_JOBS, simulations=TINY_JOBS * PINGS), executor)
+    own_s = ran.thread_s - ran.jobs * (steps.make_s + steps.absorb_s)
+    call_s = max(0.0, own_s) / ran.calls
+    send_s, receive_s = _time_burst(executor)
+    there_and_back_s = (ping.elapsed_s - ping.busy_s) / ping.jobs
+    further = crowd.jobs - crowd.calls
+    return CallCosts(
+        turn_s=max(0.0, call_s - send_s - receive_s),
+        send_s=send_s,
+        receive_s=receive_s,
+        beside_call_s=max(0.0, ran.process_s - ran.thread_s) / ran.calls,
+        call_job_s=max(0.0, crowd.thread_s - crowd.calls * (send_s + receive_s)) / further
+        if further
+        else 0.0,
+        worker_call_s=max(0.0, ran.elapsed_s - ran.busy_s) / ran.calls,
+        latency_s=max(0.0, there_and_back_s - call_s),
+    )
+
+
+def _time_burst(executor: RayExecutor) -> tuple[float, float]:
+    """CPU time of the coordinator's thread to send one call and to receive its answer.
+
+    All calls are sent before the first answer is received.
+    """
+    search = open_search(_BURST)
+    executor.use(1)
+    executor.open(search.context)
+    coordinator = Coordinator(search, 1)
+    executor.submit(map(task_of, coordinator.start()))
+    ahead, executor.dispatcher.ahead = executor.dispatcher.ahead, BundlesAhead(BURST, math.inf)
+    sending_s, receiving_s = [], []
+    try:
+        while not coordinator.finished:
+            began_s = time.thread_time()
+            events = executor.wait(0.0)
+            sending_s.append((time.thread_time() - began_s) / BURST)
+            time.sleep(BURST_S)
+            began_s = time.thread_time()
+            events += executor.wait(0.0)
+            receiving_s.append((time.thread_time() - began_s) / BURST)
+            for event in events:
+                assert isinstance(event, JobDone)
+                executor.submit(map(task_of, coordinator.job_done(event.result)))
+    finally:
+        executor.dispatcher.ahead = ahead
+        executor.drop()
+    return median(sending_s), median(receiving_s)
+
+
+def waits(costs: Costs) -> bool:
+    """Whether the simulations of a search wait most of the time, without using their core."""
+    return costs.job_cpu_share < WAITS_BELOW
+
+
+def waiting_costs(costs: Costs, ran: Ran, run: Callable[[SearchRequest], Ran], steps: Costs) -> Costs:
+    """The costs with those of calls taken from ``ran``, a run of the search on one worker.
+
+    ``run`` runs a further search on that worker; ``steps``: costs of the coordinator in such searches.
+    """
+    run(replace(STREAM, simulations=100))
+    stream, crowd = run(STREAM), run(CROWD)
+    own_s = steps.make_s + steps.absorb_s
+    call_s = max(0.0, stream.thread_s - stream.jobs * own_s) / stream.calls
+    turn_s = max(0.0, call_s - costs.send_s - costs.receive_s)
+    further_s = max(0.0, crowd.thread_s - crowd.jobs * own_s - crowd.calls * call_s)
+    job_cpu_s = costs.job_cpu_share * ran.busy_s
+    return replace(
+        costs,
+        turn_s=turn_s,
+        beside_call_s=max(0.0, stream.process_s - stream.thread_s) / stream.calls,
+        call_job_s=further_s / max(1, crowd.jobs - crowd.calls),
+        worker_call_cpu_s=max(0.0, ran.worker_cpu_s - job_cpu_s) / ran.calls,
+    )
+
+
+def crowd_request(request: SearchRequest, costs: Costs, workers: int) -> SearchRequest:
+    """A part of the search that keeps ``workers`` workers busy for a few seconds, with one leaf per job."""
+    lanes = JOBS_EACH * workers
+    used_s = costs.job_cpu_share * costs.simulation_s + costs.worker_call_cpu_s
+    per_s = min(workers / costs.simulation_s, costs.cores / max(used_s, 1e-6))
+    return replace(request, lanes=lanes, simulations=max(2 * lanes, round(CROWD_S * per_s)), batch=1)
+
+
+def together(costs: Costs, ran: Ran) -> float:
+    """Ratio of the CPU time of a search on many workers to that expected from the costs of one worker."""
+    known_s = ran.jobs * (costs.make_s + costs.absorb_s + costs.job_cpu_share * costs.simulation_s)
+    calls_s = costs.send_s + costs.receive_s + costs.beside_call_s + costs.worker_call_cpu_s
+    known_s += ran.calls * calls_s + (ran.jobs - ran.calls) * costs.call_job_s
+    return max(1.0, (ran.process_s + ran.worker_cpu_s) / known_s)

@@ -1,11 +1,15 @@
-"""The costs of a search on a machine, in seconds; the simulated executor adds them to its clock."""
+"""The costs of a search on a machine, in seconds, and the faults of machines; a file of costs."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from games.errors import InvalidInput
+from games.user_games import read_text
 
 LINK_BYTES_PER_S = 1.25e9
 """10 Gbit/s."""
@@ -118,3 +122,28 @@ class FaultModel:
     """Deaths of a worker's process per hour; each loses all pending jobs of that worker."""
     restart_s: float = 3.0
     """Seconds until another process has replaced a dead one."""
+
+
+def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
+    """Read a file that `write_costs` wrote. Raises InvalidInput (costs)."""
+    text = read_text(path, "costs", "a file that --save-costs wrote, and")
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        accepted = f"a file that --save-costs wrote ({type(error).__name__})"
+        raise InvalidInput("costs", str(path), accepted) from None
+    if not isinstance(data, dict) or not set(strategies) <= set(data):
+        raise InvalidInput("costs", str(path), "a file with the costs of " + ", ".join(strategies))
+    return {strategy: Costs.from_json(data[strategy]) for strategy in strategies}
+
+
+def write_costs(costs: Mapping[str, Costs], path: Path) -> None:
+    """Write costs by strategy. Raises InvalidInput (save_costs) if the file cannot be written."""
+    try:
+        path.write_text(
+            json.dumps({strategy: each.to_json() for strategy, each in costs.items()}, indent=2) + "\n"
+        )
+    except OSError as error:
+        raise InvalidInput(
+            "save_costs", str(path), f"a file that can be written ({error.strerror})"
+        ) from None

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import games
+from cluster.executors.choose import make_executor
 from cluster.lab.predict.calibration import measure_costs, steps_of
-from cluster.lab.predict.costs import Costs, FaultModel
+from cluster.lab.predict.costs import Costs, FaultModel, read_costs, write_costs
 from cluster.lab.predict.prediction import Change, Check, Predicted, check, predictions, try_changes
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
 from cluster.report.machine import provenance
 from cluster.report.trust import warn_of_others
 from cluster.system.terminal import in_minutes
-from games.errors import InvalidInput
-from games.user_games import read_text
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.strategies import plan_search
-
-if TYPE_CHECKING:
-    from cluster.ray_backend.executor import RayExecutor
-
 
 CHECK_S = 15.0
 """Least work of a search that is run here to check the prediction, in seconds of one core."""
@@ -121,22 +115,22 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
         report(line if math.isinf(left_s) or left_s < 0.5 else f"{line}; {in_minutes(left_s)} left")
 
     with ExitStack() as stack:
-        executor: RayExecutor | None = None
+        executor: Any = None
         if costs is None or plan.measured:
-            executor = _start(max([1, *plan.measured]), stack, report)
+            report("starting a local Ray")
+            executor = make_executor("ray", max([1, *plan.measured]))
+            stack.callback(executor.close)
             watch = Losses()
         if costs is None:
-            assert executor is not None
             if plan.seconds < COSTS_S:
                 report(f"about {in_minutes(COSTS_S)} for the costs of this machine, whatever the time")
             costs = measure_costs(request, plan.strategies, executor, timed)
             if plan.save_costs is not None:
-                _write_costs(costs, plan.save_costs)
+                write_costs(costs, plan.save_costs)
         if (link := plan.link_bytes_per_s) is not None:
             costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
         checks_s = time.monotonic()
         for strategy in plan.strategies if plan.measured else ():
-            assert executor is not None
             asked = _of_strategy(small, strategy)
             report(f"{strategy}: each step of the search that is run here")
             checks += check(
@@ -197,36 +191,3 @@ def _cut(request: SearchRequest) -> SearchRequest:
     jobs = plan_search(request, games.load(request.game))
     rounds = jobs.rounds if request.strategy == "tree" else MIN_ROUNDS
     return replace(request, simulations=min(request.simulations, rounds * jobs.lanes * jobs.size(0)))
-
-
-def _start(workers: int, stack: ExitStack, report: Callable[[str], None]) -> RayExecutor:
-    from cluster.executors.choose import make_executor
-
-    report("starting a local Ray")
-    executor: Any = make_executor("ray", workers)
-    stack.callback(executor.close)
-    return executor  # type: ignore[no-any-return]
-
-
-def read_costs(path: Path, strategies: Sequence[str]) -> dict[str, Costs]:
-    """Read a file that `_write_costs` wrote. Raises InvalidInput (costs)."""
-    text = read_text(path, "costs", "a file that --save-costs wrote, and")
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        accepted = f"a file that --save-costs wrote ({type(error).__name__})"
-        raise InvalidInput("costs", str(path), accepted) from None
-    if not isinstance(data, dict) or not set(strategies) <= set(data):
-        raise InvalidInput("costs", str(path), "a file with the costs of " + ", ".join(strategies))
-    return {strategy: Costs.from_json(data[strategy]) for strategy in strategies}
-
-
-def _write_costs(costs: dict[str, Costs], path: Path) -> None:
-    try:
-        path.write_text(
-            json.dumps({strategy: each.to_json() for strategy, each in costs.items()}, indent=2) + "\n"
-        )
-    except OSError as error:
-        raise InvalidInput(
-            "save_costs", str(path), f"a file that can be written ({error.strerror})"
-        ) from None

@@ -1,25 +1,35 @@
-"""Predicts throughput with any number of workers: the real coordinator and strategies on a virtual clock."""
+"""Predicts throughput with any number of workers: the real coordinator and strategies on a virtual clock.
+
+Predictions use null searches: strategies issue jobs and take results as usual, but no simulations are run.
+Only time matters there: the costs of the omitted work are added to the virtual clock.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
+
+import numpy as np
 
 import games
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.lab.predict.null_worker import NullWorker, open_null
 from cluster.lab.predict.simulated_executor import SimulatedExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from games.errors import counted
 from search.coordinator import Coordinator
-from search.prepare import open_search
+from search.job import Context, Job, JobResult, LeafJob
+from search.kernel.engine import engine_of
+from search.kernel.params import params_of, with_exploration
+from search.prepare import Search, open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 from search.result import SearchResult
-from search.strategies import plan_search
+from search.strategies import LeafStrategy, RootStrategy, Setup, Strategy, TreeStrategy, plan_search
 from search.tree.arena import TreeLayout
-from search.tree.merge import lone_root
+from search.tree.merge import Statistics, lone_root
 
 SATURATED = 0.9
 """Busy share of the coordinator from which it counts as the bottleneck of a search."""
@@ -80,10 +90,9 @@ def predictions(
     """
     costs = for_request(costs, request)
     part = _part(request, faults)
-    alone = _simulate(part, costs, 1, faults, costs.cores)
+    alone = _simulate_on(costs.cores, part, costs, 1, faults)
     for n in workers:
-        cores = costs.cores if _is_local(costs, n) else None
-        row = _row(request, alone if n == 1 else _simulate(part, costs, n, faults, cores), alone)
+        row = _row(request, alone if n == 1 else _simulate(part, costs, n, faults), alone)
         report(
             f"{request.strategy} on {counted(n, 'worker')}: {row.simulations_per_s:,.0f} simulations/s, "
             f"the coordinator {row.coordinator_busy:.0%} busy"
@@ -132,16 +141,20 @@ class _Simulated:
     spent: dict[str, float]
 
 
-def _simulate(
-    request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None, cores: int | None
+def _simulate(request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None) -> _Simulated:
+    """Simulate a search: on the measured machine, if that many busy workers fit on it."""
+    cores = costs.cores if workers * costs.job_cpu_share <= costs.cores else None
+    return _simulate_on(cores, request, costs, workers, faults)
+
+
+def _simulate_on(
+    cores: int | None, request: SearchRequest, costs: Costs, workers: int, faults: FaultModel | None = None
 ) -> _Simulated:
     search = open_null(request)
     executor = SimulatedExecutor(
         workers, costs, NullWorker(), faults=faults, shared_cores=cores, seed=request.seed
     )
-    executor.open(search.context)
-    coordinator = Coordinator(search, workers, executor.clock)
-    result = Session(coordinator, executor, executor.clock).run()
+    result = _run(search, executor, workers, executor.clock)
     return _Simulated(
         workers=workers,
         result=result,
@@ -151,6 +164,12 @@ def _simulate(
         coordinator_busy=executor.coordinator_s / result.elapsed_s,
         spent=executor.time.shares(workers * result.elapsed_s),
     )
+
+
+def _run(search: Search, executor: Executor, workers: int, clock: Callable[[], float]) -> SearchResult:
+    executor.use(workers)
+    executor.open(search.context)
+    return Session(Coordinator(search, workers, clock), executor, clock).run()
 
 
 def _row(request: SearchRequest, found: _Simulated, alone: _Simulated) -> Predicted:
@@ -204,9 +223,10 @@ def check(
     """Run the request on each number of workers, and compare it to its prediction."""
     rows = []
     for n in workers:
-        rates = sorted(_measure(request, executor, n) for _ in range(repeats))
+        results = [_run(open_search(request), executor, n, time.monotonic) for _ in range(repeats)]
+        rates = sorted(result.simulations / result.elapsed_s for result in results)
         measured = median(rates)
-        simulated = _simulate(request, costs, n, None, costs.cores)
+        simulated = _simulate_on(costs.cores, request, costs, n)
         predicted = round(simulated.simulations_per_s, 1)
         error = predicted / measured - 1
         rows.append(
@@ -228,19 +248,6 @@ def check(
     return rows
 
 
-def _measure(request: SearchRequest, executor: Executor, workers: int) -> float:
-    search = open_search(request)
-    executor.use(workers)
-    executor.open(search.context)
-    result = Session(Coordinator(search, workers), executor).run()
-    return result.simulations / result.elapsed_s
-
-
-def _is_local(costs: Costs, workers: int) -> bool:
-    """Whether this number of workers fits on the measured machine."""
-    return workers * costs.job_cpu_share <= costs.cores
-
-
 @dataclass(frozen=True)
 class Change:
     """The effect of one change of the request at the largest number of workers."""
@@ -260,9 +267,8 @@ def try_changes(
     """Simulate changes on the row's number of workers: lanes, longer jobs; best first."""
     found = []
     for what, changed in _changes(request):
-        cores = costs.cores if _is_local(costs, row.workers) else None
         changed_costs = for_request(_scaled(costs, _leaves(changed) / _leaves(request)), changed)
-        simulated = _simulate(_part(changed, faults), changed_costs, row.workers, faults, cores)
+        simulated = _simulate(_part(changed, faults), changed_costs, row.workers, faults)
         rate = round(simulated.simulations_per_s, 1)
         found.append(
             Change(request.strategy, what, row.workers, rate, round(rate / row.simulations_per_s, 3))
@@ -307,3 +313,89 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
                 changed = replace(request, playouts_per_leaf=more, batch=leaves)
                 changes.append((f"--playouts-per-leaf {more} ({WEAKER})", changed))
     return changes
+
+
+class NullWorker:
+    """A worker that reports all simulations of a job as done, and returns no statistics."""
+
+    def __init__(self) -> None:
+        self._nothing = lone_root()
+
+    def prepare(self, context: Any) -> None:
+        """Nothing is needed."""
+
+    def run(self, context: Any, job: Any) -> JobResult:
+        return JobResult(
+            index=job.index,
+            simulations=job.simulations,
+            added=self._nothing,
+            sums=None,
+            playouts=job.simulations,
+            tree_nodes=0,
+            tree_bytes=0,
+            tree_full=False,
+            duration_s=0.0,
+        )
+
+
+def open_null(request: SearchRequest) -> Search:
+    """A null search with a budget in simulations; it needs almost no memory at any budget and lanes."""
+    game = games.load(request.game)
+    plan = plan_search(request, game)
+    request = with_exploration(request, game)
+    root_state = game.initial_state()
+    context = Context(
+        search_id="null",
+        request=request,
+        game=game.spec,
+        game_source=None,
+        root_state=root_state,
+        hidden=request.hidden_information if game.hidden_information else "",
+        exploration_scale=1.0,
+        tree_slots=4,
+        report_visits=2,
+    )
+    engine = engine_of(game)
+    setup = Setup(
+        context=context,
+        engine=engine,
+        params=params_of(context),
+        plan=plan,
+        tree=engine.new_tree(2),
+        mover=0,
+        num_legal=1,
+    )
+    return Search(request, game, root_state, context, plan, _CLASSES[request.strategy](setup))
+
+
+class _NullRoot(RootStrategy):
+    def _merge(self, added: Statistics) -> None:
+        """Nothing has been added."""
+
+
+class _NullTree(TreeStrategy):
+    def _merge(self, added: Statistics) -> None:
+        """Nothing has been added."""
+
+
+@dataclass(frozen=True, eq=False)
+class _NullLeafJob(LeafJob):
+    size: int = 0
+
+    @property
+    def simulations(self) -> int:
+        return self.size
+
+
+class _NullLeaf(LeafStrategy):
+    def _make_job(self, simulations: int) -> Job:
+        none = np.zeros(0, dtype=np.int32)
+        return _NullLeafJob(
+            self.issued, none.astype(np.uint16), none, none, none.astype(np.uint64), simulations
+        )
+
+    def _absorb(self, job: Job, result: JobResult) -> None:
+        """Ignore the result: it has no statistics."""
+
+
+_CLASSES: dict[str, type[Strategy]] = {"root": _NullRoot, "tree": _NullTree, "leaf": _NullLeaf}

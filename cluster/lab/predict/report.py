@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cluster.lab.predict.launch import COSTS_READ, Prediction
 from cluster.lab.predict.prediction import Check, Predicted, saturation
-from cluster.lab.predict.worker_time import PARTS
+from cluster.lab.predict.simulated_executor import PARTS
 from cluster.report.files import write_files
 from cluster.report.table import Table, count, left, number, percent, rate, right, text
 from cluster.system import terminal as words

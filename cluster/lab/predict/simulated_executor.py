@@ -12,18 +12,79 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.lab.predict.costs import Costs, FaultModel
-from cluster.lab.predict.shared_cores import SharedCores
-from cluster.lab.predict.worker_time import MAKING, MERGING, RECEIVING, SENDING, SNAPSHOTS, WorkerTime
-from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.queue import BUNDLE_S, IN_FLIGHT, BundlesAhead, TaskQueue
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
+
+WORKING, CALLS, OTHERS, TRAVEL = "simulations", "calls on workers", "others' jobs", "travel"
+SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING = "sending", "receiving", "merging", "snapshots", "making jobs"
+COORDINATOR = (SENDING, RECEIVING, MERGING, SNAPSHOTS, MAKING)
+"""Kinds of work of the coordinator's thread."""
+REST = "rest"
+"""Work lost with a worker, and the time in which the coordinator used a worker's core."""
+PARTS = (WORKING, CALLS, OTHERS, *COORDINATOR, TRAVEL, REST)
+
+
+class WorkerTime:
+    """The use of the workers' time: seconds of all by PARTS, and of the coordinator by COORDINATOR."""
+
+    def __init__(self) -> None:
+        self.spent = dict.fromkeys(PARTS, 0.0)
+        self.coordinator = dict.fromkeys(COORDINATOR, 0.0)
+        self._begins: list[float] = [0.0]
+        self._before: list[tuple[float, ...]] = [(0.0,) * len(COORDINATOR)]
+        """The coordinator's totals when each of its steps began."""
+        self._steps: list[tuple[int, float]] = [(0, 0.0)]
+        """Index into COORDINATOR and duration of each step."""
+
+    def step(self, part: str, begin_s: float, seconds: float) -> None:
+        """Add a step of the coordinator from ``begin_s`` on; steps must not overlap and must be in order."""
+        self._begins.append(begin_s)
+        self._before.append(tuple(self.coordinator.values()))
+        self._steps.append((COORDINATOR.index(part), seconds))
+        self.coordinator[part] += seconds
+
+    def idle(self, begin_s: float, end_s: float, needed_s: float, travel_s: float) -> None:
+        """Add the idle time of a worker from ``begin_s`` to ``end_s``, when its next jobs arrived.
+
+        ``needed_s``: when the last result that those jobs depend on had arrived. ``travel_s``: one-way time
+        of a message.
+        """
+        ended_s = min(max(begin_s, needed_s - travel_s), end_s)
+        self.spent[OTHERS] += ended_s - begin_s
+        travel_s = min(2 * travel_s, end_s - ended_s)
+        self.spent[TRAVEL] += travel_s
+        waited_s = end_s - ended_s - travel_s
+        now, then = self._until(end_s), self._until(ended_s)
+        did = [after - before for after, before in zip(now, then, strict=True)]
+        known_s = sum(did)
+        if waited_s <= 0.0 or known_s <= 0.0:
+            self.spent[OTHERS] += waited_s
+            return
+        for part, seconds in zip(COORDINATOR, did, strict=True):
+            self.spent[part] += seconds * min(1.0, waited_s / known_s)
+        self.spent[OTHERS] += max(0.0, waited_s - known_s)
+
+    def shares(self, total_s: float) -> dict[str, float]:
+        """The share of each part in ``total_s``, the time of all workers together."""
+        spent = dict(self.spent)
+        spent[REST] = max(0.0, total_s - sum(spent.values()))
+        return {part: round(seconds / total_s, 4) for part, seconds in spent.items()}
+
+    def _until(self, at_s: float) -> list[float]:
+        """Seconds of the coordinator up to ``at_s``, by COORDINATOR."""
+        last = bisect_right(self._begins, at_s) - 1
+        done = list(self._before[last])
+        part, seconds = self._steps[last]
+        done[part] += min(seconds, max(0.0, at_s - self._begins[last]))
+        return done
 
 
 @dataclass
@@ -33,8 +94,6 @@ class _Slot:
     """When the worker has done all its work, on the clock without slip."""
     bundles: int = 0
     rate: float = 0.0
-    generation: int = 0
-    """How often the worker's process was lost."""
     pieces: dict[int, int] = field(default_factory=dict)
     """Strategy root: number of pieces grown in each lane's tree on this worker, by lane."""
     shared: Hashable = None
@@ -42,29 +101,24 @@ class _Slot:
 
 
 @dataclass(order=True)
-class _Arrival:
-    """An answer of a worker, or the notice of its loss."""
+class _Answer:
+    """An answer of a worker to a call, or the notice of its loss."""
 
     at_s: float
     number: int
     slot: _Slot = field(compare=False)
-    generation: int = field(compare=False)
     jobs: list[Task] = field(compare=False)
     busy_s: float = field(compare=False)
-    """Duration of the jobs; with shared cores it is set when they are done."""
+    """Duration of the jobs."""
     call_s: float = field(compare=False)
     """Time of the worker for the call itself."""
-    travel_s: float = field(compare=False)
-    """Travel time of the call."""
-    needed_s: float = field(compare=False)
-    """When the first of the jobs could have been made."""
-    lost: bool = field(compare=False, default=False)
+    lost: bool = field(compare=False)
 
 
 class SimulatedExecutor:
     """An executor with simulated workers. Its session must use `clock`."""
 
-    name = "simulated"
+    name, sharing = "simulated", 0
 
     def __init__(
         self,
@@ -78,41 +132,40 @@ class SimulatedExecutor:
     ) -> None:
         """``shared_cores``: number of cores of the one machine on which everything runs; None: each worker
         and the coordinator have their own core."""
-        self._costs = costs
-        self._mishaps = faults or FaultModel()
-        self._workers = ContextWorkers(lambda: worker)
+        self._costs, self._worker = costs, worker
+        self._faults = faults or FaultModel()
         self._random = random.Random(seed)
+        self._context: Any = None
         self.log = WorkerLog(self.clock)
         self._slots = [
             _Slot(WorkerStatus(slot=i, state=WorkerState.IDLE, log=self.log)) for i in range(workers)
         ]
         self._queue = TaskQueue()
         self._ahead = BundlesAhead(IN_FLIGHT)
-        self._arrivals: list[_Arrival] = []
+        self._answers: list[_Answer] = []
+        """A heap of the answers that are under way."""
         self._published: set[Hashable] = set()
         self._now_s = 0.0
-        self._number = 0
         self._running = 0
         """Number of jobs on workers."""
+        demand = workers * costs.job_cpu_share
+        self._cores = shared_cores if shared_cores is not None and workers > shared_cores else None
+        """Cores that more workers share, because they wait most of the time; None without such workers."""
+        self._cores_used_s = 0.0
+        """When the shared cores have done all work that was given to workers."""
+        self._robbed = 0.0
+        """Share of a second that a worker loses for a second of the coordinator, which uses its core."""
+        if shared_cores is not None and self._cores is None:
+            self._robbed = min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
         self._slip_s = 0.0
         """Delay of all workers because the coordinator used a core of theirs."""
-        demand = workers * costs.job_cpu_share
-        # Set if there are more workers than cores, because they wait most of the time.
-        self._cores = None
-        if shared_cores is not None and workers > shared_cores:
-            self._cores = SharedCores(shared_cores)
-        self._robbed = (
-            0.0
-            if shared_cores is None or self._cores is not None
-            else min(1.0, max(0.0, (demand + 1 - shared_cores) / workers))
-        )
-        # Half a core of tolerance: measured CPU shares never reach 1.
-        crowded = shared_cores is None or demand > shared_cores - 0.5
         self._way_s = 0.0
         """Travel time of a snapshot to a worker; each machine that has it forwards it to another one."""
         if shared_cores is None:
             hops = math.ceil(math.log2(workers + 1))
             self._way_s = hops * costs.snapshot_bytes / costs.link_bytes_per_s
+        # Half a core of tolerance: measured CPU shares never reach 1.
+        crowded = shared_cores is None or demand > shared_cores - 0.5
         self.simulation_s = costs.crowded_simulation_s if crowded else costs.simulation_s
         """Time of one simulation on a worker."""
         self.time = WorkerTime()
@@ -140,10 +193,6 @@ class SimulatedExecutor:
         return len(self._slots)
 
     @property
-    def sharing(self) -> int:
-        return 0
-
-    @property
     def workers(self) -> list[WorkerStatus]:
         return [slot.status for slot in self._slots]
 
@@ -156,19 +205,20 @@ class SimulatedExecutor:
         self._slots = self._slots[:workers]
 
     def open(self, context: Any) -> None:
-        self._workers.open(context)
+        self._context = context
+        self._worker.prepare(context)
 
     def add_context(self, key: int, context: Any) -> None:
-        self._workers.add(key, context)
+        """Not possible: costs are those of one search."""
+        raise NotImplementedError
 
     def forget_context(self, key: int) -> None:
-        """Changes nothing: keeping a context does no harm."""
+        """Changes nothing: there is one context."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
         self._queue.add(tasks)
-        for task in tasks:
-            self._needs[task.index] = self._needed_s
+        self._needs |= {task.index: self._needed_s for task in tasks}
         self._charge(MAKING, self._costs.make_s * len(tasks))
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -178,36 +228,38 @@ class SimulatedExecutor:
         return [self._take()] if self._taken else []
 
     def drop(self) -> None:
+        now_s = self._now_s - self._slip_s
         for slot in self._slots:
-            if not slot.bundles and slot.free_s < self._now_s - self._slip_s:
+            if not slot.bundles and slot.free_s < now_s:
                 # The worker got no more work; later actions of the coordinator do not concern it.
-                self.time.idle(slot.free_s, self._now_s - self._slip_s, slot.free_s, 0.0)
-                slot.free_s = self._now_s - self._slip_s
+                self.time.idle(slot.free_s, now_s, slot.free_s, 0.0)
+                slot.free_s = now_s
         self._queue.clear()
         self._running = 0
-        self._arrivals.clear()
+        self._answers.clear()
         self._taken.clear()
-        if self._cores is not None:
-            self._cores.clear()
 
     def close(self) -> None:
         self.drop()
 
     def _look(self, timeout_s: float) -> None:
         """Receive arrived answers, or advance the clock to the next one."""
-        until_s = self._now_s + timeout_s
-        self._work(until_s)
-        if not self._arrivals or self._due_s() > until_s:
+        due_s, until_s = self._due_s(), self._now_s + timeout_s
+        if due_s > until_s:
             self._now_s = until_s
             return
-        if self._due_s() > self._now_s:
-            self._now_s = self._due_s()
+        if due_s > self._now_s:
+            self._now_s = due_s
             self._charge(RECEIVING, self._costs.turn_s)
         # Answers that arrive during this look wait for the next one.
         seen_s = self._now_s
-        while self._arrivals and self._due_s() <= seen_s:
-            arrival = heapq.heappop(self._arrivals)
-            self._taken.extend((event, arrival.at_s) for event in self._receive(arrival))
+        while self._due_s() <= seen_s:
+            answer = heapq.heappop(self._answers)
+            self._taken.extend((event, answer.at_s) for event in self._receive(answer))
+
+    def _due_s(self) -> float:
+        """The time of the next answer; infinity if none is under way."""
+        return self._answers[0].at_s + self._slip_s if self._answers else math.inf
 
     def _take(self) -> Event:
         """The next event; charges the coordinator's work on it."""
@@ -221,35 +273,18 @@ class SimulatedExecutor:
                 self._absorbed += 1
         return event
 
-    def _due_s(self) -> float:
-        return self._arrivals[0].at_s + self._slip_s
-
     def _charge(self, part: str, seconds: float, beside_s: float = 0.0) -> None:
         """Advance the clock: the coordinator's thread works ``seconds``, its other threads ``beside_s``."""
         self.time.step(part, self._now_s - self._slip_s, seconds)
-        if self._cores is None:
-            self._now_s += seconds
-            self._slip_s += (seconds + beside_s) * self._robbed
-            return
-        while self._cores.next_s <= self._now_s:
-            self._step()
-        now_s = self._now_s
-        self._now_s = self._cores.use(now_s, self._costs.together * seconds)
-        self._cores.use(now_s, self._costs.together * beside_s)
+        self._use_cores(seconds + beside_s)
+        self._now_s += seconds * (self._costs.together if self._cores else 1.0)
+        self._slip_s += (seconds + beside_s) * self._robbed
 
-    def _work(self, until_s: float) -> None:
-        """Advance workers on shared cores to the next answer, at most to ``until_s``."""
-        while self._cores is not None and self._cores.next_s <= until_s:
-            if self._arrivals and self._arrivals[0].at_s <= self._cores.next_s:
-                return
-            self._step()
-
-    def _step(self) -> None:
-        assert self._cores is not None
-        done = self._cores.step()
-        if done is not None:
-            arrival, began_s, ended_s = done
-            self._arrive(arrival, began_s, ended_s)
+    def _use_cores(self, cpu_s: float) -> None:
+        """Give work to the shared cores; all of them together do it after what they were given before."""
+        if self._cores is not None:
+            work_s = self._costs.together * cpu_s / self._cores
+            self._cores_used_s = max(self._cores_used_s, self._now_s) + work_s
 
     def _dispatch(self) -> None:
         """Send bundles from the queue to workers that have room."""
@@ -266,6 +301,7 @@ class SimulatedExecutor:
                     self._send(slot, jobs)
 
     def _send(self, slot: _Slot, jobs: list[Task]) -> None:
+        """Send a bundle; determines when the worker runs it, and whether the worker dies meanwhile."""
         costs, first = self._costs, jobs[0]
         call_s, travel_s = costs.worker_call_s, costs.latency_s / 2
         if first.shared is not None:
@@ -283,34 +319,20 @@ class SimulatedExecutor:
         slot.bundles += 1
         self._running += len(jobs)
         slot.status.become(WorkerState.BUSY)
-        self._number += 1
-        durations = [self._duration_s(slot, job) for job in jobs]
-        needed_s = self._needs.get(first.index, 0.0)
-        busy_s = sum(durations)
-        arrival = _Arrival(0.0, self._number, slot, slot.generation, jobs, busy_s, call_s, travel_s, needed_s)
-        begin_s = max(slot.free_s, self._now_s - self._slip_s + travel_s)
-        if self._cores is None:
-            self._arrive(arrival, begin_s, begin_s + call_s + arrival.busy_s)
-            return
-        cpu_s, share = min(call_s, costs.worker_call_cpu_s), costs.job_cpu_share
-        parts = [(cpu_s, call_s - cpu_s), *((share * each, (1 - share) * each) for each in durations)]
-        parts = [(costs.together * each, wait_s) for each, wait_s in parts]
-        self._cores.give(slot.status.slot, begin_s, parts, arrival)
-
-    def _arrive(self, arrival: _Arrival, began_s: float, ended_s: float) -> None:
-        """Add the answer of a bundle that a worker runs from ``began_s`` to ``ended_s``, or its loss."""
-        slot = arrival.slot
-        if arrival.generation != slot.generation:
-            return
-        self.time.idle(slot.free_s, began_s, arrival.needed_s, arrival.travel_s)
+        began_s = max(slot.free_s, self._now_s - self._slip_s + travel_s)
+        jobs_s = sum(self._duration_s(slot, job) for job in jobs)
+        ended_s = began_s + call_s + jobs_s
+        if self._cores is not None:
+            cpu_s = min(call_s, costs.worker_call_cpu_s) + costs.job_cpu_share * jobs_s
+            self._use_cores(cpu_s)
+            ended_s = max(ended_s + (costs.together - 1.0) * cpu_s, self._cores_used_s)
+        self.time.idle(slot.free_s, began_s, self._needs.get(first.index, 0.0), travel_s)
         slot.free_s = ended_s
-        arrival.busy_s = ended_s - began_s - arrival.call_s
-        dies = -math.expm1((began_s - ended_s) * self._mishaps.failures_per_hour / 3600)
-        arrival.lost = self._random.random() < dies
-        arrival.at_s = ended_s + self._costs.latency_s / 2
-        if arrival.lost:
-            arrival.at_s = began_s + (ended_s - began_s) * self._random.random()
-        heapq.heappush(self._arrivals, arrival)
+        took_s = ended_s - began_s
+        lost = self._random.random() < -math.expm1(-took_s * self._faults.failures_per_hour / 3600)
+        at_s = began_s + took_s * self._random.random() if lost else ended_s + costs.latency_s / 2
+        answer = _Answer(at_s, self.calls, slot, jobs, took_s - call_s, call_s, lost)
+        heapq.heappush(self._answers, answer)
 
     def _duration_s(self, slot: _Slot, task: Task) -> float:
         simulations = task.work
@@ -324,43 +346,42 @@ class SimulatedExecutor:
             # Log-normal: durations have a lower limit and a tail.
             sigma = math.sqrt(math.log1p(spread * spread))
             mean_s *= self._random.lognormvariate(-sigma * sigma / 2, sigma)
-        if self._mishaps.straggler_share and self._random.random() < self._mishaps.straggler_share:
-            mean_s *= self._mishaps.straggler_factor
+        if self._faults.straggler_share and self._random.random() < self._faults.straggler_share:
+            mean_s *= self._faults.straggler_factor
         return mean_s
 
-    def _receive(self, arrival: _Arrival) -> list[Event]:
-        slot = arrival.slot
-        if arrival.generation != slot.generation:
-            return []
-        if arrival.lost:
-            return self._lose(arrival)
+    def _receive(self, answer: _Answer) -> list[Event]:
+        if answer.lost:
+            return self._lose(answer)
+        slot, jobs = answer.slot, answer.jobs
         slot.bundles -= 1
-        self._running -= len(arrival.jobs)
-        slot.status.jobs_done += len(arrival.jobs)
-        slot.status.busy_s += arrival.busy_s
-        self.time.worked(arrival.busy_s, arrival.call_s)
-        if arrival.busy_s > 0:
-            slot.rate = sum(task.work for task in arrival.jobs) / arrival.busy_s
-        self._ahead.note(arrival.jobs, arrival.busy_s)
+        self._running -= len(jobs)
+        slot.status.jobs_done += len(jobs)
+        slot.status.busy_s += answer.busy_s
+        self.time.spent[WORKING] += answer.busy_s
+        self.time.spent[CALLS] += answer.call_s
+        if answer.busy_s > 0:
+            slot.rate = sum(task.work for task in jobs) / answer.busy_s
+        self._ahead.note(jobs, answer.busy_s)
         if not slot.bundles:
             slot.status.become(WorkerState.IDLE)
         self._charge(RECEIVING, self._costs.receive_s)
-        return [JobDone(self._workers.run(task.context, task.job), task.context) for task in arrival.jobs]
+        return [JobDone(self._worker.run(self._context, task.job), task.context) for task in jobs]
 
-    def _lose(self, arrival: _Arrival) -> list[Event]:
+    def _lose(self, answer: _Answer) -> list[Event]:
         """Handle the death of a process: its jobs and its cached state are lost."""
-        slot = arrival.slot
-        behind = [a for a in self._arrivals if a.slot is slot and a.generation == slot.generation]
-        slot.generation += 1
+        slot, reason = answer.slot, "its worker died"
+        behind = sorted(each for each in self._answers if each.slot is slot)
+        self._answers = [each for each in self._answers if each.slot is not slot]
+        heapq.heapify(self._answers)
         slot.bundles = 0
         slot.pieces.clear()
         slot.shared = None
-        reason = "its worker died"
         slot.status.become(WorkerState.LOST, reason)
         # The new process is ready at once, and its first job waits until it has started.
         slot.status.become(WorkerState.STARTING)
         slot.status.become(WorkerState.IDLE)
-        slot.free_s = self._now_s - self._slip_s + self._mishaps.restart_s
-        lost = [job for a in (arrival, *sorted(behind)) for job in a.jobs]
+        slot.free_s = self._now_s - self._slip_s + self._faults.restart_s
+        lost = [task for each in (answer, *behind) for task in each.jobs]
         self._running -= len(lost)
         return [JobLost(task.index, reason, task.context) for task in lost]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from cluster.lab.predict.launch import read_costs
+from cluster.lab.predict.costs import read_costs
 from cluster.lab.strength import strength_report
 from cluster.lab.strength.strength import Plan, StrengthRequest, make_plan
 from cluster.lab.strength.strength_result import StrengthResult
