@@ -1,15 +1,20 @@
-"""Placeholders for the rules that generic functions call; `games.compile.specialise` replaces them.
+"""The rules that generic functions call: placeholders, and defaults of the optional ones.
 
-A generic function imports from here the rules that it calls. Each placeholder raises NotImplementedError.
+A generic function imports from here the rules that it calls. `games.compile.specialise` replaces each
+placeholder by the rule of a game, or by its default. Each placeholder raises NotImplementedError.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from games.jit import Int
-from games.rng import Stream
-from games.rules import Moves, State
+from games.rng import Stream, below
+from games.rules import CHANCE, Moves, State
 
 HIDDEN = False
 """Whether the game has hidden information: whether its rules define `determinize`."""
@@ -52,47 +57,47 @@ def returns(state: State) -> float:
 
 
 def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.playout`, by default `games.compile.default_rules.default_playout`."""
+    """Placeholder for `Rules.playout`, by default `default_playout`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.random_move`, by default `games.compile.default_rules.default_random_move`."""
+    """Placeholder for `Rules.random_move`, by default `default_random_move`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def evaluate(state: State) -> float:
-    """Placeholder for `Rules.evaluate`, by default `games.compile.default_rules.default_evaluate`."""
+    """Placeholder for `Rules.evaluate`, by default `default_evaluate`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def priority(state: State, move: Int) -> float:
-    """Placeholder for `Rules.priority`, by default `games.compile.default_rules.default_priority`."""
+    """Placeholder for `Rules.priority`, by default `default_priority`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.greedy_move`, by default `games.compile.default_rules.default_greedy_move`."""
+    """Placeholder for `Rules.greedy_move`, by default `default_greedy_move`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def determinize(view: State, state: State, stream: Stream) -> None:
-    """Placeholder for `Rules.determinize`, by default `games.compile.default_rules.default_determinize`."""
+    """Placeholder for `Rules.determinize`, by default `default_determinize`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def chance(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.chance`, by default `games.compile.default_rules.default_chance`."""
+    """Placeholder for `Rules.chance`, by default `default_chance`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def score(state: State, player: Int) -> float:
-    """Placeholder for `Rules.score`, by default `games.compile.default_rules.default_score`."""
+    """Placeholder for `Rules.score`, by default `default_score`."""
     raise NotImplementedError(_UNBOUND)
 
 
 def rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
-    """Placeholder for `Rules.rollout`, by default `games.compile.default_rules.default_rollout`."""
+    """Placeholder for `Rules.rollout`, by default `default_rollout`."""
     raise NotImplementedError(_UNBOUND)
 
 
@@ -109,3 +114,120 @@ def pack(state: State) -> np.uint64:
 def unpack(key: np.uint64, state: State) -> None:
     """Placeholder for `Rules.unpack`, which has no default."""
     raise NotImplementedError(_UNBOUND)
+
+
+def default_chance(state: State, moves: Moves, stream: Stream) -> int:
+    """An outcome of a position in which chance moves, each with the same probability."""
+    return int(moves[below(stream, legal_moves(state, moves))])
+
+
+def default_score(state: State, player: Int) -> float:
+    """The score of one player or of two, of whom the second loses what the first wins."""
+    return returns(state) if player == 0 else -returns(state)
+
+
+def default_random_move(state: State, moves: Moves, stream: Stream) -> int:
+    """A uniformly random legal move; ``moves`` is scratch, uint16[max_moves]."""
+    return int(moves[below(stream, legal_moves(state, moves))])
+
+
+def default_playout(state: State, moves: Moves, stream: Stream) -> int:
+    """Play uniformly random legal moves to the end of the game; returns the plies.
+
+    ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
+    """
+    plies = 0
+    while not is_terminal(state):
+        if CHANCES and current_player(state) == CHANCE:
+            play(state, np.int64(chance(state, moves, stream)))
+        else:
+            play(state, np.int64(random_move(state, moves, stream)))
+        plies += 1
+    return plies
+
+
+def default_rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+    """Play uniformly random legal moves to the end; returns the discounted rewards and the plies.
+
+    ``state``, ``stream`` and ``line`` (uint16[max_plies]: the moves) are modified in place; ``moves`` is
+    scratch, uint16[max_moves].
+    """
+    plies = 0
+    total = 0.0
+    weight = 1.0
+    before = returns(state) if REWARDS else 0.0
+    while not is_terminal(state):
+        chosen = True
+        if CHANCES and current_player(state) == CHANCE:
+            move = np.int64(chance(state, moves, stream))
+            chosen = False
+        else:
+            move = np.int64(random_move(state, moves, stream))
+        line[plies] = move
+        play(state, move)
+        plies += 1
+        if REWARDS or is_terminal(state):
+            after = returns(state)
+            total += weight * (after - before)
+            before = after
+        if chosen:
+            weight *= DISCOUNT
+    return total, plies
+
+
+def default_evaluate(state: State) -> float:
+    """The value 0.0: nothing is known about an unfinished position."""
+    return 0.0
+
+
+def default_priority(state: State, move: Int) -> float:
+    """The priority 0.0 for every move."""
+    return 0.0
+
+
+def default_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+    """A uniformly random move among the legal moves with the highest priority.
+
+    ``moves`` is scratch, uint16[max_moves]; ``stream`` is modified in place.
+    """
+    num_legal = legal_moves(state, moves)
+    best = -math.inf
+    count = 0
+    for i in range(num_legal):
+        move = np.int64(moves[i])
+        score = priority(state, move)
+        if score > best:
+            best = score
+            count = 0
+        if score == best:
+            moves[count] = move
+            count += 1
+    return int(moves[below(stream, count)])
+
+
+def default_determinize(view: State, state: State, stream: Stream) -> None:
+    """Copy ``view`` into ``state``: without hidden information they are equal."""
+    for i in range(len(view)):
+        state[i] = view[i]
+
+
+def plain_determinize(view: State, state: State, stream: Stream) -> None:
+    """`default_determinize` where it is not compiled: a loop over the numbers takes 50 times as long
+    there."""
+    state[:] = view
+
+
+PLAIN_DEFAULTS: dict[str, Callable[..., Any]] = {"determinize": plain_determinize}
+"""Defaults that replace those of DEFAULTS in plain Python."""
+DEFAULTS: dict[str, Callable[..., Any]] = {
+    "chance": default_chance,
+    "score": default_score,
+    "random_move": default_random_move,
+    "playout": default_playout,
+    "evaluate": default_evaluate,
+    "priority": default_priority,
+    "greedy_move": default_greedy_move,
+    "determinize": default_determinize,
+    "rollout": default_rollout,
+}
+"""Default by name of rule. A default calls only required rules and rules that precede it here."""

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 import games.compile.watch  # noqa: F401 - says what is compiled
-from games.compile.default_rules import DEFAULTS, PLAIN_DEFAULTS
+from games.compile.rule_stubs import DEFAULTS, PLAIN_DEFAULTS
 from games.jit import INNER_OPTIONS, JIT_OPTIONS, source_of
 from games.rules import HasRules, Rules
 
@@ -43,11 +43,11 @@ def specialise(
     """The generic functions bound to the game and ready to call, by name.
 
     In the given order, so that later functions can call earlier ones. ``extra_globals`` are bound
-    too. Optional rules are bound to the game's own, or to those of `games.compile.default_rules`. Compiled on
-    the first call, with a cache on disk beside each function's file; plain Python if the rules are. The same
-    arguments give the same functions again. A compiled function's ``stats`` says whether the
-    cache was hit. With ``inner``, compiled functions can be called by other compiled ones only, and not from
-    Python, which saves their wrappers (games/jit.py).
+    too. Optional rules are bound to the game's own, or to their defaults. Compiled on the first call, with
+    a cache on disk beside each function's file; plain Python if the rules are. The same arguments give the
+    same functions again. A compiled function's ``stats`` says whether the cache was hit. With ``inner``,
+    compiled functions can be called by other compiled ones only, and not from Python, which saves their
+    wrappers (games/jit.py).
     """
     extra = dict(extra_globals or {})
     values = tuple((name, id(value)) for name, value in extra.items())

@@ -1,35 +1,57 @@
 """`banyan check`: tests whether a game keeps to the contract and reports violations to its author.
 
 Random games are played with two versions of the rules side by side: as plain Python, where an index out of
-bounds raises, and compiled. After every ply, everything that the contract promises is tested. Each
-kind of violation is reported once, with the first position where it occurs.
+bounds raises, and compiled. At every ply, everything that the contract promises is tested; then, in a few
+positions, that the optional rules agree with their definitions, and that results depend only on state, move
+and random stream. Each kind of violation is reported once, with the first position where it occurs.
 """
 
 from __future__ import annotations
 
-import re
+import math
+import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
-from games.compile.default_rules import default_playout, default_rollout
-from games.compile.rule_stubs import is_terminal, play, playout, returns, rollout
+from games.compile.rule_stubs import (
+    default_playout,
+    default_rollout,
+    is_terminal,
+    play,
+    playout,
+    returns,
+    rollout,
+)
 from games.compile.specialise import is_compiled, specialise
-from games.contract.checking_further import further_findings
-from games.contract.findings import Finding, Found, Stop, ask, blamed, deal, line_of, plain_rules, said
-from games.contract.random_game import RandomGame, look_at_attributes
-from games.contract.time_limit import TimeLimit
-from games.contract.trial import Trial, limit_of
+from games.contract.findings import (
+    Finding,
+    Found,
+    Stop,
+    TimeLimit,
+    ask,
+    blamed,
+    compile_rules,
+    deal,
+    line_of,
+    plain_rules,
+    said,
+)
+from games.contract.trial import RandomGame, Trial, is_return, limit_of, look_at_attributes
 from games.drawing import draw
-from games.errors import InvalidInput
-from games.game import Game, State
-from games.rng import new_stream
+from games.errors import InvalidInput, counted
+from games.game import CHANCE, Game, Moves, State
+from games.rng import Stream, new_stream
 
 GAMES = 20
-PLAYOUTS = 4_000
+PLAYOUTS, PLAIN_PLAYOUTS = 4_000, 50
+"""Playouts of each kind that are compared, with compiled rules and without."""
+SIGMAS = 6.0
+"""Accepted deviation of random counts, in standard errors. By chance it is exceeded once in 5e8 tests."""
+DRAWS_A_MOVE = 200
+LATER = (0, 7, 30)
+"""Plies after which the position of a random game is checked."""
 
 
 def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None = None) -> list[Finding]:
@@ -41,7 +63,7 @@ def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None =
     found: dict[tuple[str, str], Finding] = {}
     try:
         with TimeLimit(limit_s or limit_of(game)):
-            for look in (_first_findings, _findings, further_findings):
+            for look in (_in_trial, _in_games, _in_positions):
                 for kind, finding in look(game, games, seed):
                     found.setdefault((finding.rule, kind), finding)
                 if found:
@@ -58,7 +80,7 @@ def check(game: Game, games: int = GAMES, seed: int = 0, limit_s: float | None =
     return list(found.values())
 
 
-def _first_findings(game: Game, games: int, seed: int) -> Iterator[Found]:
+def _in_trial(game: Game, games: int, seed: int) -> Iterator[Found]:
     """What the trial without compilation finds, except exceptions, which later checks report better: the
     cause may be a rule that does not compile."""
     try:
@@ -69,100 +91,73 @@ def _first_findings(game: Game, games: int, seed: int) -> Iterator[Found]:
             raise
 
 
-def _findings(game: Game, games: int, seed: int) -> Iterator[Found]:
+def _in_games(game: Game, games: int, seed: int) -> Iterator[Found]:
     yield from look_at_attributes(game)
-    _all_or_none(game)
-    _compile(game)
-    for number in range(games):
-        yield from _one_game(game, seed + number)
-    yield from _own_playout(game, seed)
-    yield from _own_rollout(game, seed)
-
-
-def _all_or_none(game: Game) -> None:
     compiled = [hasattr(rule, "py_func") for rule in game.rules if rule is not None]
     if any(compiled) and not all(compiled):
         names = [name for name, rule in game.rules._asdict().items() if rule and not hasattr(rule, "py_func")]
         raise Stop(Finding("rules", f"{', '.join(names)} without @njit; expected all compiled, or none"))
-
-
-def _compile(game: Game) -> None:
-    """Compile each rule separately, so that an error can name the rule."""
-    if not is_compiled(game.rules):
-        return
-    state, moves = game.initial_state(), np.zeros(game.max_moves, dtype=np.uint16)
-    stream = new_stream(0)
-    arguments: dict[str, tuple[Any, ...]] = {
-        "legal_moves": (state, moves),
-        "play": (state, 0),
-        "playout": (state, moves, stream),
-        "random_move": (state, moves, stream),
-        "priority": (state, 0),
-        "greedy_move": (state, moves, stream),
-        "determinize": (state, state, stream),
-        "chance": (state, moves, stream),
-        "score": (state, 0),
-        "rollout": (state, moves, stream, np.zeros(game.max_plies, dtype=np.uint16)),
-        "unpack": (np.uint64(0), state),
-    }
-    for name, rule in game.rules._asdict().items():
-        if rule is None:
-            continue
-        try:
-            rule.compile(tuple(_type_of(value) for value in arguments.get(name, (state,))))
-        except NumbaError as error:
-            raise Stop(Finding(name, f"does not compile: {_of_numba(error, rule)}")) from None
-
-
-def _type_of(value: Any) -> Any:
-    import numba
-
-    return numba.typeof(value)
-
-
-def _makes_an_array(message: str) -> bool:
-    """Whether Numba's message is one of the two forms of "this code allocates memory" (see games/jit.py)."""
-    made = "zeros|empty|ones|full|array|arange|zeros_like|empty_like|ones_like"
-    return "NRT required" in message or re.search(rf"built-in function ({made})>", message) is not None
-
-
-def _of_numba(error: NumbaError, rule: Any) -> str:
-    """The part of Numba's message that is about the author's code: the reason and the line."""
-    if _makes_an_array(str(error)):
-        file = Path(rule.py_func.__code__.co_filename).name
-        lines = re.findall(rf"{re.escape(file)} \((\d+)\)", str(error))
-        line = f" (line {lines[-1]} of {file})" if lines else ""
-        return f"creates an array, a list or text; rules must not allocate, only use their arguments{line}"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    skipped = ("Failed in", "During:", "Traceback", "There are", "- Of which", "Overload", "In function")
-    reason = next((line for line in lines if not line.startswith(skipped)), lines[0])
-    place = next((line for line in reversed(lines) if line.startswith("File ")), "")
-    name, _, rest = place.removeprefix("File ").partition('", line ')
-    return f"{reason} (line {rest.partition(':')[0]} of {Path(name.strip(chr(34))).name})" if rest else reason
-
-
-def _one_game(game: Game, seed: int) -> Iterator[Found]:
-    """Check one random game before every ply."""
-    played = RandomGame(game, plain_rules(game.rules), deal(game, seed), seed)
+    if all(compiled):
+        compile_rules(game)
     with np.errstate(over="ignore"):
-        yield from played.located(_plies(played))
+        for number in range(seed, seed + games):
+            played = RandomGame(game, plain_rules(game.rules), deal(game, number), number)
+            yield from played.located(_plies(played))
+        for rule, run in (("playout", _playouts), ("rollout", _rollouts)):
+            if getattr(game.rules, rule) is not None:
+                yield from run(game, seed)
+
+
+def _in_positions(game: Game, games: int, seed: int) -> Iterator[Found]:
+    with np.errstate(over="ignore"):
+        for plies in LATER:
+            state = _position(game, seed, plies)
+            yield from _repeats(game, state, plies, seed)
+            yield from _read_back(game, state, plies)
+            if game.rules.playout is not None:
+                yield from _own_playout(game, state, plies, seed)
+            if game.has_chance:
+                at_chance = _position(game, seed, plies, CHANCE)
+                if game.calls.current_player(at_chance) == CHANCE:
+                    yield from _chance(game, at_chance, plies, seed)
+                state = _position(game, seed, plies, 0)
+                if game.calls.current_player(state) == CHANCE:
+                    continue
+            looks = dict.fromkeys(game.legal_moves(state), 0.0)
+            if game.rules.random_move is not None:
+                yield from _drawn_as(game, "random_move", state, _uniform(looks), plies, seed)
+            if game.rules.priority is not None:
+                yield from _priority(game, state, looks, plies)
+            if game.rules.greedy_move is not None:
+                yield from _drawn_as(game, "greedy_move", state, _uniform(looks), plies, seed)
 
 
 def _plies(played: RandomGame) -> Iterator[Found]:
+    """Check one random game at every ply; a compiled twin of its state goes along."""
     game, state = played.game, played.state
     twin = state.copy()
     while True:
         ply = played.ply
         over = yield from played.over()
-        if bool(game.calls.is_terminal(twin)) != over:
-            text = f"gives different answers compiled and in plain Python, at ply {ply}"
-            yield "compiled", Finding("is_terminal", text)
+        yield from _alike(played, "is_terminal", twin)
+        if over or game.rewards:
+            yield from _alike(played, "returns", twin)
         if over:
             yield from played.returns()
             yield from _end(game, state, ply)
             return
+        yield from _alike(played, "current_player", twin)
+        if game.rules.evaluate is not None:
+            value = yield from played.asked("evaluate", played.rules.evaluate)
+            if not is_return(game, value):
+                expected = "a finite number" if game.rewards else "a number in [-1, 1]"
+                yield "range", Finding("evaluate", f"gave {value} at ply {ply}; expected {expected}")
+            yield from _alike(played, "evaluate", twin)
         moves = yield from played.legal_moves()
-        yield from _moves_compiled(game, state, moves, ply)
+        other = np.zeros(65_536, dtype=np.uint16)
+        if game.calls.legal_moves(state, other) != len(moves) or other[: len(moves)].tolist() != moves:
+            text = f"gives different moves compiled and in plain Python, at ply {ply}"
+            yield "compiled", Finding("legal_moves", text)
         if ply >= game.max_plies:
             return
         yield from _text(game, state, moves, ply)
@@ -174,13 +169,13 @@ def _plies(played: RandomGame) -> Iterator[Found]:
             twin[:] = state
 
 
-def _moves_compiled(game: Game, state: State, moves: list[int], ply: int) -> Iterator[Found]:
-    if not is_compiled(game.rules):
-        return
-    other = np.zeros(65_536, dtype=np.uint16)
-    if game.calls.legal_moves(state, other) != len(moves) or other[: len(moves)].tolist() != moves:
-        text = f"gives different moves compiled and in plain Python, at ply {ply}"
-        yield "compiled", Finding("legal_moves", text)
+def _alike(played: RandomGame, rule: str, twin: State) -> Iterator[Found]:
+    """Check that a rule's answer is the same compiled, and in plain Python."""
+    plain = yield from played.asked(rule, getattr(played.rules, rule))
+    compiled = getattr(played.game.calls, rule)(twin)
+    if plain != compiled and not (plain != plain and compiled != compiled):
+        text = f"gives {compiled} compiled, but {plain} in plain Python, at ply {played.ply}"
+        yield "compiled", Finding(rule, text)
 
 
 def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[Found]:
@@ -203,10 +198,8 @@ def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[Foun
     if game.format_position(again) != position:
         yield "back", Finding("parse_position", f"{position!r} reads back as another position at ply {ply}")
     elif sorted(moves) != game.legal_moves(again):
-        yield (
-            "moves",
-            Finding("parse_position", f"{position!r} reads back with other legal moves at ply {ply}"),
-        )
+        text = f"{position!r} reads back with other legal moves at ply {ply}"
+        yield "moves", Finding("parse_position", text)
     board = ask(game, "board", game.board, state, ply=ply)
     ask(game, "board", lambda: draw(board, colour=False), ply=ply)
     if not np.array_equal(state, before):
@@ -215,15 +208,36 @@ def _text(game: Game, state: State, moves: list[int], ply: int) -> Iterator[Foun
 
 
 def _end(game: Game, state: State, ply: int) -> Iterator[Found]:
-    try:
-        game.play_text(state.copy(), ["pass"])
-    except InvalidInput:
-        return
-    except Exception as error:
-        text = f"raised {said(error)}{line_of(error, game)} for 'pass' at ply {ply}; expected InvalidInput"
-        yield "other", Finding("parse_move", text)
-        return
-    yield "over", Finding("parse_move", f"accepts a move when the game is over, at ply {ply}")
+    """Check a finished game: its position can be read back, and no move is listed, read or played."""
+    before, value = state.copy(), game.calls.returns(state)
+    text = ask(game, "format_position", game.format_position, state)
+    again = ask(game, "parse_position", game.parse_position, text)
+    if not game.calls.is_terminal(again) or game.calls.returns(again) != value:
+        yield "over", Finding("parse_position", f"gives another outcome for {text!r}, where the game is over")
+    ask(game, "board", game.board, state)
+    run = specialise([play_out], game)["play_out"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    if ask(game, "playout", run, state, moves, new_stream(0)) != 0:
+        yield "over", Finding("playout", f"plays on after the end of the game ({text!r})")
+    if not np.array_equal(before, state):
+        yield "over", Finding("returns", "(or playout, board) changed the state of a finished game")
+    for rule, wrong, where, accepts in (
+        ("parse_move", "pass", f" at ply {ply}", f"accepts a move when the game is over, at ply {ply}"),
+        ("parse_position", "", "", "takes '' for a position"),
+        ("parse_position", "?!", "", "takes '?!' for a position"),
+    ):
+        try:
+            if rule == "parse_move":
+                game.play_text(state.copy(), [wrong])
+            else:
+                game.parse_position(wrong)
+        except InvalidInput:
+            continue
+        except Exception as error:
+            text = f"raised {said(error)}{line_of(error, game)} for {wrong!r}{where}; expected InvalidInput"
+            yield "other", Finding(rule, text)
+            continue
+        yield "nonsense", Finding(rule, accepts)
 
 
 def play_all(start: Any, state: Any, moves: Any, stream: Any, lengths: Any, results: Any) -> None:
@@ -233,26 +247,6 @@ def play_all(start: Any, state: Any, moves: Any, stream: Any, lengths: Any, resu
             state[k] = start[k]
         lengths[i] = playout(state, moves, stream)
         results[i] = returns(state)
-
-
-def _own_playout(game: Game, seed: int) -> Iterator[Found]:
-    """Check that a game's own playout has the mean length and result of uniformly random legal moves."""
-    if game.rules.playout is None:
-        return
-    number = PLAYOUTS if is_compiled(game.rules) else 50
-    twin = game.playout_game
-    extra = {"playout": specialise([default_playout], twin)["default_playout"]}
-    kinds: list[tuple[Any, Any]] = []
-    moves = np.zeros(game.max_moves, dtype=np.uint16)
-    for played, bound in ((game, None), (twin, extra)):
-        start = deal(played, seed)
-        run = specialise([play_all], played, bound)["play_all"]
-        lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
-        with np.errstate(over="ignore"):
-            stream = new_stream(seed, len(kinds))
-            ask(game, "playout", run, start, start.copy(), moves, stream, lengths, results)
-        kinds.append((lengths, results))
-    yield from _alike_in_mean("playout", *kinds)
 
 
 def roll_all(
@@ -273,25 +267,42 @@ def roll_all(
         played[i] = is_terminal(state)
 
 
-def _own_rollout(game: Game, seed: int) -> Iterator[Found]:
-    """Check that a game's own rollout has the mean length and discounted rewards of random legal moves."""
-    if game.rules.rollout is None:
-        return
-    number = PLAYOUTS if is_compiled(game.rules) else 50
+def _playouts(game: Game, seed: int) -> Iterator[Found]:
+    """Check that a game's own playout has the mean length and result of uniformly random legal moves."""
+    twin = game.playout_game
+    default = {"playout": specialise([default_playout], twin)["default_playout"]}
     kinds: list[tuple[Any, Any]] = []
-    moves, line = np.zeros(game.max_moves, dtype=np.uint16), np.zeros(game.max_plies, dtype=np.uint16)
-    for bound in (None, {"rollout": specialise([default_rollout], game)["default_rollout"]}):
-        run = specialise([roll_all], game, bound)["roll_all"]
-        start, stream = deal(game, seed), new_stream(seed, len(kinds))
-        lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
-        ended = np.zeros(number, dtype=np.bool_)
-        with np.errstate(over="ignore"):
-            ask(game, "rollout", run, start, start.copy(), moves, stream, line, lengths, results, ended)
+    for played, bound in ((game, None), (twin, default)):
+        run, start, stream = specialise([play_all], played, bound)["play_all"], deal(played, seed), len(kinds)
+        lengths, results, moves = _room(game)
+        arguments = start, start.copy(), moves, new_stream(seed, stream), lengths, results
+        ask(game, "playout", run, *arguments)
+        kinds.append((lengths, results))
+    yield from _alike_in_mean("playout", *kinds)
+
+
+def _rollouts(game: Game, seed: int) -> Iterator[Found]:
+    """Check that a game's own rollout has the mean length and discounted rewards of random legal moves."""
+    default = {"rollout": specialise([default_rollout], game)["default_rollout"]}
+    kinds: list[tuple[Any, Any]] = []
+    line = np.zeros(game.max_plies, dtype=np.uint16)
+    for bound in (None, default):
+        run, start, stream = specialise([roll_all], game, bound)["roll_all"], deal(game, seed), len(kinds)
+        lengths, results, moves = _room(game)
+        ended = np.zeros(len(lengths), dtype=np.bool_)
+        arguments = start, start.copy(), moves, new_stream(seed, stream), line, lengths, results, ended
+        ask(game, "rollout", run, *arguments)
         # In a closed loop a line has no moves for what is seen.
         if not game.closed_loop and not ended.all():
             yield "line", Finding("rollout", "wrote moves into line that do not lead to the end of the game")
         kinds.append((lengths, results))
     yield from _alike_in_mean("rollout", *kinds)
+
+
+def _room(game: Game) -> tuple[Any, Any, Moves]:
+    """Arrays for lengths, results and moves of playouts that are compared."""
+    number = PLAYOUTS if is_compiled(game.rules) else PLAIN_PLAYOUTS
+    return np.zeros(number, dtype=np.int64), np.zeros(number), np.zeros(game.max_moves, dtype=np.uint16)
 
 
 def _alike_in_mean(rule: str, own: tuple[Any, Any], default: tuple[Any, Any]) -> Iterator[Found]:
@@ -304,3 +315,168 @@ def _alike_in_mean(rule: str, own: tuple[Any, Any], default: tuple[Any, Any]) ->
                 f"with random legal moves (+- {error:.3f})"
             )
             yield what, Finding(rule, text)
+
+
+def play_out(state: State, moves: Moves, stream: Stream) -> int:
+    """Generic: play one playout; returns its plies, or -1 if it stopped before the end of the game."""
+    plies = playout(state, moves, stream)
+    return plies if is_terminal(state) else -1
+
+
+def drawing_rule(state: State, moves: Moves, stream: Stream) -> int:
+    """Placeholder: the rule that `draw_all` calls, which its user binds."""
+    raise NotImplementedError
+
+
+def draw_all(state: State, moves: Moves, stream: Stream, drawn: Any) -> None:
+    """Generic: fill ``drawn`` with what `drawing_rule` draws."""
+    for i in range(len(drawn)):
+        drawn[i] = drawing_rule(state, moves, stream)
+
+
+def _position(game: Game, seed: int, plies: int, mover: int | None = None) -> State:
+    """The position of a random game after ``plies`` plies, or its last unfinished position.
+
+    ``mover``: CHANCE for the first position from there on in which chance moves, 0 for the first in which a
+    player does.
+    """
+    draw, state = random.Random(seed), deal(game, seed)
+    for ply in range(game.max_plies):
+        of_chance = mover is not None and game.calls.current_player(state) == CHANCE
+        if ply >= plies and (mover is None or of_chance == (mover == CHANCE)):
+            break
+        after = state.copy()
+        game.calls.play(after, draw.choice(game.legal_moves(state)))
+        if game.calls.is_terminal(after):
+            break
+        state = after
+    return state
+
+
+def _repeats(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """Check that a playout, and a move, with equal arguments twice gives equal results."""
+    run = specialise([play_out], game)["play_out"]
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    answers = []
+    for _ in range(2):
+        after, stream = state.copy(), new_stream(seed, plies)
+        length = ask(game, "playout", run, after, moves, stream, ply=plies)
+        answers.append((length, float(game.calls.returns(after)) if length >= 0 else 0.0, tuple(stream)))
+    if answers[0] != answers[1]:
+        text = f"differs when repeated, from ply {plies}; use no randomness but the stream"
+        yield "again", Finding("playout" if game.rules.playout else "play", text)
+    for move in game.legal_moves(state)[:: max(1, game.max_moves // 8)]:
+        ends = [state.copy(), state.copy()]
+        for end in ends:
+            game.calls.play(end, move)
+        if not np.array_equal(ends[0], ends[1]):
+            name = game.format_move(state, move)
+            yield "again", Finding("play", f"({name}) led to another state when repeated, at ply {plies}")
+
+
+def _read_back(game: Game, state: State, plies: int) -> Iterator[Found]:
+    """Check that a position read from its text continues like the position that was written."""
+    state, twin = state.copy(), game.canonical(state)
+    text = f"{game.format_position(state)!r} reads back as a position that "
+    if not np.array_equal(game.canonical(twin), twin):
+        yield "twice", Finding("parse_position", text + "reads back as yet another array")
+    while not game.calls.is_terminal(state):
+        legal = game.legal_moves(state)
+        mover = game.calls.current_player(state)
+        if game.legal_moves(twin) != legal or game.calls.current_player(twin) != mover:
+            yield "on", Finding("parse_position", text + "soon has other moves or another mover")
+            return
+        game.calls.play(state, legal[-1])
+        game.calls.play(twin, legal[-1])
+    value = game.calls.returns(state)
+    if not game.calls.is_terminal(twin) or (game.calls.returns(twin) != value and value == value):
+        yield "on", Finding("parse_position", text + f"ends otherwise, from ply {plies}")
+
+
+def _own_playout(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """Check that a game's own playout reaches the end within ``max_plies``, and equals its plain version."""
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    after, stream, run = state.copy(), new_stream(seed), specialise([play_out], game)["play_out"]
+    length = ask(game, "playout", run, after, moves, stream, ply=plies)
+    if length < 0:
+        yield "end", Finding("playout", f"stopped before the end of the game, from ply {plies}")
+    elif not 1 <= length <= game.max_plies:
+        yield "length", Finding("playout", f"returned a length of {length} plies, from ply {plies}")
+    if is_compiled(game.rules):
+        twin, other, plain = state.copy(), new_stream(seed), plain_rules(game.rules).playout
+        assert plain is not None
+        ask(game, "playout", plain, twin, moves, other, ply=plies)
+        if not np.array_equal(after, twin) or not np.array_equal(stream, other):
+            text = f"plays differently compiled and in plain Python, from ply {plies}"
+            yield "compiled", Finding("playout", text)
+
+
+def _chance(game: Game, state: State, plies: int, seed: int) -> Iterator[Found]:
+    """Check that the outcomes of chance are the legal moves, as likely as `Game.chance_weights` says."""
+    legal = game.legal_moves(state)
+    weights = ask(game, "chance_weights", game.chance_weights, state.copy(), ply=plies)
+    if sorted(weights) != legal:
+        text = f"has other outcomes than legal_moves, from ply {plies} ({len(weights)} and {len(legal)})"
+        yield "legal", Finding("chance_weights", text)
+        return
+    if min(weights.values()) < 0 or not math.isclose(sum(weights.values()), 1.0, abs_tol=1e-9):
+        text = f"gave probabilities that do not add up to 1, from ply {plies}: {sum(weights.values())}"
+        yield "sum", Finding("chance_weights", text)
+        return
+    yield from _drawn_as(game, "chance", state, weights, plies, seed)
+    rules, stream, other = plain_rules(game.rules), new_stream(seed), new_stream(seed)
+    moves = np.zeros(game.max_moves, dtype=np.uint16)
+    assert rules.chance is not None and game.calls.chance is not None
+    for _ in range(20):
+        if rules.chance(state, moves, stream) != game.calls.chance(state, moves, other):
+            text = f"gives different outcomes compiled and in plain Python, from ply {plies}"
+            yield "compiled", Finding("chance", text)
+            return
+
+
+def _priority(game: Game, state: State, looks: dict[int, float], plies: int) -> Iterator[Found]:
+    """Check that `priority` gives a number, equal compiled and in plain Python, and keeps the state; the
+    numbers are written into ``looks``."""
+    twin, calls, before = plain_rules(game.rules).priority, game.calls.priority, state.copy()
+    assert twin is not None and calls is not None
+    for move in looks:
+        look = looks[move] = ask(game, "priority", twin, state, move, ply=plies)
+        if look != look:
+            yield "number", Finding("priority", f"gave no number at ply {plies}")
+        elif calls(state, move) != look:
+            text = f"gives different numbers compiled and in plain Python, at ply {plies}"
+            yield "compiled", Finding("priority", text)
+        if not np.array_equal(before, state):
+            yield "state", Finding("priority", f"changed the state at ply {plies}")
+            state[:] = before
+
+
+def _uniform(looks: dict[int, float]) -> dict[int, float]:
+    """Equal probabilities of the moves of the highest priority."""
+    best = [move for move, look in looks.items() if look == max(looks.values())]
+    return dict.fromkeys(best, 1 / len(best))
+
+
+def _drawn_as(
+    game: Game, rule: str, state: State, weights: dict[int, float], plies: int, seed: int
+) -> Iterator[Found]:
+    """Check that a rule draws moves with these probabilities, no others, and keeps the state."""
+    own = {"drawing_rule": getattr(game.rules, rule)}
+    draw = specialise([draw_all], game, own)["draw_all"]
+    before = state.copy()
+    number = DRAWS_A_MOVE * len(weights)
+    drawn, moves = np.zeros(number, dtype=np.int64), np.zeros(game.max_moves, dtype=np.uint16)
+    ask(game, rule, draw, state, moves, new_stream(seed, plies), drawn, ply=plies)
+    if not np.array_equal(before, state):
+        yield "state", Finding(rule, f"changed the state at ply {plies}")
+        state[:] = before
+    if others := sorted(set(drawn.tolist()) - set(weights)):
+        wanted = "legal" if rule in ("random_move", "chance") else "legal and of the highest priority"
+        yield "legal", Finding(rule, f"gave {others[0]} at ply {plies}, which is not {wanted}")
+    for move, weight in weights.items():
+        mean = number * weight
+        error = np.sqrt(mean * (1 - weight))
+        came = int((drawn == move).sum())
+        if abs(came - mean) > SIGMAS * error:
+            text = f"gave {game.format_move(state, move)} {counted(came, 'time')} at ply {plies}"
+            yield "uniform", Finding(rule, f"{text}; expected {mean:g} +- {error:.0f}")

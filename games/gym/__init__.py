@@ -7,7 +7,7 @@ and whether chance plays a part in it, `games.gym.hidden` the search for what co
 """
 
 from games.gym.game import GymGame, game_from_spec
+from games.gym.generators import SHARED, Use
 from games.gym.naming import refuse_reaching_out
-from games.gym.states import SHARED, Use
 
 __all__ = ["SHARED", "GymGame", "Use", "game_from_spec", "refuse_reaching_out"]

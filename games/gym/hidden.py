@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from games.errors import BrokenGame, InvalidInput
 from games.gym.environment import Actions, comparable
-from games.gym.states import States, Turn
+from games.gym.generators import Turn, turned
+from games.gym.states import States
 
 STARTS, ALIKE = 64, 4
 """Episodes whose starts are compared, and how many with an equal one stand beside each line."""
@@ -102,11 +103,8 @@ class Player:
         )
 
     def keep(self, states: States) -> Place:
-        """Save the position that the environment is in, and stays in."""
-        saved = states.save()
-        if not states.stays:
-            states.restore(saved)
-        return saved, self.mask
+        """Save the position that the environment is in."""
+        return states.save(), self.mask
 
     def go_to(self, states: States, place: Place) -> None:
         """Take up a position that was kept."""
@@ -124,8 +122,7 @@ class _Line(NamedTuple):
     steps: list[Step]
     """That of the reset, and one for each move."""
     places: list[Place]
-    """After every ``span`` th step."""
-    span: int
+    """After the reset, and after each move."""
 
 
 class _Change(NamedTuple):
@@ -177,7 +174,10 @@ class Hidden(Player):
     def _is_hidden_in(self, number: int, numbers: list[int], span: int) -> bool:
         """Whether it is in the episode of this number, which starts like those of ``numbers``."""
         left, draw = self.left - STEPS // LINES // self._slow, random.Random(number)
-        line, alike = self._line(number, span), [other for other in numbers if other != number]
+        line, alike = (
+            self._line(number, LENGTH * span // self._slow),
+            [other for other in numbers if other != number],
+        )
         points = [point for point, step in enumerate(line.steps) if step.drew]
         for point in (0, *draw.sample(points, min(POINTS, len(points)))):
             for change in self._changes(point, draw, draw.sample(alike, min(ALIKE, len(alike)))):
@@ -197,11 +197,10 @@ class Hidden(Player):
                         raise
         return False
 
-    def _line(self, number: int, span: int) -> _Line:
+    def _line(self, number: int, most: int) -> _Line:
         draw, states = random.Random(number), self._states
         moves: list[int] = []
-        line = _Line(number, moves, [self.reset(states, number)], [self.keep(states)], span)
-        most = LENGTH * span // self._slow
+        line = _Line(number, moves, [self.reset(states, number)], [self.keep(states)])
         while len(moves) < most and not line.steps[-1].ended and not self._is_over():
             states.seed(_seed(number, len(line.steps)))
             try:
@@ -212,8 +211,7 @@ class Hidden(Player):
                     raise
                 del moves[len(line.steps) - 1 :]
                 break
-            if len(moves) % span == 0:
-                line.places.append(self.keep(states))
+            line.places.append(self.keep(states))
         self.drew = self.drew or any(step.drew for step in line.steps)
         return line
 
@@ -235,7 +233,7 @@ class Hidden(Player):
         """Change the draws; returns whether what is seen is the same, after which the position is there."""
         states = self._states
         if change.point > 0:
-            self._go_along(line, change.point - 1)
+            self.go_to(states, line.places[change.point - 1])
             states.seed(change.seed if change.call == 0 else _seed(line.number, change.point))
         number = line.number if change.call > 0 else change.seed
         if change.call == 0:
@@ -243,22 +241,11 @@ class Hidden(Player):
         else:
             seeds = {} if change.call > 0 else {number: line.number}
             turn = Turn(change.call, change.seed, seeds, [], threading.get_ident())
-            with states.turned(turn):
+            with turned(states.env, states.outside, turn):
                 step = self._played(line, change.point, number)
+            states.find_generators()
             self._calls = len(turn.calls)
         return bool(step.seen == line.steps[change.point].seen)
-
-    def _go_along(self, line: _Line, point: int) -> None:
-        """Go to a point of a line."""
-        first = point // line.span
-        self.go_to(self._states, line.places[first])
-        self._play_along(line, first * line.span, point)
-
-    def _play_along(self, line: _Line, first: int, last: int) -> None:
-        """Play the moves of a line from one point to another, with its draws."""
-        for point in range(first, last):
-            self._states.seed(_seed(line.number, point + 1))
-            self.step(self._states, line.moves[point])
 
     def _played(self, line: _Line, point: int, number: int) -> Step:
         if point == 0:
@@ -268,8 +255,7 @@ class Hidden(Player):
     def _parting(self, line: _Line, change: _Change) -> int | None:
         """After how many moves the next one comes out otherwise after equal draws; None if none does."""
         states = self._states
-        place, left = divmod(change.point, line.span)
-        if left == 0 and states.same(self.keep(states)[0], line.places[place][0]):
+        if states.same(self.keep(states)[0], line.places[change.point][0]):
             return None
         for point in range(change.point, len(line.moves)):
             states.seed(_seed(line.number, point + 1))
@@ -280,10 +266,11 @@ class Hidden(Player):
     def _is_told_apart(self, line: _Line, change: _Change, parting: int) -> bool:
         """Whether the futures of the line and of the changed one are distributed differently there."""
         states = self._states
-        self._go_along(line, parting)
-        one = self.keep(states)
+        one = line.places[parting]
         self._has_same_history(line, change)
-        self._play_along(line, change.point, parting)
+        for point in range(change.point, parting):
+            states.seed(_seed(line.number, point + 1))
+            self.step(states, line.moves[point])
         other = self.keep(states)
         if states.unseen is not None and self._redraws(one, other, parting):
             return False

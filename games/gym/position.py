@@ -12,8 +12,9 @@ from games.errors import BrokenGame, InvalidInput, counted
 from games.gym.ale import emulator_of, screen_of
 from games.gym.drawing import text_of
 from games.gym.environment import ANSI, MOST_STEPS, Actions, comparable
+from games.gym.generators import Use
 from games.gym.hidden import number_of
-from games.gym.states import States, Use
+from games.gym.states import States
 from games.gym.trial import Found
 from games.rules import MAX_MOVE_CODE
 from games.user_games import reason_of
@@ -121,7 +122,7 @@ class GymPosition:
             )
             twin.terminated, twin.truncated = self.terminated, self.truncated
             twin._mask, twin._legal, twin._baseline = self._mask, self._legal, self._baseline
-            if here and stage.states.stays:
+            if here:
                 # As a rule the copy is played on.
                 stage.holder = twin
         return twin

@@ -26,7 +26,7 @@ from games.errors import InvalidInput
 from games.game import Board, Game, State
 from games.gym.drawing import board_of_lines, draws_states, text_of_state
 from games.gym.environment import Actions, close
-from games.gym.states import Use
+from games.gym.generators import Use
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
 from games.rng import Stream, below, uniform

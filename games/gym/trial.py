@@ -16,7 +16,7 @@ from games.errors import InvalidInput
 from games.gym.ale import emulator_of
 from games.gym.environment import Actions, comparable
 from games.gym.hidden import Hidden, Player, Step
-from games.gym.states import WAYS, CopyStates, States
+from games.gym.states import WAYS, States
 from games.user_games import reason_of
 
 OUTSIDE = (
@@ -102,7 +102,6 @@ class Trial(Player):
         # The least of three times, which other processes hardly change.
         if min(self._seconds_of_step() for _ in range(3)) * EPISODES * STEPS > SLOW_S:
             count, steps = SLOW_EPISODES, SLOW_STEPS
-        states.look_for_nested()
         episodes: list[_Episode] = []
         kept = states.look_outside(
             lambda: episodes.extend(self._random_episode(states, number, steps) for number in range(count))
@@ -136,11 +135,8 @@ class Trial(Player):
                 states = way(self._make, self.actions)
                 states.unseen = self._unseen
                 self.reset(states, 0)
-                states.look_for_nested()
                 if self._reference.outside:
                     states.look_outside(partial(self._replay_all, states, episodes))
-                if isinstance(states, CopyStates):
-                    states.share(partial(self._play_and_look, states, episodes))
                 reason = self._fault(states, episodes)
             except Exception as error:
                 reason = reason_of(error)
@@ -157,23 +153,6 @@ class Trial(Player):
     def _replay_all(self, states: States, episodes: list[_Episode]) -> None:
         for episode in episodes:
             self._replayed(states, episode.number, episode.moves)
-
-    def _play_and_look(self, states: States, episodes: list[_Episode], look: Callable[[], None]) -> None:
-        for episode in episodes:
-            self.reset(states, episode.number)
-            look()
-            for played, move in enumerate(episode.moves):
-                self.step(states, move)
-                if played < 3 or played == len(episode.moves) - 1:
-                    look()
-        if self._unseen is not None:
-            for episode in episodes:
-                for begin in self._beginnings(episode):
-                    self._replayed(states, episode.number, begin)
-                    states.reseed(episode.number)
-                    look()
-                    self.random_steps(states, random.Random(episode.number), STEPS, [])
-                    look()
 
     def _beginnings(self, episode: _Episode) -> list[list[int]]:
         """No moves, and the first half of those that were recorded."""

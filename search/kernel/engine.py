@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from games.compile.default_rules import default_determinize
+from games.compile.rule_stubs import default_determinize
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game, State
 from games.rng import new_stream

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import games
 from games import Game
-from games.compile.default_rules import default_playout
+from games.compile.rule_stubs import default_playout
 from games.compile.specialise import specialise
 from games.contract.checking import play_all
 from games.contract.findings import plain as plain

@@ -340,7 +340,7 @@ class Unseen(Walk):
 
 
 class Deck(Unseen):
-    """The coins lie in a deck so large that it is not copied if it never changes."""
+    """The coins lie in a large deck."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         found = super().reset(seed=seed)
@@ -359,22 +359,6 @@ class Deck(Unseen):
     def redraw_anew(self) -> Any:
         self.deck[self.at :] = self.np_random.integers(2, size=2000 - self.at)
         return self.at
-
-
-class Late(Walk):
-    """A large table that changes after many steps."""
-
-    steps = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = {number: number for number in range(2000)}
-
-    def step(self, action: Any) -> Any:
-        Late.steps += 1
-        if Late.steps > 3000:
-            self.table[0] = Late.steps
-        return super().step(action)
 
 
 class Emulator:

@@ -10,7 +10,7 @@ import pytest
 
 import games
 from games import Game, InvalidInput
-from games.contract.random_game import is_return
+from games.contract.trial import is_return
 from games.drawing import draw
 from games.game import CHANCE, State
 from games.rng import new_stream

@@ -7,10 +7,10 @@ import pytest
 
 import games
 from games import Game
-from games.compile.default_rules import default_greedy_move
+from games.compile.rule_stubs import default_greedy_move
 from games.compile.specialise import specialise
-from games.contract.checking_further import draw_greedy_moves
-from games.contract.random_game import is_return
+from games.contract.checking import draw_all
+from games.contract.trial import is_return
 from games.game import State
 from games.rng import new_stream
 from tests.games.common import JIT, SPECS, plain, plain_rules, random_game, random_position
@@ -49,9 +49,11 @@ def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
 @pytest.mark.parametrize("spec", WITH_GREEDY_MOVE)
 def test_greedy_moves_are_uniform_over_those_of_the_highest_priority(spec: str) -> None:
     game = games.load(spec)
-    own = specialise([draw_greedy_moves], game)["draw_greedy_moves"]
-    default = {"greedy_move": specialise([default_greedy_move], game)["default_greedy_move"]}
-    listed = specialise([draw_greedy_moves], game, default)["draw_greedy_moves"]
+    default = specialise([default_greedy_move], game)["default_greedy_move"]
+    own, listed = (
+        specialise([draw_all], game, {"drawing_rule": rule})["draw_all"]
+        for rule in (game.rules.greedy_move, default)
+    )
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     for plies in (0, 1, 9, 20, 30, 31, 44, 45, 60, 61, 99, 100) if JIT else (0, 31):
         state = random_position(game, 5, plies)

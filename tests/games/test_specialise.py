@@ -18,8 +18,7 @@ import pytest
 
 import games
 from games.analysis.perft import count_sequences, perft
-from games.compile.default_rules import default_playout
-from games.compile.rule_stubs import legal_moves, playout
+from games.compile.rule_stubs import default_playout, legal_moves, playout
 from games.compile.specialise import fingerprint, is_compiled, specialise
 from games.game import Moves, State
 from games.jit import source_of

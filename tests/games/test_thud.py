@@ -11,7 +11,7 @@ import pytest
 import games
 from games import Game, InvalidInput
 from games.compile.specialise import specialise
-from games.contract.checking_further import draw_moves
+from games.contract.checking import draw_all
 from games.game import FIRST, SECOND, State
 from games.rng import new_stream
 from tests.games.common import JIT, random_game, random_position, sample
@@ -224,7 +224,7 @@ def test_an_option_overrides_its_ruleset() -> None:
 @pytest.mark.parametrize("spec", TWINS)
 def test_drawn_moves_are_uniform_over_the_listed_ones(spec: str) -> None:
     game = games.load(spec)
-    draw = specialise([draw_moves], game)["draw_moves"]
+    draw = specialise([draw_all], game, {"drawing_rule": game.rules.random_move})["draw_all"]
     moves = np.zeros(game.max_moves, dtype=np.uint16)
     for plies in (0, 1, 2, 9, 30, 31, 60, 61) if JIT else (0, 31):
         state = random_position(game, 5, plies)

@@ -12,7 +12,7 @@ import pytest
 
 import games
 from games.contract.checking import check
-from games.contract.time_limit import DidNotEnd, TimeLimit
+from games.contract.findings import DidNotEnd, TimeLimit
 from games.contract.trial import try_out
 from games.errors import BrokenGame
 from tests.games.broken_games import BROKEN, ENDLESS, ENDLESS_WHEN_COMPILED, write_take
