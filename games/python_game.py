@@ -7,6 +7,7 @@ played so far, so it can be sent and hashed; `games.python_positions` has the po
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
@@ -18,6 +19,9 @@ from games.errors import InvalidInput
 from games.game import CHANCE, GAME_OVER, Board, Cell, Game, Moves, Rules, State
 from games.python_positions import EPISODE, REAL, SEED, SIMULATED, Positions, seed_of, set_seed
 from games.rng import Stream, below
+
+_COLOUR = re.compile(r"\x1b\[([\d;]*)m|(.)")
+"""A code of colours, or a character."""
 
 
 class Position(Protocol):
@@ -345,12 +349,21 @@ def _with_gaps(played: Sequence[int]) -> list[int]:
 
 
 def board_of(text: str) -> Board:
-    """The lines of a text as a board: each character is a cell."""
-    lines = text.splitlines() or [""]
-    width = max(len(line) for line in lines)
-    return Board(
-        [[Cell(sign) for sign in line.ljust(width)] for line in lines], [""] * len(lines), [""] * width
-    )
+    """The lines of a text as a board: each character is a cell, marked if it has a background of its own."""
+    rows = [_cells(line) for line in text.splitlines() or [""]]
+    width = max(len(row) for row in rows)
+    rows = [row + [Cell("")] * (width - len(row)) for row in rows]
+    return Board(rows, [""] * len(rows), [""] * width)
+
+
+def _cells(line: str) -> list[Cell]:
+    cells, marked = [], False
+    for code, character in _COLOUR.findall(line):
+        if character:
+            cells.append(Cell(character, last=marked))
+        else:
+            marked = any(len(each) == 2 and each[0] == "4" for each in code.split(";"))
+    return cells
 
 
 def first_of(returns: float | Sequence[float]) -> float:

@@ -13,14 +13,12 @@ import numpy as np
 from games.errors import InvalidInput
 from games.game import Board, State
 from games.gym.ale import SIMULATIONS_PER_S, emulator_of
-from games.gym.drawing import board_of_lines
-from games.gym.environment import MOST_STEPS, Actions, close, maker
-from games.gym.naming import Named, parse
+from games.gym.environment import MOST_STEPS, Actions, Named, close, maker, parse
 from games.gym.position import GymPosition, Stage
 from games.gym.states import WAYS
 from games.gym.table import TableGame, table_of
 from games.gym.trial import Found, Trial
-from games.python_game import PythonGame
+from games.python_game import PythonGame, board_of
 from games.rules import CHANCE
 from games.spec import Options, Spec
 from games.user_games import reason_of
@@ -195,8 +193,7 @@ class GymGame(PythonGame):
         """What the environment draws as text, its highlights in brackets; else the numbers it shows."""
         position = self.position(state)
         drawn = position.drawing()
-        lines = drawn.strip("\n").splitlines() if drawn else _numbers(position.observation)
-        return board_of_lines(lines)
+        return board_of(drawn.strip("\n") if drawn else "\n".join(_numbers(position.observation)))
 
     def _current_player(self, state: State) -> int:
         return CHANCE if self._positions.is_to_see(state) else 0

@@ -10,8 +10,7 @@ import numpy as np
 
 from games.errors import BrokenGame, InvalidInput, counted
 from games.gym.ale import emulator_of, screen_of
-from games.gym.drawing import text_of
-from games.gym.environment import ANSI, MOST_STEPS, Actions, comparable
+from games.gym.environment import ANSI, MOST_STEPS, Actions, comparable, text_of
 from games.gym.generators import Use
 from games.gym.hidden import number_of
 from games.gym.states import States

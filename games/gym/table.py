@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from games.errors import InvalidInput
 from games.game import Board, Game, State
-from games.gym.drawing import board_of_lines, draws_states, text_of_state
-from games.gym.environment import Actions, close
+from games.gym.environment import Actions, close, draws_states, text_of_state
 from games.gym.generators import Use
 from games.jit import Int, inner_njit, njit, source_of
 from games.python_game import board_of
@@ -299,7 +298,7 @@ class TableGame(Game):
         if self._draws:
             with self._lock:
                 drawn = text_of_state(self._env, int(state[AT]))
-            return board_of_lines(drawn.strip("\n").splitlines())
+            return board_of(drawn.strip("\n"))
         said = f"state {int(state[AT])}, step {int(state[STEPS])}, return {state[SCORE]:g}"
         if state[ACTION] >= 0.0:
             said += f", after action {self._actions.names[int(state[ACTION])]}"

@@ -13,7 +13,7 @@ import pytest
 from cluster.planning.defaults import MoveSearch
 from games.catalogue import load
 from games.errors import InvalidInput
-from games.gym.naming import parse
+from games.gym.environment import parse
 from games.gym.table import TableGame
 from games.spec import parse_game_spec
 from search.episode import Planner
