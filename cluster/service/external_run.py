@@ -17,7 +17,7 @@ from cluster.service.errors import Problem, of_input, shown
 from cluster.service.pool import Run
 from cluster.service.request_models import Evaluation
 from games.errors import InvalidInput, did_you_mean
-from search.ask_tell.desk import Machine
+from search.ask_tell.desk import Desk
 from search.ask_tell.leaf import Leaf
 from search.job import JobResult
 from search.result import SearchResult
@@ -38,12 +38,11 @@ class ExternalRun(Run):
 
     def __post_init__(self) -> None:
         self.guard, self.external = threading.RLock(), True
-        self._machine = Machine(self.opened.coordinator)
-        self._desk = self._machine.desk
+        self._desk = Desk(self.opened.coordinator)
         self._begun = self._closed = False
         self.heard_s = self.heard_s or self.clock()
         if self.opened.further:
-            self._machine.restore_desk(self.opened.further)
+            self._desk.restore(self.opened.further)
         self.keeper.further = self._desk.state
 
     @property
@@ -59,7 +58,7 @@ class ExternalRun(Run):
         with self.guard:
             self.watcher.begun(self.session)
             self.session.begin()
-            self._machine.begin()
+            self._desk.begin()
             self._settle(())
             self._begun = True
         return []
@@ -117,7 +116,7 @@ class ExternalRun(Run):
     def _settle(self, results: Iterable[JobResult]) -> None:
         """Take results, and those that follow, for SETTLE_S at most; the next call goes on."""
         until_s = time.monotonic() + SETTLE_S
-        self._machine.settle(results, lambda: time.monotonic() < until_s)
+        self._desk.settle(results, lambda: time.monotonic() < until_s)
 
 
 def not_running() -> Problem:

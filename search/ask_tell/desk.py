@@ -1,6 +1,7 @@
-"""The desk: leaves of jobs that are handed out, their deadlines, and the answers to them.
+"""The desk drives a search whose leaves are evaluated elsewhere: it hands leaves out and takes the answers.
 
-The desk has no clock and no lock: the time is an argument. A position that is selected again while an earlier
+The coordinator is that of every search. Its jobs come to the desk, and the desk gives their results back. The
+desk has no clock and no lock: the time is an argument. A position that is selected again while an earlier
 leaf with the same state is among the last ``lanes`` jobs is not handed out again: both get one answer. So
 which leaves share an answer follows from the order of jobs alone, never from the order of answers.
 """
@@ -32,8 +33,7 @@ from search.coordinator import Coordinator
 from search.job import JobResult, LeafJob
 from search.kernel.engine import engine_of
 from search.kernel.evaluation import Reached, outcome_of, reach
-from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
-from search.prepare import Search
+from search.packing.arrays import Arrays, require, take, within
 from search.strategies.in_place import AnyJob
 
 ID = "the id of a leaf that was handed out"
@@ -75,13 +75,21 @@ class _Open:
 
 
 class Desk:
-    """Jobs go in, leaves go out; answers come in, results of jobs go out."""
+    """Jobs of the coordinator go in, leaves go out; answers come in, results of jobs go back."""
 
-    def __init__(self, search: Search) -> None:
-        """``search`` is opened with ``external``."""
-        context = search.context
+    def __init__(self, coordinator: Coordinator) -> None:
+        """The coordinator's search is opened with ``external``, and has no budget in seconds."""
+        search, context = coordinator.search, coordinator.search.context
+        self._coordinator = coordinator
         self._engine, self._root_state = engine_of(search.game, context.features), context.root_state
         self._strategy, self._temperature = search.strategy, context.request.policy_temperature
+        self._next_number = 0
+        self._jobs: deque[AnyJob] = deque()
+        """Jobs of the coordinator whose leaves have no numbers yet."""
+        self._results: deque[JobResult] = deque()
+        """Results for the coordinator."""
+        self._done: Set[int] = frozenset()
+        """Indices of restored jobs whose results the coordinator has."""
         self._open: dict[int, _Open] = {}
         """By index: the last jobs."""
         self._by_state: dict[bytes, _Position] = {}
@@ -97,12 +105,34 @@ class Desk:
         self.asked_again = 0
         """How often a leaf went back because its deadline had passed."""
 
-    def add(self, job: LeafJob, first: int) -> JobResult | None:
-        """Take the next job, whose leaves have the numbers from ``first``.
+    def begin(self) -> None:
+        """Take the first jobs; in a restored search, leaves without an answer are handed out again."""
+        self._next_number = self._coordinator.counters.simulations
+        self._done = self._strategy.jobs.keys() - {job.index for job in self._coordinator.start()}
+        self._jobs += self._strategy.jobs.values()
 
-        Returns the job's result if no answer is missing. Raises CorruptState if a restored answer is of other
-        moves.
+    def settle(self, results: Iterable[JobResult], goes_on: Callable[[], bool]) -> bool:
+        """Give results to the coordinator, and take the jobs that follow from them, while ``goes_on``.
+
+        Where all leaves are finished games, jobs without end are complete at once. Returns whether nothing is
+        left for the next call. Raises CorruptState if a restored answer is of other moves.
         """
+        self._results += results
+        while (self._jobs or (self._results and not self._coordinator.finished)) and goes_on():
+            if not self._jobs:
+                self._jobs += self._coordinator.job_done(self._results.popleft())
+                continue
+            job = self._jobs.popleft()
+            assert isinstance(job, LeafJob)
+            complete = self._add(job, self._next_number)
+            self._next_number += job.simulations
+            if complete is not None and job.index not in self._done:
+                self._results.append(complete)
+        return not self._jobs and not self._results
+
+    def _add(self, job: LeafJob, first: int) -> JobResult | None:
+        """Take the next job, whose leaves have the numbers from ``first``; its result if no answer is
+        missing."""
         for index in [index for index in self._open if index <= job.index - self._strategy.lanes]:
             self._forget(self._open.pop(index))
         reached = reach(self._engine, self._root_state, job)
@@ -192,11 +222,9 @@ class Desk:
         own = {"told": np.array(self._told, dtype=np.uint64)}
         return own | {"asked_again": np.array([self.asked_again])} | pack_answers(answers)
 
-    def restore(self, arrays: Arrays, leaves: int) -> None:
-        """Continue from a `state`, before the jobs in flight are added; ``leaves``: how many there were.
-
-        Raises CorruptState.
-        """
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from a `state`; after that of the coordinator, before `begin`. Raises CorruptState."""
+        leaves = self._coordinator.counters.simulations + self._strategy.unobserved
         told = take(arrays, "told", np.uint64, None)
         require(len(told) <= leaves, "answers are to leaves that are not there")
         again = take(arrays, "asked_again", np.int64, 1)
@@ -254,61 +282,3 @@ def _result(done: _Open) -> JobResult:
         duration_s=0.0,
         policies=policies,
     )
-
-
-class Machine:
-    """The state of one search: its coordinator, its desk, and what is on the way between them."""
-
-    def __init__(self, coordinator: Coordinator) -> None:
-        """The search is opened with ``external``, and has no budget in seconds."""
-        self.coordinator, self.desk = coordinator, Desk(coordinator.search)
-        self._next_number = 0
-        self._jobs: deque[AnyJob] = deque()
-        """Jobs for the desk."""
-        self._results: deque[JobResult] = deque()
-        """Results for the coordinator."""
-        self._done: Set[int] = frozenset()
-        """Indices of restored jobs whose results the coordinator has."""
-
-    def begin(self) -> None:
-        """Make the first jobs; in a restored search, leaves without an answer are handed out again."""
-        self._next_number = self.coordinator.counters.simulations
-        jobs = self.coordinator.search.strategy.jobs
-        self._done = jobs.keys() - {job.index for job in self.coordinator.start()}
-        self._jobs += jobs.values()
-
-    def settle(self, results: Iterable[JobResult], goes_on: Callable[[], bool]) -> bool:
-        """Give results to the coordinator, and the jobs that follow from them to the desk, while ``goes_on``.
-
-        Where all leaves are finished games, jobs without end are complete at once. Returns whether nothing is
-        left for the next call.
-        """
-        self._results += results
-        while (self._jobs or (self._results and not self.coordinator.finished)) and goes_on():
-            if not self._jobs:
-                self._jobs += self.coordinator.job_done(self._results.popleft())
-                continue
-            job = self._jobs.popleft()
-            assert isinstance(job, LeafJob)
-            complete = self.desk.add(job, self._next_number)
-            self._next_number += job.simulations
-            if complete is not None and job.index not in self._done:
-                self._results.append(complete)
-        return not self._jobs and not self._results
-
-    def state(self) -> Arrays:
-        """The state as arrays: that of the coordinator, and the answers that wait for their turn."""
-        return self.coordinator.state() | prefixed("ask_tell.", self.desk.state())
-
-    def restore(self, arrays: Arrays, stopped_by: str | None) -> None:
-        """Continue from the `state` of an equal search; before `begin`.
-
-        Raises CorruptState; then the machine must not be used.
-        """
-        self.coordinator.restore(arrays, stopped_by)
-        self.restore_desk(without_prefix("ask_tell.", arrays))
-
-    def restore_desk(self, arrays: Arrays) -> None:
-        """Continue from a state of the desk; after the coordinator, before `begin`. Raises CorruptState."""
-        leaves = self.coordinator.counters.simulations + self.coordinator.search.strategy.unobserved
-        self.desk.restore(arrays, leaves)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from games.errors import InvalidInput, counted
-from search.ask_tell.desk import Machine
+from search.ask_tell.desk import Desk
 from search.ask_tell.leaf import Leaf, Policy
 from search.coordinator import Coordinator
 from search.job import JobResult
-from search.packing.arrays import Arrays
+from search.packing.arrays import Arrays, prefixed, without_prefix
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -64,27 +64,29 @@ class AskTellSearch:
         self._began_s = clock() - elapsed_s
         self._changed = threading.Condition()
         self._deadline_s = float(deadline_s)
-        self._machine = Machine(Coordinator(search, 1))
+        self._coordinator = Coordinator(search, 1)
+        self._desk = Desk(self._coordinator)
         if state is not None:
-            self._machine.restore(state, stopped_by)
-        self._machine.begin()
+            self._coordinator.restore(state, stopped_by)
+            self._desk.restore(without_prefix("ask_tell.", state))
+        self._desk.begin()
         self._ended_s = self._began_s + elapsed_s if self.done else None
         self._settle(())
 
     def __repr__(self) -> str:
         state = f"stopped by {self.stopped_by}" if self.done else "open"
-        made = counted(self._machine.coordinator.counters.simulations, "simulation")
+        made = counted(self._coordinator.counters.simulations, "simulation")
         return f"<AskTellSearch of {self.search.game.spec}, {state}: {made}>"
 
     @property
     def done(self) -> bool:
         """Whether the search is over: its budget is used up, or the result is proven."""
-        return self._machine.coordinator.finished
+        return self._coordinator.finished
 
     @property
     def stopped_by(self) -> str | None:
         """Why the search is over: ``simulations``, ``memory`` or ``proven``; None before that."""
-        return self._machine.coordinator.stopped_by
+        return self._coordinator.stopped_by
 
     @property
     def elapsed_s(self) -> float:
@@ -109,10 +111,10 @@ class AskTellSearch:
             while True:
                 settled = self._settle(())
                 now_s = self._clock()
-                leaves = [] if self.done else self._machine.desk.ask(n, now_s, self._deadline_s)
+                leaves = [] if self.done else self._desk.ask(n, now_s, self._deadline_s)
                 if leaves or self.done or now_s >= until_s:
                     return leaves
-                due_s = self._machine.desk.next_due_s()
+                due_s = self._desk.next_due_s()
                 wake_s = until_s if due_s is None else min(until_s, due_s)
                 self._changed.wait(min(wake_s - now_s, threading.TIMEOUT_MAX) if settled else 0.0)
 
@@ -129,14 +131,14 @@ class AskTellSearch:
         Then nothing has changed, and the leaf can be handed out again at once.
         """
         with self._changed:
-            self._settle(self._machine.desk.tell(id, value, policy))
+            self._settle(self._desk.tell(id, value, policy))
             self._changed.notify_all()
 
     def _settle(self, results: Iterable[JobResult]) -> bool:
         """Take results, and up to SETTLED simulations that follow; returns whether no more can follow."""
-        counters = self._machine.coordinator.counters
+        counters = self._coordinator.counters
         most = counters.simulations + SETTLED
-        settled = self._machine.settle(results, lambda: counters.simulations < most)
+        settled = self._desk.settle(results, lambda: counters.simulations < most)
         if self.done and self._ended_s is None:
             self._ended_s = self._clock()
         return settled
@@ -147,8 +149,8 @@ class AskTellSearch:
         ``playouts`` counts evaluations, ``jobs_retried`` leaves that were asked for again after the deadline.
         """
         with self._changed:
-            answer = self._machine.coordinator.result(self.elapsed_s, "external")
-            return replace(answer, workers=0, jobs_retried=self._machine.desk.asked_again)
+            answer = self._coordinator.result(self.elapsed_s, "external")
+            return replace(answer, workers=0, jobs_retried=self._desk.asked_again)
 
     def state(self) -> Arrays:
         """The state of the search as arrays, from which an equal search can be continued.
@@ -157,7 +159,7 @@ class AskTellSearch:
         ids.
         """
         with self._changed:
-            return self._machine.state()
+            return self._coordinator.state() | prefixed("ask_tell.", self._desk.state())
 
 
 def open(  # noqa: A001

@@ -6,12 +6,12 @@ the tree is at rest: then progress is looked at and checkpoints are written.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from search.job import Job, JobResult, Outlook
 from search.kernel.atomics import Marks
 from search.kernel.turns import ENDED, LOCK
 from search.plan import SearchPlan
-from search.strategies.base import Strategy
+from search.strategies.base import Setup, Strategy
 
 STRETCH_S = 0.05
 """Target length of a stretch in seconds, so that progress and cancelling are prompt."""
@@ -47,40 +47,80 @@ class StretchResult:
     """The best line and the scores by player of all results that are in the tree."""
 
 
-@contextmanager
-def ending_others(marks: Marks, owner: int) -> Iterator[None]:
-    """Run a kernel of a stretch in the thread that owns the lock by this number; where rules raise, the other
-    threads end as well. ``marks`` as in search/kernel/turns.py."""
-    try:
-        with np.errstate(over="ignore"):
-            yield
-    except BaseException:
-        # Whoever waits for this thread's job sees that there is nothing to wait for.
-        marks[ENDED] = 1
-        if marks[LOCK] == owner:
-            marks[LOCK] = 0
-        raise
-
-
-class Threads(Protocol):
+class InFlight(ABC):
     """The jobs in flight of a search in this process, and what each of its threads needs."""
+
+    def __init__(self, setup: Setup, threads: int) -> None:
+        self._setup = setup
+        # Threads without a lane would only wait.
+        self._works = [setup.engine.new_workspace() for _ in range(min(threads, setup.plan.lanes))]
+        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
+        self._played = [0] * len(self._works)
+        self._before, self._started = (0, 0, 0), 0.0
+        """Results, visits and playouts in the tree, and the time, when the stretch began."""
 
     @property
     def threads(self) -> int:
-        """Number of threads."""
+        return len(self._works)
 
     @property
+    @abstractmethod
     def ended(self) -> bool:
         """Whether the root was proven or the memory used up when the last result came into the tree."""
 
+    @property
+    @abstractmethod
+    def _results(self) -> tuple[int, int, int]:
+        """Results, visits and playouts in the tree."""
+
+    @abstractmethod
+    def _run(self, stretch: Any, number: int) -> int:
+        """Run the kernel in this thread, the one with that number; returns how many jobs it has played."""
+
+    @property
+    @abstractmethod
+    def _marks(self) -> Marks:
+        """As in search/kernel/turns.py."""
+
+    @property
+    def _outlook(self) -> Outlook:
+        """The best line and the scores by player of all results that are in the tree."""
+        return Outlook()
+
     def begin_stretch(self) -> None:
         """Before the parts of a stretch."""
+        self._played = [0] * len(self._works)
+        self._before = self._results
+        self._started = time.perf_counter()
 
     def take_turns(self, stretch: Any, number: int) -> int:
-        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played."""
+        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played.
+
+        Where rules raise, the other threads end as well.
+        """
+        try:
+            with np.errstate(over="ignore"):
+                self._played[number] = self._run(stretch, number)
+        except BaseException:
+            # A thread that waits for this one's job sees that there is nothing to wait for.
+            self._marks[ENDED] = 1
+            if self._marks[LOCK] == number + 1:
+                self._marks[LOCK] = 0
+            raise
+        return self._played[number]
 
     def end_stretch(self, first: int) -> StretchResult:
-        """After them; ``first`` is the first of its jobs."""
+        """After the parts; ``first`` is the first job of the stretch."""
+        results, visits, playouts = self._results
+        return StretchResult(
+            index=first,
+            played=sum(self._played),
+            jobs=results - self._before[0],
+            simulations=visits - self._before[1],
+            playouts=playouts - self._before[2],
+            duration_s=time.perf_counter() - self._started,
+            outlook=self._outlook,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +131,7 @@ class StretchJob:
     simulations: int
     stretch: Any
     """What the kernel needs to know of the jobs."""
-    shared: Threads
+    shared: InFlight
 
     def parts(self) -> list[Callable[[], int]]:
         """Begin the stretch; returns what each thread has to do, side by side with the others."""
@@ -118,7 +158,7 @@ class InPlaceStrategy(Strategy):
     """A strategy that can run its jobs in threads of this process."""
 
     plan: SearchPlan
-    shared: Threads | None = None
+    shared: InFlight | None = None
     """Where jobs run by stretches: see `share_tree`."""
 
     @property

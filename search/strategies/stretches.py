@@ -5,7 +5,6 @@ The clock decides how many jobs a stretch has (search/strategies/in_place.py), a
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ import numpy.typing as npt
 
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, JobResult, Outlook, tells_lines
+from search.kernel.atomics import Marks
 from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
-from search.strategies.in_place import StretchResult, ending_others
+from search.strategies.in_place import InFlight
 from search.tree.arena import ROOT
 
 PAYS_JOBS, PAYS_JOB_S = 500, 0.002
@@ -24,16 +24,15 @@ PAYS_JOBS, PAYS_JOB_S = 500, 0.002
 a job elsewhere costs some 0.1 ms of Python."""
 
 
-class SharedTree:
+class SharedTree(InFlight):
     """The ring of jobs in flight, and what each thread needs."""
 
     def __init__(self, setup: Setup, rows: int, threads: int, outlook: Outlook) -> None:
         """``rows``: the most leaves that a job may have; ``outlook``: that of the results in the tree."""
+        super().__init__(setup, threads)
         engine, lanes = setup.engine, setup.plan.lanes
-        self._setup, self._lanes, self._rows = setup, lanes, rows
+        self._lanes, self._rows = lanes, rows
         leaves = engine.new_leaves(np.ones(lanes * rows, dtype=np.int32))
-        # Threads without a lane would only wait.
-        self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
         players = len(self._works[0].ends)
         self.ring = Ring(
             leaves,
@@ -48,16 +47,8 @@ class SharedTree:
         self._players = players
         self._keep(lanes, outlook)
         self.ring.totals[: len(outlook.totals)] = outlook.totals
-        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
-        self._played = [0] * len(self._works)
-        self._before, self._started = (0, 0, 0), 0.0
-        """Results, visits and playouts in the tree, and the time, when the stretch began."""
         # Compiled, or loaded, before the clock of the search starts.
         self.take_turns(self.stretch(0, np.zeros(0, dtype=np.int64), False), 0)
-
-    @property
-    def threads(self) -> int:
-        return len(self._works)
 
     def stretch(self, first: int, sizes: npt.NDArray[np.int64], drain: bool) -> Stretch:
         """Jobs from ``first`` on, of these sizes."""
@@ -73,35 +64,17 @@ class SharedTree:
             np.uint64(begin_stream(request.seed, PLAYOUT_STREAM)),
         )
 
-    def begin_stretch(self) -> None:
-        """Before the parts of a stretch."""
-        self._played = [0] * len(self._works)
-        self._before = self.absorbed, self._visits, self._playouts
-        self._started = time.perf_counter()
-
-    def end_stretch(self, first: int) -> StretchResult:
-        """After them; ``first`` is the first of its jobs."""
-        return StretchResult(
-            index=first,
-            played=sum(self._played),
-            jobs=self.absorbed - self._before[0],
-            simulations=self._visits - self._before[1],
-            playouts=self._playouts - self._before[2],
-            duration_s=time.perf_counter() - self._started,
-            outlook=self._outlook(),
-        )
+    @property
+    def _results(self) -> tuple[int, int, int]:
+        playouts = int(self.ring.playouts[self._lanes])
+        return self.absorbed, int(self._setup.tree.visits[ROOT]), playouts
 
     @property
-    def _visits(self) -> int:
-        return int(self._setup.tree.visits[ROOT])
-
-    @property
-    def _playouts(self) -> int:
-        return int(self.ring.playouts[self._lanes])
+    def _marks(self) -> Marks:
+        return self.ring.marks
 
     @property
     def ended(self) -> bool:
-        """Whether the root was proven or the memory used up when the last result came into the tree."""
         return bool(self.ring.marks[ENDED])
 
     @property
@@ -145,26 +118,21 @@ class SharedTree:
         self.ring.lines[place, 0] = len(outlook.line)
         self.ring.lines[place, 1 : 1 + len(outlook.line)] = outlook.line
 
+    @property
     def _outlook(self) -> Outlook:
         totals = self.ring.totals.tolist() if self._players > 1 else []
         line, value = self.ring.lines[self._lanes], float(self.ring.values[self._lanes])
         return Outlook(tuple(line[1 : 1 + line[0]].tolist()), value, tuple(totals))
 
-    def take_turns(self, stretch: Stretch, number: int) -> int:
-        """Run jobs of a stretch in this thread, the one with that number; returns how many it has played.
-
-        Where rules raise, the other threads end as well.
-        """
-        setup, owner = self._setup, number + 1
-        with ending_others(self.ring.marks, owner):
-            self._played[number] = setup.engine.take_turns(
-                setup.tree,
-                setup.params,
-                setup.context.root_state,
-                self.ring,
-                stretch,
-                self._works[number],
-                self._streams[number],
-                owner,
-            )
-        return self._played[number]
+    def _run(self, stretch: Stretch, number: int) -> int:
+        setup = self._setup
+        return setup.engine.take_turns(
+            setup.tree,
+            setup.params,
+            setup.context.root_state,
+            self.ring,
+            stretch,
+            self._works[number],
+            self._streams[number],
+            number + 1,
+        )

@@ -7,7 +7,6 @@ no job is in flight, so that the tree between two stretches is all there is to k
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,7 +17,8 @@ from games.compile.specialise import is_compiled
 from games.errors import InvalidInput
 from games.game import Game
 from games.rng import begin_stream
-from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, Outlook
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult
+from search.kernel.atomics import Marks
 from search.kernel.engine import Engine
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
 from search.kernel.turns import ABSORBED, NEXT, READY
@@ -29,10 +29,10 @@ from search.strategies.base import Setup
 from search.strategies.in_place import (
     GROWTH,
     STRETCH_S,
+    InFlight,
     InPlaceStrategy,
     StretchJob,
     StretchResult,
-    ending_others,
 )
 from search.tree.arena import CAPACITIES, FULL, NODES, ROOT, USED, Tree
 
@@ -80,13 +80,13 @@ class Rooms(NamedTuple):
         return tree._replace(free=self.free.reshape(-1))
 
 
-class GrowingTree:
+class GrowingTree(InFlight):
     """The jobs in flight, and what each thread needs."""
 
     def __init__(self, setup: Setup, threads: int, first: int, rooms: Rooms | None) -> None:
         """``first``: the number of the next job; ``rooms``: those of a search that goes on."""
+        super().__init__(setup, threads)
         engine, tree, lanes = setup.engine, setup.tree, setup.plan.lanes
-        self._setup = setup
         plies, slots = engine.game.max_plies + 1, len(tree.visits)
         used = int(tree.counts[USED])
         room = max(least_room(engine.game), min(MOST_ROOM, slots // (ROOMS * lanes)))
@@ -118,22 +118,12 @@ class GrowingTree:
         self._nodes = int(tree.counts[NODES])
         self.jobs.tally[ISSUED], self.jobs.tally[LOST] = int(tree.visits[ROOT]), rooms.lost
         tree.counts[USED] = self.jobs.room[0]
-        # Threads without a lane would only wait.
-        self._works = [engine.new_workspace() for _ in range(min(threads, lanes))]
-        self._streams = [np.zeros((2, 2), dtype=np.uint64) for _ in self._works]
-        self._played = [0] * len(self._works)
-        self._before, self._started = (0, 0), 0.0
-        """Visits and playouts in the tree, and the time, when the stretch began."""
         # Compiled, or loaded, before the clock of the search starts.
         self.begin_stretch()
         self.take_turns(self.goal(self.issued), 0)
         # As after a stretch, whose last jobs had nothing left to do; none of them before the first.
         self.jobs.marks[NEXT], self.jobs.marks[ABSORBED] = first, max(0, first - lanes)
         self.jobs.marks[READY:] = 1 if first else 0
-
-    @property
-    def threads(self) -> int:
-        return len(self._works)
 
     @property
     def ended(self) -> bool:
@@ -169,24 +159,20 @@ class GrowingTree:
 
     def begin_stretch(self) -> None:
         self.jobs.tally[IDLE] = 0
-        self._played = [0] * len(self._works)
-        self._before = self._results
-        self._started = time.perf_counter()
+        super().begin_stretch()
 
-    def take_turns(self, stretch: Goal, number: int) -> int:
-        setup, owner = self._setup, number + 1
-        with ending_others(self.jobs.marks, owner):
-            self._played[number] = setup.engine.take_subtrees(
-                setup.tree,
-                setup.params,
-                setup.context.root_state,
-                self.jobs,
-                stretch,
-                self._works[number],
-                self._streams[number],
-                owner,
-            )
-        return self._played[number]
+    def _run(self, stretch: Goal, number: int) -> int:
+        setup = self._setup
+        return setup.engine.take_subtrees(
+            setup.tree,
+            setup.params,
+            setup.context.root_state,
+            self.jobs,
+            stretch,
+            self._works[number],
+            self._streams[number],
+            number + 1,
+        )
 
     def end_stretch(self, first: int) -> StretchResult:
         tree, counts = self._setup.tree, self.jobs.counts
@@ -194,24 +180,16 @@ class GrowingTree:
         tree.counts[USED] = self.jobs.room[0]
         if self.jobs.room.sum() > len(tree.visits):
             tree.counts[FULL] |= counts[:, FULL].max()
-        played = sum(self._played)
-        simulations, playouts = (
-            now - before for now, before in zip(self._results, self._before, strict=True)
-        )
-        return StretchResult(
-            index=first,
-            played=played,
-            jobs=played,
-            simulations=simulations,
-            playouts=playouts,
-            duration_s=time.perf_counter() - self._started,
-            outlook=Outlook(),
-        )
+        return super().end_stretch(first)
 
     @property
-    def _results(self) -> tuple[int, int]:
-        """Visits and playouts in the tree."""
-        return int(self._setup.tree.visits[ROOT]), int(self.jobs.playouts[-1])
+    def _results(self) -> tuple[int, int, int]:
+        """All jobs that were played are in the tree after a stretch."""
+        return sum(self._played), int(self._setup.tree.visits[ROOT]), int(self.jobs.playouts[-1])
+
+    @property
+    def _marks(self) -> Marks:
+        return self.jobs.marks
 
 
 class SubtreeStrategy(InPlaceStrategy):
