@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,28 @@ class RoundJob:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafJob:
+class _Sent:
+    """A value that is pickled with its arrays as bytes: a pickled array takes twenty times as long."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, name) for name in self.__dataclass_fields__)
+        return _received, (
+            type(self),
+            *([v.dtype.char, v.shape, v.tobytes()] if isinstance(v, np.ndarray) else v for v in values),
+        )
+
+
+def _received(kind: type[_Sent], *values: Any) -> _Sent:
+    """A value that was sent. Its arrays are writable, as kernels are compiled for them."""
+    return kind(*(_array(*each) if isinstance(each, list) else each for each in values))
+
+
+def _array(dtype: str, shape: tuple[int, ...], data: bytes) -> npt.NDArray[Any]:
+    return np.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafJob(_Sent):
     """Strategy leaf: playouts from a batch of B leaves, each given by its moves from the root."""
 
     index: int
@@ -148,22 +169,6 @@ class LeafJob:
     def simulations(self) -> int:
         return sum(self.visits.tolist())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As bytes: a pickled array takes twenty times as long as its bytes."""
-        columns = (self.moves, self.depths, self.visits, self.draws)
-        return _leaf_job, (self.index, len(self.depths), *(column.tobytes() for column in columns))
-
-
-def _leaf_job(index: int, size: int, moves: bytes, depths: bytes, visits: bytes, draws: bytes) -> LeafJob:
-    """A LeafJob that was sent; its arrays are read-only."""
-    return LeafJob(
-        index,
-        np.frombuffer(moves, dtype=np.uint16).reshape(size, -1),
-        np.frombuffer(depths, dtype=np.int32),
-        np.frombuffer(visits, dtype=np.int32),
-        np.frombuffer(draws, dtype=np.uint64).reshape(-1, 2),
-    )
-
 
 @dataclass(frozen=True, eq=False)
 class Policies:
@@ -178,7 +183,7 @@ class Policies:
 
 
 @dataclass(frozen=True, eq=False)
-class Positions:
+class Positions(_Sent):
     """Strategy leaf with a game in plain Python: what its rules say of each of B leaves.
 
     With it the coordinator selects without the rules (search/kernel/known.py). A cache: without it the
@@ -193,21 +198,6 @@ class Positions:
     """int32[B]: the number of legal moves; 0 if the game is over."""
     moves: npt.NDArray[np.uint16]
     """uint16[sum of counts]: the legal moves of all leaves, concatenated."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As bytes, like `LeafJob`."""
-        columns = (self.movers, self.scores, self.counts, self.moves)
-        return _positions, tuple(column.tobytes() for column in columns)
-
-
-def _positions(movers: bytes, scores: bytes, counts: bytes, moves: bytes) -> Positions:
-    """Positions that were sent; the arrays are read-only."""
-    return Positions(
-        np.frombuffer(movers, dtype=np.uint8),
-        np.frombuffer(scores, dtype=np.float64),
-        np.frombuffer(counts, dtype=np.int32),
-        np.frombuffer(moves, dtype=np.uint16),
-    )
 
 
 Job = GrowJob | RoundJob | LeafJob
@@ -231,7 +221,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, eq=False)
-class JobResult:
+class JobResult(_Sent):
     """The increments of a job, and its cost.
 
     The result of the search depends only on the first four fields and ``policies``.
@@ -240,17 +230,17 @@ class JobResult:
     index: int
     simulations: int
     """Simulations run; fewer than requested only if the lane's root was proven."""
-    added: Statistics | None
+    added: Statistics | None = None
     """Strategies root and tree: the increments of nodes."""
-    sums: npt.NDArray[np.float64] | None
+    sums: npt.NDArray[np.float64] | None = None
     """Strategy leaf: float64[B], the sum of the first player's returns for each leaf."""
-    playouts: int
+    playouts: int = 0
     """Number of playouts; with an evaluator, of evaluated positions."""
-    tree_nodes: int
+    tree_nodes: int = 0
     """Number of nodes of the job's tree; of a snapshot, only the nodes that were expanded into the arena."""
-    tree_bytes: int
-    tree_full: bool
-    duration_s: float
+    tree_bytes: int = 0
+    tree_full: bool = False
+    duration_s: float = 0.0
     """Wall time of the job on the worker, in seconds."""
     tree: LaneTree | None = None
     """Strategy root: the lane's tree, if the job's ``hand_in`` is set."""
@@ -260,40 +250,3 @@ class JobResult:
     """Strategy leaf with a game in plain Python: what the rules say of the leaves."""
     outlook: Outlook | None = None
     """The best line, or scores by player."""
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """Results of strategy leaf as bytes, like `LeafJob`; others as usual."""
-        if self.sums is None:
-            return super().__reduce_ex__(protocol)
-        sums = self.sums.tobytes()
-        cost = (self.playouts, self.duration_s)
-        further = (self.policies, self.positions, self.outlook)
-        return leaf_result, (self.index, self.simulations, sums, *cost, *further)
-
-
-def leaf_result(
-    index: int,
-    simulations: int,
-    sums: bytes,
-    playouts: int,
-    duration_s: float,
-    policies: Policies | None = None,
-    positions: Positions | None = None,
-    outlook: Outlook | None = None,
-) -> JobResult:
-    """A result of strategy leaf, whose jobs grow no tree; ``sums`` as the bytes of its array."""
-    return JobResult(
-        index=index,
-        simulations=simulations,
-        added=None,
-        # Writable, as kernels are compiled for it.
-        sums=np.frombuffer(bytearray(sums), dtype=np.float64),
-        playouts=playouts,
-        tree_nodes=0,
-        tree_bytes=0,
-        tree_full=False,
-        duration_s=duration_s,
-        policies=policies,
-        positions=positions,
-        outlook=outlook,
-    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
 import games
 from games.compile.specialise import is_compiled
@@ -28,9 +29,9 @@ from search.job import (
     LaneTree,
     LeafJob,
     Outlook,
+    Policies,
     RoundJob,
     Snapshot,
-    leaf_result,
     tells_lines,
 )
 from search.kernel.asking import positions_of
@@ -271,9 +272,7 @@ def _play_leaves(
 ) -> JobResult:
     stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
     sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
-    # Arrays that came over the network may be read-only, which is another type to a compiled kernel.
-    moves, depths = np.array(job.moves), np.array(job.depths)
-    visits, draws = np.array(job.visits), np.array(job.draws)
+    moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
     params = params_of(context)
     root_state = context.root_state.copy()
     positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
@@ -282,8 +281,14 @@ def _play_leaves(
         work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
     playouts, outlook = int(work.tally[PLAYOUTS]), _outlook(engine.game, context, work)
     seconds = time.perf_counter() - started
-    return leaf_result(
-        job.index, job.simulations, sums.tobytes(), playouts, seconds, positions=positions, outlook=outlook
+    return JobResult(
+        job.index,
+        job.simulations,
+        sums=sums,
+        playouts=playouts,
+        duration_s=seconds,
+        positions=positions,
+        outlook=outlook,
     )
 
 
@@ -309,8 +314,16 @@ def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) ->
     evaluator = _evaluator(context, engine.game)
     temperature = context.request.policy_temperature
     sums, policies, evaluated = evaluate_job(engine, evaluator, temperature, context.root_state, job)
+    return _evaluated(job, sums, policies, evaluated, started)
+
+
+def _evaluated(
+    job: LeafJob, sums: npt.NDArray[np.float64], policies: Policies, evaluated: int, started: float
+) -> JobResult:
     seconds = time.perf_counter() - started
-    return leaf_result(job.index, job.simulations, sums.tobytes(), evaluated, seconds, policies)
+    return JobResult(
+        job.index, job.simulations, sums=sums, playouts=evaluated, duration_s=seconds, policies=policies
+    )
 
 
 async def _await(
@@ -318,8 +331,7 @@ async def _await(
 ) -> JobResult:
     temperature = context.request.policy_temperature
     sums, policies, evaluated = await await_job(evaluator, temperature, reached, job, places)
-    seconds = time.perf_counter() - started
-    return leaf_result(job.index, job.simulations, sums.tobytes(), evaluated, seconds, policies)
+    return _evaluated(job, sums, policies, evaluated, started)
 
 
 def _evaluator(context: Context, game: Game) -> Evaluator:

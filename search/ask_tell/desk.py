@@ -270,15 +270,4 @@ def _result(done: _Open) -> JobResult:
     priors = [answer.priors for answer in answers]
     sums, policies = outcome_of(done.reached, done.job, values, priors)
     own = sum(map(int.__eq__, done.numbers, (position.number for position in done.positions)))
-    return JobResult(
-        index=done.job.index,
-        simulations=done.job.simulations,
-        added=None,
-        sums=sums,
-        playouts=own,
-        tree_nodes=0,
-        tree_bytes=0,
-        tree_full=False,
-        duration_s=0.0,
-        policies=policies,
-    )
+    return JobResult(done.job.index, done.job.simulations, sums=sums, playouts=own, policies=policies)
