@@ -261,25 +261,25 @@ def check_form(request: SearchRequest, game: Game) -> None:
         raise InvalidInput("playout_policy", request.playout_policy, others)
     if game.is_two_player and not game.has_chance:
         return
-    what = f"{game.name}, {game.form}"
-    refused: list[tuple[str, bool]] = [
-        ("solver", request.solver),
-        ("decisive", request.decisive),
-        ("implicit_minimax", request.implicit_minimax > 0.0),
-        ("evaluator", request.evaluator is not None and (not game.is_two_player or game.has_chance)),
-        ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player),
-        ("playout_policy", any(policy not in ("random", "greedy", "learnt") for policy in request.policies)),
-        ("final_move", request.final_move == "secure" and not game.is_two_player),
-    ]
-    for field, is_refused in refused:
+    policies = set(request.policies)
+    checks: tuple[tuple[str, bool, str], ...] = (
+        ("solver", request.solver, "nothing"),
+        ("decisive", request.decisive, "nothing"),
+        ("implicit_minimax", request.implicit_minimax > 0.0, "nothing"),
+        ("evaluator", request.evaluator is not None, "nothing"),
+        ("in_flight", request.in_flight == "virtual-loss" and not game.is_two_player, "unobserved"),
+        ("playout_policy", not policies <= {"random", "greedy", "learnt"}, "random, greedy or learnt"),
+        (
+            "final_move",
+            request.final_move == "secure" and not game.is_two_player,
+            "robust, max, robust-max or vote",
+        ),
+    )
+    for field, is_refused, accepted in checks:
         if is_refused:
             value = getattr(request, field)
-            accepted = {
-                "playout_policy": "random, greedy or learnt",
-                "final_move": "robust, max, robust-max or vote",
-            }
-            default = accepted.get(field) or {"in_flight": "unobserved"}.get(field, "nothing")
-            raise InvalidInput(field, "yes" if value is True else value, f"{default} with {what}")
+            value = "yes" if value is True else value
+            raise InvalidInput(field, value, f"{accepted} with {game.name}, {game.form}")
 
 
 def _spread(engine: Engine, context: Context) -> float:

@@ -96,11 +96,11 @@ class Worker:
         game = games.load(context.game, context.game_source, tried=False)
         compile_for(f"{game.name}, strategy {context.request.strategy}")
         engine = engine_of(game, context.features)
-        if context.request.evaluator is None:
-            STRATEGY_CLASSES[context.request.strategy].warm_up_worker(engine, context)
-        else:
-            # Whatever is wrong with an evaluator should show before the search begins.
-            _evaluate(engine, context, ROOT_ALONE, time.perf_counter())
+        job = STRATEGY_CLASSES[context.request.strategy].least_job(engine, context)
+        if job is not None:
+            # What is wrong with an evaluator shows here as well, before the search begins.
+            self._run(context, job)
+            self._search_id = None
 
     @overload
     def run(self, context: Context, job: Job) -> JobResult: ...
@@ -111,8 +111,9 @@ class Worker:
     def run(self, context: Context, job: AnyJob) -> JobResult | StretchResult:
         """The job's increments; they depend on context and job alone, not on earlier jobs of this worker,
         unless ``goes_on`` is set."""
-        if isinstance(job, StretchJob):
-            return job.run()
+        return job.run() if isinstance(job, StretchJob) else self._run(context, job)
+
+    def _run(self, context: Context, job: Job) -> JobResult:
         started = time.perf_counter()
         self._turn_to(context)
         self._work.tally[:] = 0
@@ -298,16 +299,6 @@ def _outlook(game: Game, context: Context, work: Workspace) -> Outlook | None:
         moves = work.best_line[1 : 1 + work.best_line[0]].tolist()
         return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
     return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None
-
-
-ROOT_ALONE = LeafJob(
-    index=0,
-    moves=np.zeros((1, 0), dtype=np.uint16),
-    depths=np.zeros(1, dtype=np.int32),
-    visits=np.ones(1, dtype=np.int32),
-    draws=np.zeros((0, 2), dtype=np.uint64),
-)
-"""A job with one visit of the searched position."""
 
 
 def _evaluate(engine: Engine, context: Context, job: LeafJob, started: float) -> JobResult:

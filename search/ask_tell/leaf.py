@@ -14,7 +14,7 @@ import numpy.typing as npt
 from games.errors import InvalidInput
 from games.game import Game
 from search.kernel.evaluation import of_probabilities
-from search.packing.arrays import Arrays, require, take, within
+from search.packing.arrays import Arrays, joined, parts_of, require, take, within
 from search.tree.arena import MAX_CHILDREN
 
 Policy = Mapping[str, float] | Sequence[float] | npt.NDArray[Any]
@@ -162,7 +162,7 @@ def pack_answers(answers: Mapping[int, Answer]) -> Arrays:
         "ids": np.array([*answers], dtype=np.int64),
         "values": np.array([answer.value for answer in answers.values()], dtype=np.float64),
         "sizes": np.array([len(each) for each in priors], dtype=np.int32),
-        "priors": np.concatenate([np.empty(0, dtype=np.float32), *priors]),
+        "priors": joined(priors, np.float32),
     }
 
 
@@ -175,8 +175,5 @@ def unpack_answers(arrays: Arrays) -> dict[int, Answer]:
     priors = take(arrays, "priors", np.float32, int(sizes.sum()))
     require((np.abs(values) <= 1.0).all(), "values are not from -1 to 1")
     require(((priors >= 0.0) & (priors <= 1.0)).all(), "priors are not from 0 to 1")
-    parts = np.split(priors, np.cumsum(sizes)[:-1])
-    return {
-        number: Answer(value, part.copy())
-        for number, value, part in zip(numbers.tolist(), values.tolist(), parts, strict=False)
-    }
+    answers = map(Answer, values.tolist(), parts_of(priors, sizes))
+    return dict(zip(numbers.tolist(), answers, strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -45,6 +46,17 @@ def within(array: npt.NDArray[Any], low: int, high: int, name: str) -> None:
     """Raise CorruptState unless all numbers are from low to high."""
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise CorruptState(f"{name} has numbers outside {low} to {high}")
+
+
+def joined(parts: Iterable[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Columns of this type, one after the other; empty if there are none."""
+    return np.concatenate([np.empty(0, dtype=dtype), *parts])
+
+
+def parts_of(column: npt.NDArray[Any], sizes: Sequence[int] | npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Copies of the parts, of these sizes, that were `joined`."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return [column[end - size : end].copy() for size, end in zip(sizes, ends, strict=True)]
 
 
 def prefixed(prefix: str, arrays: Arrays) -> Arrays:

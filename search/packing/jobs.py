@@ -12,7 +12,16 @@ import numpy.typing as npt
 from search.job import Job, JobResult, LeafJob, Outlook, Policies
 from search.kernel.rewards import CHANCE_CODE
 from search.kernel.workspace import Leaves
-from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
+from search.packing.arrays import (
+    Arrays,
+    joined,
+    parts_of,
+    prefixed,
+    require,
+    take,
+    within,
+    without_prefix,
+)
 from search.packing.tree import pack_snapshots, unpack_snapshots
 from search.request import MAX_PLIES
 from search.tree.arena import COUNT_MASK, MAX_CHILDREN, ROOT, Tree
@@ -22,12 +31,11 @@ from search.tree.merge import Statistics
 def pack_outlooks(outlooks: Sequence[Outlook]) -> Arrays:
     """``lengths`` [K] of lines, ``lines`` joined, ``values`` [K] of them, ``totals`` of players joined."""
     lines = [np.array(outlook.line, dtype=np.uint16) for outlook in outlooks]
-    totals = [np.array(outlook.totals, dtype=np.float64) for outlook in outlooks]
     return {
         "lengths": np.array([len(line) for line in lines], dtype=np.int64),
-        "lines": np.concatenate([np.empty(0, dtype=np.uint16), *lines]),
+        "lines": joined(lines, np.uint16),
         "values": np.array([outlook.value for outlook in outlooks], dtype=np.float64),
-        "totals": np.concatenate([np.empty(0), *totals]),
+        "totals": joined((np.array(outlook.totals) for outlook in outlooks), np.float64),
     }
 
 
@@ -36,16 +44,12 @@ def unpack_outlooks(arrays: Arrays, count: int, players: int) -> list[Outlook]:
     lengths = take(arrays, "lengths", np.int64, count)
     within(lengths, 0, MAX_PLIES, "lengths")
     lines = take(arrays, "lines", np.uint16, int(lengths.sum()))
-    values = take(arrays, "values", np.float64, count).tolist()
+    values = take(arrays, "values", np.float64, count)
     totals = take(arrays, "totals", np.float64, count * players)
     require(np.isfinite(totals).all(), "totals are no numbers")
-    require(all(value < math.inf for value in values), "values are no numbers")
-    outlooks, start = [], 0
-    for k, length in enumerate(lengths.tolist()):
-        line = tuple(lines[start : start + length].tolist())
-        outlooks.append(Outlook(line, values[k], tuple(totals[k * players : (k + 1) * players].tolist())))
-        start += length
-    return outlooks
+    require((values < math.inf).all(), "values are no numbers")
+    each = zip(parts_of(lines, lengths), values.tolist(), totals.reshape(count, players), strict=True)
+    return [Outlook(tuple(line.tolist()), value, tuple(scores.tolist())) for line, value, scores in each]
 
 
 _PATHS = {"moves": np.uint16, "slots": np.uint16, "movers": np.uint8}
@@ -56,12 +60,11 @@ def pack_leaves(batches: Sequence[Leaves]) -> Arrays:
     """``depths`` and ``draws`` of all leaves, joined, and ``moves``, ``slots``, ``movers`` of their paths,
     with rewards also ``scores``."""
     arrays: Arrays = {
-        "depths": np.concatenate([np.empty(0, dtype=np.int32), *(batch.depths for batch in batches)]),
+        "depths": joined((batch.depths for batch in batches), np.int32),
         "draws": np.concatenate([np.empty((0, 2), dtype=np.uint64), *(batch.draws for batch in batches)]),
     }
     for name, dtype in _paths_of(batches).items():
-        paths = [getattr(batch, name)[_taken(batch)] for batch in batches]
-        arrays[name] = np.concatenate([np.empty(0, dtype=dtype), *paths])
+        arrays[name] = joined((getattr(batch, name)[_taken(batch)] for batch in batches), dtype)
     return arrays
 
 
@@ -133,7 +136,7 @@ def pack_results(results: Sequence[JobResult], like: Statistics) -> Arrays:
         {
             "numbers": np.array(numbers, dtype=np.int64).reshape(len(results), len(_NUMBERS)),
             "durations_s": np.array([result.duration_s for result in results], dtype=np.float64),
-            "sums": np.concatenate([np.empty(0), *sums]),
+            "sums": joined(sums, np.float64),
         }
         | pack_snapshots(added, like)
         | _pack_policies(results)
@@ -163,8 +166,7 @@ def unpack_results(
     leaves = [len(job.visits) for job in of_leaves if isinstance(job, LeafJob)]
     require(len(leaves) in (0, count), "results are of two kinds")
     widths = [max(1, scores) * size for size in leaves]
-    all_sums = take(arrays, "sums", np.float64, sum(widths))
-    sums = np.split(all_sums, np.cumsum(widths)[:-1]) if leaves else []
+    sums = parts_of(take(arrays, "sums", np.float64, sum(widths)), widths)
     added = unpack_snapshots(arrays, count - len(leaves), most_rows, like)
     policies = _unpack_policies(arrays, leaves) if evaluated else [None] * count
     further = without_prefix("outlooks.", arrays)
@@ -177,7 +179,7 @@ def unpack_results(
             index=index,
             simulations=simulations,
             added=None if leaves else added[k],
-            sums=sums[k].copy() if leaves else None,
+            sums=sums[k] if leaves else None,
             playouts=playouts,
             tree_nodes=nodes,
             tree_bytes=num_bytes,
@@ -206,10 +208,9 @@ def _unpack_policies(arrays: Arrays, leaves: Sequence[int]) -> list[Policies | N
         return []
     all_counts = take(arrays, "policy_counts", np.int32, sum(leaves))
     within(all_counts, 0, MAX_CHILDREN, "policy_counts")
-    counts = np.split(all_counts, np.cumsum(leaves)[:-1])
+    counts = parts_of(all_counts, leaves)
     moves = take(arrays, "policy_moves", np.uint16, int(all_counts.sum()))
     priors = take(arrays, "policy_priors", np.float32, len(moves))
     require(np.isfinite(priors).all(), "policy_priors are no numbers")
-    ends = np.cumsum([int(each.sum()) for each in counts])[:-1]
-    parts = zip(counts, np.split(moves, ends), np.split(priors, ends), strict=True)
-    return [Policies(*(column.copy() for column in columns)) for columns in parts]
+    sizes = [int(each.sum()) for each in counts]
+    return list(map(Policies, counts, parts_of(moves, sizes), parts_of(priors, sizes)))

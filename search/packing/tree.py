@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.jit import Int
-from search.packing.arrays import Arrays, require, take, within
+from search.packing.arrays import Arrays, joined, parts_of, require, take, within
 from search.tree.arena import (
     CAPACITIES,
     CLASS_OF,
@@ -181,7 +181,7 @@ def pack_snapshots(items: Sequence[Statistics], like: Statistics) -> Arrays:
     """``rows`` [K], how many each item has, and each column of all items joined, of the types of ``like``."""
     columns = like._asdict()
     for name, one in columns.items():
-        columns[name] = np.concatenate([one[:0], *(getattr(item, name) for item in items)])
+        columns[name] = joined((getattr(item, name) for item in items), one.dtype)
     return {"rows": np.array([len(item.visits) for item in items], dtype=np.int64)} | columns
 
 
@@ -190,14 +190,11 @@ def unpack_snapshots(arrays: Arrays, count: int, most_rows: int, like: Statistic
     rows = take(arrays, "rows", np.int64, count)
     within(rows, 1, most_rows, "rows")
     total = int(rows.sum())
-    columns = like._asdict()
-    for name, one in columns.items():
-        columns[name] = take(arrays, name, one.dtype, total if len(one) else 0)
-    ends = np.cumsum(rows)[:-1]
-    parts = {
-        name: np.split(column, ends) if len(column) else [column] * count for name, column in columns.items()
-    }
-    items = [Statistics(**{name: part[k].copy() for name, part in parts.items()}) for k in range(count)]
+    parts = [
+        parts_of(take(arrays, name, one.dtype, total if len(one) else 0), rows if len(one) else 0 * rows)
+        for name, one in like._asdict().items()
+    ]
+    items = [Statistics._make(item) for item in zip(*parts, strict=True)]
     for item in items:
         _check(item)
     return items

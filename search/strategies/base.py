@@ -10,11 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from games.game import Game
-from games.rng import new_stream
-from search.job import Context, Job, JobResult, Outlook, Portions, tells_lines
+from search.job import Context, Job, JobResult, Outlook, tells_lines
 from search.kernel.engine import Engine
-from search.kernel.lazy_snapshot import begin
-from search.kernel.params import SearchParams, params_of
+from search.kernel.params import SearchParams
 from search.kernel.solver import prove_root
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.jobs import pack_outlooks, unpack_outlooks
@@ -23,7 +21,7 @@ from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchP
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
 from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of
-from search.tree.merge import Statistics, increments, merge, snapshot
+from search.tree.merge import Statistics, merge, snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +138,9 @@ class Strategy(ABC):
 
     @classmethod
     @abstractmethod
-    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
-        """Compile, or load, the kernels of the search's jobs."""
+    def least_job(cls, engine: Engine, context: Context) -> Job | None:
+        """A job of one simulation from the root, with which workers compile, or load, the kernels of jobs;
+        None if they have none."""
 
     def __init__(self, setup: Setup) -> None:
         self.context = setup.context
@@ -312,18 +311,3 @@ class Strategy(ABC):
 def expected_simulations(request: SearchRequest, rate: float) -> int:
     """Simulations of the whole search; ``rate`` is simulations/s of one core."""
     return request.simulations or int(rate * (request.seconds or ENDLESS_S))
-
-
-def warm_up_trees(engine: Engine, context: Context, portions: Portions | None = None) -> None:
-    """Run each kernel of jobs that grow trees once, on minimal data."""
-    work, tree, params = engine.new_workspace(), engine.new_tree(64), params_of(context)
-    begin(tree, work.base, params)
-    root_state, stream = engine.lane_root(context, 0), new_stream(0)
-    with np.errstate(over="ignore"):
-        if portions is None:
-            engine.simulate(tree, params, root_state, 1, stream, work)
-        else:
-            engine.grow_portions(tree, params, root_state, portions, stream, work)
-        if engine.features.learnt:
-            engine.look_back(tree, work.base.statistics, work.base.first_children, work)
-        increments(tree, work.base.statistics, 2, 16)

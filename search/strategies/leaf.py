@@ -181,15 +181,10 @@ class LeafStrategy(InPlaceStrategy):
             engine.absorb_leaves(tree, params, leaves, np.zeros(len(work.ends)), work)
 
     @classmethod
-    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
-        work, params = engine.new_workspace(), params_of(context)
-        moves, depths = np.zeros((1, 1), dtype=np.uint16), np.zeros(1, dtype=np.int32)
-        # A stream of zeros never moves on: a draw that rejects would not end.
-        draws, stream = new_stream(0).reshape(1, 2), new_stream(0)
-        visits, sums = np.ones(1, dtype=np.int32), np.zeros(len(work.ends))
-        root_state = context.root_state.copy()
-        with np.errstate(over="ignore"):
-            engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
+    def least_job(cls, engine: Engine, context: Context) -> Job:
+        one, draws = np.ones(1, dtype=np.int32), new_stream(0).reshape(1, 2)
+        nowhere = np.zeros((1, 0), dtype=np.uint16)
+        return LeafJob(0, nowhere, one - 1, one, draws if engine.hidden else draws[:0])
 
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""

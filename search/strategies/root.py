@@ -13,7 +13,7 @@ from search.kernel.engine import Engine
 from search.packing.arrays import Arrays, take, within
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
-from search.strategies.base import Setup, Strategy, warm_up_trees
+from search.strategies.base import Setup, Strategy
 from search.summary import Child
 
 
@@ -38,8 +38,8 @@ class RootStrategy(Strategy):
         return engine.capacity_for(memory_bytes // 2 // plan.lanes, per_lane)
 
     @classmethod
-    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
-        warm_up_trees(engine, context)
+    def least_job(cls, engine: Engine, context: Context) -> Job:
+        return GrowJob(0, 0, (1,))
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -228,8 +228,8 @@ class SubtreeStrategy(InPlaceStrategy):
         return lanes * least_room(game)
 
     @classmethod
-    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
-        """Nothing: jobs are compiled where the tree is."""
+    def least_job(cls, engine: Engine, context: Context) -> None:
+        """Kernels are compiled where the tree is."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -27,7 +27,7 @@ from search.packing.arrays import Arrays, prefixed, require, take, within, witho
 from search.packing.tree import pack_snapshots, unpack_snapshots
 from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SearchRequest
-from search.strategies.base import Setup, Strategy, warm_up_trees
+from search.strategies.base import Setup, Strategy
 from search.tree.arena import Tree
 from search.tree.merge import snapshot
 
@@ -204,12 +204,12 @@ class TreeStrategy(Strategy):
         divide(tree, np.ones(1, dtype=np.int64), 1, stack, lanes, empty_portions(1, plies))
 
     @classmethod
-    def warm_up_worker(cls, engine: Engine, context: Context) -> None:
+    def least_job(cls, engine: Engine, context: Context) -> Job:
         whole = None
         if has_portions(context):
-            whole = empty_portions(1, engine.game.max_plies + 1)
+            whole = empty_portions(1, 1)
             whole.visits[0] = 1
-        warm_up_trees(engine, context, whole)
+        return RoundJob(0, 0, 0, 1, Snapshot(0, engine.lone_root()), whole)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
