@@ -22,10 +22,9 @@ from cluster.observe.progress import Progress
 from cluster.ray_backend.executor import RayExecutor
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitsProgress, worker_of_units
-from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.session import Observer, Session, left_s
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
-from cluster.runtime.workers import Workers
+from cluster.runtime.workers import ONE_CPU, Resources, Workers
 from cluster.system import terminal
 from cluster.system.file_lock import held
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption

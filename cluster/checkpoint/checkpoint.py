@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from cluster.checkpoint.archive import read_arrays, read_description, write_archive
-from cluster.runtime.code_version import code_of_searches
 from cluster.runtime.session import Session
+from cluster.runtime.worker_process import code_of_searches
 from games.errors import InvalidInput
 from search.coordinator import Coordinator
 from search.packing.arrays import Arrays, BadArchive, CorruptState, prefixed, without_prefix

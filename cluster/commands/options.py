@@ -157,8 +157,7 @@ class SearchPlace:
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
         from cluster.launch import Placement
-        from cluster.runtime.resources import Resources
-        from cluster.runtime.workers import parse_workers
+        from cluster.runtime.workers import Resources, parse_workers
 
         return Placement(
             self.executor,

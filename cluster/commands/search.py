@@ -110,8 +110,7 @@ def _search_at(
 ) -> int:
     """Search on a server. Raises InvalidInput for options of the place, which the server decides."""
     from cluster.client.remote import search_at
-    from cluster.runtime.resources import ONE_CPU
-    from cluster.runtime.workers import AUTO
+    from cluster.runtime.workers import AUTO, ONE_CPU
     from cluster.service.api.tokens import read_token
     from games.errors import InvalidInput
 

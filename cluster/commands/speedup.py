@@ -171,7 +171,7 @@ def _counts(asked: Measurement) -> list[int]:
     if asked.workers != "auto":
         return read_counts(asked.workers, "workers", "1,2,4, or auto")
     from cluster.ray_backend.joining import connect
-    from cluster.runtime.resources import ONE_CPU
+    from cluster.runtime.workers import ONE_CPU
     from cluster.system.processes import num_cores
 
     cpus = num_cores()
@@ -187,7 +187,7 @@ def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: 
     import games
     from cluster.executors.choose import refuse_on_ray
     from cluster.lab.throughput.speedup import default_lanes
-    from cluster.runtime.resources import ONE_CPU
+    from cluster.runtime.workers import ONE_CPU
     from games.errors import InvalidInput
     from search.players.presets import measured_settings_of
     from search.prepare import check_request

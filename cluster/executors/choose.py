@@ -11,11 +11,9 @@ from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.pace import Pace
 from cluster.runtime.queue import Queue
-from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
-from cluster.runtime.workers import AUTO, Workers, exactly
+from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
 from cluster.system.processes import num_cores
 from games.errors import InvalidInput
 from search.request import SearchRequest

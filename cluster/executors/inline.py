@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cluster.runtime.context_workers import ContextWorkers
-from cluster.runtime.in_flight import InFlight
 from cluster.runtime.queue import Queue, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker, counted_of
+from cluster.runtime.worker_process import ContextWorkers, InFlight
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from search.worker import Worker
 

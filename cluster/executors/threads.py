@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cluster.executors.inline import failed, run_task
-from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.queue import Queue, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, Task, TaskWorker
+from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.errors import InvalidInput
 from search.worker import Worker, why_one_at_a_time

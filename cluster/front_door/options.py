@@ -15,9 +15,8 @@ from typing import Any, TypedDict, TypeVar
 from cluster.executors.choose import NAMES, make_executor
 from cluster.front_door.game_argument import spec_of
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
-from cluster.runtime.workers import ACCEPTED, AUTO, Workers, exactly, parse_workers
+from cluster.runtime.workers import ACCEPTED, AUTO, Resources, Workers, exactly, parse_workers
 from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
 from games.errors import InvalidInput, UnknownOption
 from games.game import Game

@@ -19,17 +19,12 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from cluster.ray_backend.messages import Handle, RayEnded, Remote, WorkerLost, answer_of
-from cluster.ray_backend.process import RayProcess
-from cluster.ray_backend.slot import Bundle, Process, Slot
-from cluster.ray_backend.slots import Slots
-from cluster.runtime.affinity import LaneAffinity
+from cluster.ray_backend.process import Handle, RayEnded, RayProcess, Remote, WorkerLost, answer_of
+from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
-from cluster.runtime.code_version import code_of_searches
-from cluster.runtime.inbox import Inbox
-from cluster.runtime.queue import BUNDLE_S, BundlesAhead, Queue, TaskQueue
+from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, Queue, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task
-from cluster.runtime.worker_process import Said
+from cluster.runtime.worker_process import Inbox, Said, code_of_searches
 from cluster.runtime.worker_state import WorkerState
 
 FEW = 2

@@ -26,20 +26,86 @@ from functools import partial
 from typing import Any
 
 from cluster.ray_backend.dispatcher import Dispatcher
-from cluster.ray_backend.elasticity import GIVE_BACK_S, Elasticity
-from cluster.ray_backend.joining import connect
-from cluster.ray_backend.revival import Revival
-from cluster.ray_backend.slot import Process, Slot
-from cluster.ray_backend.slots import LATECOMER_S, READY_S, Slots
-from cluster.runtime.pace import Pace
+from cluster.ray_backend.joining import Revival, connect
+from cluster.ray_backend.slots import LATECOMER_S, READY_S, Process, Slot, Slots
 from cluster.runtime.queue import IN_FLIGHT, Queue
-from cluster.runtime.resources import ONE_CPU, Resources
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
-from cluster.runtime.workers import AUTO, Workers, exactly
+from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
 from cluster.system.processes import num_cores, waited_s
 from games.errors import InvalidInput, counted
 from search.worker import Worker
+
+LOOK_S = 0.25
+"""Interval in seconds of counting CPUs, which is a call of 1 to 2 ms to the cluster's head."""
+GIVE_BACK_S = 120.0
+"""Seconds after which surplus workers end: starting a worker takes seconds, bringing a machine minutes."""
+
+
+class Elasticity:
+    """Adapts the slots of an executor to the CPUs of the cluster, and requests machines while lanes wait.
+
+    Decisions only, without Ray: counting CPUs and requesting them are functions passed in.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        slots: Slots,
+        look: Callable[[], int],
+        ask: Callable[[int], None],
+        give_back_s: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``look`` counts the CPUs of the cluster. ``ask`` requests a number of workers from its autoscaler;
+        0 withdraws the request; without an autoscaler it has no effect. Workers that were not needed for
+        ``give_back_s`` seconds end, so that the autoscaler can remove their machines."""
+        self._workers = workers
+        self._slots = slots
+        self._look = look
+        self._ask = ask
+        self._give_back_s = give_back_s
+        self._clock = clock
+        self._due_s = 0.0
+        self._asked = 0
+        self._needed_at_s = -math.inf
+        """The last time when all workers were needed."""
+        self._needed_since = 0
+        """The largest number of workers needed since then."""
+
+    def follow(self, lanes: Callable[[], int]) -> None:
+        """Adapt to the cluster, every LOOK_S seconds. ``lanes`` counts the workers that could be busy."""
+        now = self._clock()
+        if now < self._due_s:
+            return
+        self._due_s = now + LOOK_S
+        cpus = self._look()
+        wanted = max(self._workers.least, self._workers.within(lanes()))
+        self._slots.follow(cpus, wanted)
+        if wanted >= max(len(self._slots.present), self._asked) or self._needed_at_s == -math.inf:
+            self._needed_at_s, self._needed_since = now, 0
+        else:
+            self._needed_since = max(self._needed_since, wanted)
+        if now > self._needed_at_s + self._give_back_s:
+            self._give_back(self._needed_since)
+            self._needed_at_s, self._needed_since = now, 0
+        if wanted > max(cpus, self._asked):
+            self._asked = wanted
+            self._ask(wanted)
+
+    def _give_back(self, wanted: int) -> None:
+        """End workers, and reduce the request, down to ``wanted``."""
+        self._slots.give_back(wanted)
+        if self._asked > wanted:
+            self._asked = wanted if wanted > self._workers.least else 0
+            self._ask(self._asked)
+
+    def withdraw(self) -> None:
+        """Withdraw the request; the autoscaler removes machines that stay idle."""
+        if self._asked:
+            self._asked = 0
+            self._ask(0)
+
 
 CHECK_S = 0.05
 """Interval in seconds of checking deadlines, which visits all workers."""

@@ -43,7 +43,7 @@ from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from cluster.ray_backend import session_folder as ray_folder
-from cluster.ray_backend.messages import MARK, Part, pack_answer
+from cluster.ray_backend.process import MARK, Part, pack_answer
 from cluster.system.processes import kill, marked
 
 OBJECT_STORE_BYTES = 200 * 2**20

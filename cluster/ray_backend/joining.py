@@ -1,20 +1,49 @@
-"""Joins the cluster at an address, or starts a local Ray.
+"""Joins the cluster at an address, or starts a local Ray; does so again, in a thread, after Ray has ended.
 
 A cluster may require a token. Ray's library decides once, on import, whether it sends a token, and a process
 that sends one to a cluster without tokens can join but cannot run actors. So a process without a token joins
-first, and runs an actor; if the cluster requires a token, another process joins with it.
-"""
+first, and runs an actor; if the cluster requires a token, another process joins with it. Ray needs up to two
+minutes to give up on an address where nothing answers, so `knock` is called first."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import socket
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from cluster.ray_backend.address import NotJoined, knock
-from cluster.ray_backend.messages import TokenRefused
-from cluster.ray_backend.process import RayProcess
+from cluster.ray_backend.process import RayProcess, TokenRefused
+from games.errors import InvalidInput, counted
+
+KNOCK_S = 3.0
+"""Time limit in seconds for accepting a connection: a closed port refuses at once, a firewall never does."""
+
+
+class NotJoined(InvalidInput):
+    """The cluster at an address could not be joined."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        other = "the address of a running Ray cluster, such as 10.0.0.1:6379"
+        here = "a Ray cluster that runs on this machine, for auto; or host:port"
+        accepted = f"{here if address == 'auto' else other} ({reason})"
+        super().__init__("address", address, accepted)
+        self.reason = reason
+
+
+def knock(address: str) -> None:
+    """Connect to ``host:port`` and disconnect. Raises NotJoined (address) within KNOCK_S if that fails."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise NotJoined(address, "it is not of the form host:port")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
+    except OSError as error:
+        raise NotJoined(address, error.strerror or str(error)) from None
+
 
 EMBEDDED_S = 120.0
 """Time limit in seconds for the start of an embedded Ray; it takes 4 s on an idle machine."""
@@ -100,3 +129,101 @@ def _has_token() -> bool:
     """Whether Ray would find a token for this process."""
     file = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")).expanduser()
     return bool(os.environ.get("RAY_AUTH_TOKEN")) or file.exists()
+
+
+TRIES = 3
+"""An embedded Ray that ends this often without a finished job in between is given up."""
+GONE_S = 20.0
+"""Seconds that a cluster may take to come back at its address (its head is restarted), since it has answered
+last. Ray notices the end of a head after a minute; then it is joined again once, at once."""
+PAUSE_S = 1.0
+"""Seconds between two tries."""
+
+
+class Revival:
+    """Reconnects in the background, and reports the new connection or the final failure."""
+
+    def __init__(
+        self,
+        connect: Callable[[], RayProcess],
+        address: str | None,
+        notify: Callable[[str], None] | None = None,
+    ) -> None:
+        """``notify`` is called with a line when Ray has ended, and when it is back."""
+        self._connect = connect
+        self._address = address
+        self._notify = notify or (lambda line: None)
+        self._thread: threading.Thread | None = None
+        self._found: RayProcess | None = None
+        self._error: str | None = None
+        self._closed = threading.Event()
+        self._endings = 0
+        """How often Ray has ended since the last finished job."""
+
+    @property
+    def active(self) -> bool:
+        """Whether Ray has ended and is not back yet."""
+        return self._thread is not None
+
+    def begin(self, reason: str, jobs: int, answered_s: float) -> None:
+        """Note that Ray has ended, with ``jobs`` jobs on workers, and when it has answered last (by
+        ``time.monotonic``). Raises ConnectionError after too many ends."""
+        self._endings += 1
+        where = "the local Ray" if self._address is None else f"the Ray cluster at {self._address}"
+        if self._endings > TRIES:
+            raise ConnectionError(f"{where} ended {counted(self._endings, 'time')} in a row: {reason}")
+        verb = "started" if self._address is None else "joined"
+        again = f"it is {verb} again, to run {counted(jobs, 'job')} once more"
+        self._notify(f"{where} has ended ({reason}); {again}")
+        self._error = None
+        self._thread = threading.Thread(
+            target=self._run, args=(reason, answered_s), name="revival", daemon=True
+        )
+        self._thread.start()
+
+    def poll(self, timeout_s: float) -> RayProcess | None:
+        """Return the new connection once; None while there is none. Raises ConnectionError on final
+        failure."""
+        assert self._thread is not None
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return None
+        self._thread = None
+        if self._found is None:
+            raise ConnectionError(self._error)
+        found, self._found = self._found, None
+        self._notify("Ray is there again")
+        return found
+
+    def worked(self) -> None:
+        """Note that a job was finished."""
+        self._endings = 0
+
+    def close(self) -> None:
+        """Stop reconnecting; a connection that is made nevertheless is closed by its thread."""
+        self._closed.set()
+        if self._found is not None:
+            self._found.close()
+            self._found = None
+
+    def _run(self, reason: str, answered_s: float) -> None:
+        until_s = answered_s + GONE_S
+        tries = 0
+        while not self._closed.is_set():
+            tries += 1
+            try:
+                found = self._connect()
+            except (ConnectionError, NotJoined) as error:
+                last = error.reason if isinstance(error, NotJoined) else str(error)
+                done = time.monotonic() > until_s if self._address else tries == TRIES
+                if done:
+                    where = "the local Ray" if self._address is None else f"the cluster at {self._address}"
+                    self._error = f"{where} is gone ({reason}), and did not come back ({last})"
+                    return
+                self._closed.wait(PAUSE_S)
+                continue
+            self._found = found
+            if self._closed.is_set():
+                with contextlib.suppress(OSError):
+                    found.close()
+            return

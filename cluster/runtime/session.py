@@ -9,12 +9,26 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.runtime.drive import TICK_S, drive
-from cluster.runtime.search_tasks import task_of
-from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Task
+from cluster.runtime.tasks import OPENED, Event, Executor, JobDone, JobLost, Shared, Task
 from search.coordinator import Coordinator, SearchFailed
+from search.job import GrowJob, RoundJob
 from search.prepare import Search
 from search.result import SearchResult
-from search.strategies.in_place import AnyJob
+from search.strategies.in_place import AnyJob, StretchJob
+
+
+def task_of(job: AnyJob, context: int = OPENED, work: int | None = None) -> Task:
+    """The task that runs a job. ``work`` None: the job's number of simulations."""
+    work = job.simulations if work is None else work
+    if isinstance(job, StretchJob):
+        return Task(job.index, job, work, context, divided=True)
+    if isinstance(job, GrowJob):
+        return Task(job.index, job, work, context, job.lane, pieces=job.sizes)
+    if isinstance(job, RoundJob):
+        statistics = job.snapshot.statistics
+        shared = Shared(job.snapshot.key, statistics, statistics.nbytes)
+        return Task(job.index, job, work, context, job.lane, shared=shared)
+    return Task(job.index, job, work, context)
 
 
 class Observer(Protocol):

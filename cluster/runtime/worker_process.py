@@ -1,19 +1,190 @@
-"""The receiving side of calls in a worker process: unpacks them and runs their jobs."""
+"""One process of workers: a worker for each context, jobs that await something, and calls from outside."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import pickle
 import socket
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Collection, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+import games
+import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.code_version import code_of_searches
-from cluster.runtime.context_workers import ContextWorkers
-from cluster.runtime.in_flight import Ended, InFlight
-from cluster.runtime.tasks import TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, LaneWorker, TaskWorker
 from cluster.system.processes import give_way
+
+
+@cache
+def code_of_searches() -> str:
+    """The fingerprint: 16 hex digits of a hash over the source files of `games` and `search`."""
+    sha = hashlib.sha256()
+    for package in (games, searching):
+        folder = Path(package.__path__[0])
+        for file in sorted(folder.rglob("*.py")):
+            sha.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+Owner = TypeVar("Owner")
+
+
+class Inbox(Generic[Owner]):
+    """Pending calls and their owners. Futures may be set by any thread."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Hashable, Owner] = {}
+        self._come: SimpleQueue[tuple[Hashable, Future[Any]]] = SimpleQueue()
+
+    def expect(self, call: Hashable, answer: Future[Any], owner: Owner) -> None:
+        """Add a pending call; ``answer`` is set when the call returns."""
+        self._owners[call] = owner
+        answer.add_done_callback(lambda done: self._come.put((call, done)))
+
+    def forget(self, call: Hashable) -> None:
+        """Remove a pending call; its answer is ignored."""
+        self._owners.pop(call, None)
+
+    def take(self, timeout_s: float) -> list[tuple[Owner, Hashable, Future[Any]]]:
+        """Return the answers that have arrived, in order; waits at most ``timeout_s`` seconds for the
+        first."""
+        come = []
+        with contextlib.suppress(Empty):
+            come.append(self._come.get(timeout=timeout_s) if timeout_s > 0 else self._come.get_nowait())
+            # Answers that arrive during this loop wait for the next call.
+            come += [self._come.get_nowait() for _ in range(self._come.qsize())]
+        found = []
+        for call, answer in come:
+            owner = self._owners.pop(call, None)
+            if owner is not None:
+                found.append((owner, call, answer))
+        return found
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that has ended."""
+
+    context: int
+    """The key of its context."""
+    index: int
+    outcome: Any
+    """What it returned; None if it raised."""
+    error: Exception | None
+
+
+class InFlight:
+    """Jobs by the futures of their outcomes, which any thread may set."""
+
+    def __init__(self) -> None:
+        self._inbox: Inbox[tuple[int, int]] = Inbox()
+        self._futures: set[Future[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def add(self, context: int, index: int, future: Future[Any]) -> None:
+        """Add a job that was begun."""
+        self._futures.add(future)
+        self._inbox.expect(future, future, (context, index))
+
+    def take(self, timeout_s: float, more_s: float = 0.0) -> list[Ended]:
+        """Remove and return the jobs that have ended; waits at most ``timeout_s`` seconds for the first.
+
+        ``more_s``: seconds to wait for others when the first has come.
+        """
+        if not self._futures:
+            return []
+        came = self._inbox.take(timeout_s)
+        if came and more_s and len(came) < len(self._futures):
+            time.sleep(more_s)
+            came += self._inbox.take(0.0)
+        ended = []
+        for (context, index), _, future in came:
+            self._futures.discard(future)
+            error = future.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            ended.append(Ended(context, index, None if error else future.result(), error))
+        return ended
+
+    def cancel(self) -> None:
+        """Cancel and forget all jobs."""
+        for future in self._futures:
+            self._inbox.forget(future)
+            future.cancel()
+        self._futures.clear()
+
+
+class ContextWorkers:
+    """Contexts by key, and their workers; a worker is created with the first task of its context."""
+
+    def __init__(self, make_worker: Callable[[], TaskWorker]) -> None:
+        """Creates the first worker at once; raises what ``make_worker`` raises."""
+        self._make_worker = make_worker
+        self._first = make_worker()
+        self._contexts: dict[int, Any] = {}
+        self._workers: dict[int, TaskWorker] = {}
+        self.at_once = 1
+        """How many jobs of the context OPENED should be begun before the first has ended; those of other
+        contexts run one at a time."""
+
+    def open(self, context: Any) -> None:
+        """Forget all contexts and prepare a worker for this one, with key OPENED; None prepares nothing."""
+        self._contexts.clear()
+        self._workers.clear()
+        self.at_once = 1
+        if context is not None:
+            self._contexts[OPENED] = context
+            worker = self._worker(OPENED)
+            if isinstance(worker, AwaitingWorker):
+                self.at_once = worker.at_once(context)
+
+    def add(self, key: int, context: Any) -> None:
+        """Add a context, whose tasks can be run from then on."""
+        self._contexts[key] = context
+
+    def keep_only(self, keys: Collection[int]) -> None:
+        """Forget all other contexts and their workers."""
+        for key in [each for each in self._contexts if each not in keys]:
+            del self._contexts[key]
+            self._workers.pop(key, None)
+
+    def run(self, key: int, job: Any) -> Any:
+        """Run a job in the context with this key; returns its outcome."""
+        return self._worker(key).run(self._contexts[key], job)
+
+    def begin(self, key: int, job: Any) -> Future[Any] | None:
+        """Begin a job in the context with this key; None if such jobs `run` one at a time."""
+        if key != OPENED or self.at_once == 1:
+            return None
+        return cast("AwaitingWorker", self._worker(key)).begin(self._contexts[key], job)
+
+    def hand_over(self, key: int, lane: int) -> Any:
+        """Remove and return the state of a lane; None if this process does not have it."""
+        worker = self._workers.get(key)
+        return None if worker is None else cast("LaneWorker", worker).hand_over(self._contexts[key], lane)
+
+    def take_over(self, key: int, lane: int, state: Any) -> None:
+        """Store the state of a lane that was removed from another process."""
+        cast("LaneWorker", self._worker(key)).take_over(self._contexts[key], lane, state)
+
+    def _worker(self, key: int) -> TaskWorker:
+        worker = self._workers.get(key)
+        if worker is None:
+            worker = self._first if key == OPENED else self._make_worker()
+            worker.prepare(self._contexts[key])
+            self._workers[key] = worker
+        return worker
+
 
 COLLECT_S = 0.25
 """Longest wait of a call in seconds for the first job that ends: jobs of later calls are begun after it."""

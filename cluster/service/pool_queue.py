@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cluster.runtime.affinity import LaneAffinity
-from cluster.runtime.queue import TaskQueue
+from cluster.runtime.queue import LaneAffinity, TaskQueue
 from cluster.runtime.tasks import Outcome, Task
 
 WORK_UNIT_S = 1e-6

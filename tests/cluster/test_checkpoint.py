@@ -9,9 +9,9 @@ import pytest
 
 from cluster.checkpoint.archive import read_arrays, read_description, write_archive
 from cluster.checkpoint.checkpoint import SHARE, Keeper, Opened, read_checkpoint
-from cluster.runtime.code_version import code_of_searches
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import JobLost
+from cluster.runtime.worker_process import code_of_searches
 from games.errors import InvalidInput
 from search.job import GrowJob
 from search.request import SearchRequest

@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 
 from cluster.executors.choose import make_executor
 from cluster.ray_backend import slots as ray_slots
-from cluster.ray_backend.elasticity import Elasticity
-from cluster.ray_backend.slot import Bundle, Process, Slot
-from cluster.ray_backend.slots import Slots
-from cluster.runtime.affinity import LaneAffinity
-from cluster.runtime.queue import TaskQueue
-from cluster.runtime.search_tasks import task_of
+from cluster.ray_backend.executor import Elasticity
+from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
+from cluster.runtime.queue import LaneAffinity, TaskQueue
+from cluster.runtime.session import task_of
 from cluster.runtime.tasks import OPENED, JobLost
 from cluster.runtime.worker_state import WorkerState
 from cluster.runtime.workers import AUTO, Workers, exactly, parse_workers

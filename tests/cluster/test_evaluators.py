@@ -17,8 +17,8 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.resources import Resources
 from cluster.runtime.session import Observer, Session
+from cluster.runtime.workers import Resources
 from games.errors import InvalidInput
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import open_search

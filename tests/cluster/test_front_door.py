@@ -28,9 +28,8 @@ from cluster.executors.inline import InlineExecutor
 from cluster.front_door import options
 from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions, placement_of
 from cluster.front_door.running import RunningSearch
-from cluster.runtime.resources import Resources
 from cluster.runtime.tasks import Event, Executor, JobFailed, Task
-from cluster.runtime.workers import Workers
+from cluster.runtime.workers import Resources, Workers
 from games.tictactoe import TicTacToe
 from search.coordinator import Coordinator, SearchFailed
 from tests.cluster.strangers import banyan as command

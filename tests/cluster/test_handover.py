@@ -13,10 +13,10 @@ import pytest
 
 from cluster.executors.handover import LOOK_S, PAYS_S, HandoverExecutor
 from cluster.executors.inline import InlineExecutor
-from cluster.runtime.pace import WORKER_S, WORTH, Pace
 from cluster.runtime.session import Session, left_s
 from cluster.runtime.tasks import Event, Executor, Task
 from cluster.runtime.worker_state import WorkerStatus
+from cluster.runtime.workers import WORKER_S, WORTH, Pace
 from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest

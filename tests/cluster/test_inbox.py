@@ -7,7 +7,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from cluster.runtime.inbox import Inbox
+from cluster.runtime.worker_process import Inbox
 
 
 def expected(inbox: Inbox[str], *calls: int) -> list[Future[Any]]:

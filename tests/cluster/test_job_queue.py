@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.runtime.affinity import LaneAffinity
-from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, TaskQueue
-from cluster.runtime.search_tasks import task_of
+from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, TaskQueue
+from cluster.runtime.session import task_of
 from cluster.runtime.tasks import Task
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
 from search.tree.merge import lone_root

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from cluster.ray_backend.address import NotJoined, knock
+from cluster.ray_backend.joining import NotJoined, knock
 from cluster.ray_backend.process import REFUSED_TOKEN, RayProcess, last_words
 
 

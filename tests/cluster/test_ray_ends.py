@@ -15,7 +15,7 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.ray_backend.revival import GONE_S, TRIES, Revival
+from cluster.ray_backend.joining import GONE_S, TRIES, Revival
 from cluster.system.processes import descendants
 from search.prepare import open_search
 from search.request import SearchRequest

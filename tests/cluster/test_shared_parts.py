@@ -12,7 +12,7 @@ from cluster.runtime.broadcast import (
     pack_call,
     unpack_call,
 )
-from cluster.runtime.search_tasks import task_of
+from cluster.runtime.session import task_of
 from cluster.runtime.tasks import OPENED
 from search.job import RoundJob, Snapshot
 from search.tree.merge import empty_statistics

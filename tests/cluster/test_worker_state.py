@@ -10,8 +10,15 @@ import pytest
 
 from cluster.executors.inline import InlineExecutor
 from cluster.lab.predict.costs import FaultModel
-from cluster.ray_backend.slot import Bundle, Process
-from cluster.ray_backend.slots import FAILED_START, MAX_RESTARTS_IN_A_ROW, MOST_EXTENSIONS, READY_S, Slots
+from cluster.ray_backend.slots import (
+    FAILED_START,
+    MAX_RESTARTS_IN_A_ROW,
+    MOST_EXTENSIONS,
+    READY_S,
+    Bundle,
+    Process,
+    Slots,
+)
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import JobLost, Task
 from cluster.runtime.worker_state import ALLOWED, KEPT, WorkerLog, WorkerState, WorkerStatus

@@ -15,12 +15,10 @@ import pytest
 from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.broadcast import Call, pack_call
-from cluster.runtime.context_workers import ContextWorkers
 from cluster.runtime.queue import TaskQueue
-from cluster.runtime.search_tasks import task_of
-from cluster.runtime.session import Session
+from cluster.runtime.session import Session, task_of
 from cluster.runtime.tasks import Event, JobDone, JobLost, Task
-from cluster.runtime.worker_process import WorkerProcess
+from cluster.runtime.worker_process import ContextWorkers, WorkerProcess
 from cluster.runtime.worker_state import WorkerStatus
 from cluster.service.pool import Pool, Run
 from cluster.service.pool_queue import WORK_UNIT_S, PoolQueue
