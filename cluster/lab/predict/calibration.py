@@ -31,7 +31,7 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.steps import Ran, Rows, time_steps, timed_run
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.runtime.queue import BundlesAhead
-from cluster.runtime.search_tasks import task_of
+from cluster.runtime.session import task_of
 from cluster.runtime.tasks import JobDone
 from games.errors import counted
 from search.coordinator import Coordinator
