@@ -24,7 +24,7 @@ from games.rng import new_stream
 from search.prepare import open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline
-from search.strategies import Strategy
+from search.strategies import STRATEGY_CLASSES, Strategy
 from search.summary import choose
 from search.tree.arena import ROOT, Tree, child_after
 from search.worker import Worker
@@ -89,7 +89,11 @@ class Planner:
         self._stepped = stepped
         self._worker = Worker()
         # What simulations have met is kept instead of the tree that it was told.
-        self._learns = "learnt" in request.policies and request.lanes == 1 and request.strategy == "tree"
+        self._learns = (
+            "learnt" in request.policies
+            and request.lanes == 1
+            and STRATEGY_CLASSES[request.strategy].by_rounds
+        )
         self._worker.goes_on = self._learns
         self._prepared = self._begun = False
 

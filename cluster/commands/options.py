@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from search.request import STRATEGIES, SUBTREE, SearchRequest
+from search.request import STRATEGIES, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
     from cluster.launch import Output, Placement
 
-MOST_LANES = 16
-"""With more lanes `subtree` is slower: cluster/lab/records/throughput.md."""
-SUBTREE_THREADS = 2
-"""In more threads than these `tree` makes more simulations: cluster/lab/records/throughput.md."""
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
 
@@ -244,31 +240,24 @@ def suggest_best(game: str, preset: str | None, json_output: bool) -> None:
         print("a stronger search for the best move: --preset best", file=sys.stderr)
 
 
-def suggest_subtree(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
-    """Name ``--strategy subtree`` to a person at a terminal whose search by ``tree`` had two threads and can
-    run so, and ``--strategy tree`` to one whose search by ``subtree`` had more; whether a strategy was named.
-    ``threads`` None: the search ran elsewhere."""
+def suggest_rival(request: SearchRequest, threads: int | None, json_output: bool) -> bool:
+    """Name another strategy to a person at a terminal whose search would do more with it; whether one was
+    named. ``threads`` None: the search ran elsewhere."""
     if json_output or not sys.stderr.isatty() or threads is None or request.lanes == 1:
-        return False
-    if request.strategy == SUBTREE and threads > SUBTREE_THREADS:
-        print(
-            "in more than two threads --strategy tree makes more simulations: on 16 cores it made 78 % of "
-            "what independent searches make, subtree 20 % (gomoku)",
-            file=sys.stderr,
-        )
-        return True
-    if request.strategy != "tree" or threads != SUBTREE_THREADS:
         return False
     import games
     from games.errors import InvalidInput
     from search.prepare import check_search
+    from search.strategies import STRATEGY_CLASSES
 
+    rival = STRATEGY_CLASSES[request.strategy].rival(request, threads)
+    if rival is None:
+        return False
     try:
-        check_search(replace(request, strategy=SUBTREE), games.load(request.game))
+        check_search(replace(request, strategy=rival[0]), games.load(request.game))
     except InvalidInput:
         return False
-    lanes = f" --lanes {MOST_LANES}" if request.lanes > MOST_LANES else ""
-    print(f"stronger in two threads of one machine: --strategy subtree{lanes}", file=sys.stderr)
+    print(rival[1], file=sys.stderr)
     return True
 
 
@@ -289,19 +278,14 @@ def suggest_one_lane(request: SearchRequest, json_output: bool) -> None:
         )
 
 
-def suggest_tree(request: SearchRequest, on_ray: bool) -> None:
-    """Name ``--strategy tree`` where calls on Ray take far longer than leaves."""
-    if not on_ray or request.strategy != "leaf":
-        return
+def suggest_on_ray(request: SearchRequest) -> None:
+    """Name another strategy where calls on Ray take far longer than jobs of this one."""
     import games
-    from search.strategies.leaf import SLOW_SIMULATIONS_PER_S
+    from search.strategies import STRATEGY_CLASSES
 
-    quick = games.load(request.game).nominal_simulations_per_s >= SLOW_SIMULATIONS_PER_S
-    if quick and request.evaluator is None:
-        report(
-            "on Ray, leaf spends most of its time with calls in quick games such as this one, and is often "
-            "ten times slower: --strategy tree makes many times the simulations"
-        )
+    advice = STRATEGY_CLASSES[request.strategy].advice_on_ray(request, games.load(request.game))
+    if advice is not None:
+        report(advice)
 
 
 def report(line: str) -> None:

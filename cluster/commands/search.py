@@ -17,9 +17,9 @@ from cluster.commands.options import (
     SearchPlace,
     option,
     suggest_best,
+    suggest_on_ray,
     suggest_one_lane,
-    suggest_subtree,
-    suggest_tree,
+    suggest_rival,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -79,9 +79,10 @@ def search(
         threads = None
         if server is None and not on_ray:
             threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)
-        if not suggest_subtree(request, threads, output.json_output):
+        if not suggest_rival(request, threads, output.json_output):
             suggest_one_lane(request, output.json_output)
-        suggest_tree(request, on_ray)
+        if on_ray:
+            suggest_on_ray(request)
     return status
 
 

@@ -14,7 +14,7 @@ from cluster.service.limits import Limits
 from games.errors import InvalidInput, did_you_mean
 from search.options import LOWEST, Knob, knobs_of
 from search.players.presets import NAMES, STRONGEST
-from search.request import DEFAULT_MEMORY_MB, SUBTREE, SearchRequest, request_of
+from search.request import DEFAULT_MEMORY_MB, STRATEGIES, SearchRequest, request_of
 
 PRIORITIES = (-10, 10)
 EXAMPLE: dict[str, Any] = {
@@ -111,8 +111,8 @@ def body_model(kind: type[SearchRequest]) -> type[SearchBase]:
 def _field(knob: Knob) -> tuple[Any, Any]:
     """Type and field of an option. Bounds and choices are only described; `SearchRequest` checks them."""
     # Workers of a service do not share a tree.
-    choices = [choice for choice in knob.option.choices if choice != SUBTREE]
-    told: dict[str, Any] = {"enum": choices} if choices else {}
+    choices = STRATEGIES if knob.name == "strategy" else knob.option.choices
+    told: dict[str, Any] = {"enum": [*choices]} if choices else {}
     default: Any = knob.asked_default
     if knob.option.bounds is not None and knob.option.bounds[0] != LOWEST:
         told = dict(zip(("minimum", "maximum"), knob.option.bounds, strict=True))

@@ -13,6 +13,7 @@ from games.spec import Options, Spec
 from search.options import Knob, knobs_of
 from search.prepare import check_form
 from search.request import SearchRequest
+from search.strategies import STRATEGY_CLASSES, InPlaceStrategy
 
 PREFIX = "player option"
 DEFAULT_SECONDS = 1.0
@@ -55,7 +56,8 @@ def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
     if plies and given:
         budgets = ", ".join([f"plies={plies}", *given])
         raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds and plies")
-    if plies and asked.get("strategy") in ("leaf", "subtree"):
+    kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
+    if plies and kind is not None and issubclass(kind, InPlaceStrategy):
         # The time of threads decides how many of their jobs are run at a stretch.
         raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with plies")
     if plies or not given:

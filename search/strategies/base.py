@@ -61,6 +61,25 @@ class Strategy(ABC):
     pairs_moves: ClassVar[bool] = True
     """Whether several moves of the root can be searched with one determinization."""
 
+    sends_jobs: ClassVar[bool] = True
+    """Whether jobs can be sent to other processes."""
+    by_rounds: ClassVar[bool] = False
+    """Whether the jobs of a round start from one snapshot of the tree."""
+    by_leaves: ClassVar[bool] = False
+    """Whether a job is playouts from leaves of the tree, with the options ``batch`` and
+    ``playouts_per_leaf``."""
+
+    @classmethod
+    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
+        """Another strategy that may suit better where this one ran in so many threads, and a line for people
+        that says so."""
+        return None
+
+    @classmethod
+    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
+        """A line for people whose search on Ray would better have another strategy."""
+        return None
+
     @classmethod
     def refuse(cls, request: SearchRequest, game: Game) -> None:
         """Raise InvalidInput if this strategy cannot search the game, or not with these options."""

@@ -144,6 +144,17 @@ class LeafStrategy(InPlaceStrategy):
 
     grows_trees = False
     pairs_moves = False
+    by_leaves = True
+
+    @classmethod
+    def advice_on_ray(cls, request: SearchRequest, game: Game) -> str | None:
+        """Calls take far longer than the leaves of a quick game."""
+        if request.evaluator is not None or game.nominal_simulations_per_s < SLOW_SIMULATIONS_PER_S:
+            return None
+        return (
+            "on Ray, leaf spends most of its time with calls in quick games such as this one, and is often "
+            "ten times slower: --strategy tree makes many times the simulations"
+        )
 
     @classmethod
     def make_plan(cls, request: SearchRequest, game: Game) -> SearchPlan:

@@ -196,6 +196,15 @@ class SubtreeStrategy(InPlaceStrategy):
     """Jobs that are neither sent nor kept: a stretch is all that the coordinator sees of them."""
 
     grows_trees = False
+    sends_jobs = False
+
+    @classmethod
+    def rival(cls, request: SearchRequest, threads: int) -> tuple[str, str] | None:
+        line = (
+            "in more than two threads --strategy tree makes more simulations: on 16 cores it made 78 % of "
+            "what independent searches make, subtree 20 % (gomoku)"
+        )
+        return ("tree", line) if threads > 2 else None
 
     @classmethod
     def refuse(cls, request: SearchRequest, game: Game) -> None:

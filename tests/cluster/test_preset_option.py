@@ -11,7 +11,7 @@ import pytest
 
 import games
 from cluster.cli import run
-from cluster.commands.options import suggest_best, suggest_subtree, suggest_tree
+from cluster.commands.options import suggest_best, suggest_on_ray, suggest_rival
 from cluster.commands.speedup import Measurement, _request
 from cluster.commands.strength import _options
 from games.errors import InvalidInput
@@ -63,7 +63,8 @@ def test_a_person_is_told_where_leaf_is_slow_on_ray(tmp_path: Path) -> None:
     ):
         for terminal in (Terminal(), io.StringIO()):
             with contextlib.redirect_stderr(terminal):
-                suggest_tree(request, on_ray)
+                if on_ray:
+                    suggest_on_ray(request)
             assert terminal.getvalue().count("--strategy tree") == count
 
 
@@ -109,7 +110,7 @@ def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
     ):
         terminal = Terminal()
         with contextlib.redirect_stderr(terminal):
-            assert suggest_subtree(asked, threads, as_json) == bool(named)
+            assert suggest_rival(asked, threads, as_json) == bool(named)
         assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -512,3 +514,19 @@ def test_more_is_anticipated_than_a_tree_can_count() -> None:
 def test_the_digest_is_the_one_that_is_written_down(kind_name: str) -> None:
     """Compiled and uncompiled code are held together by this. See tests/search/goldens.py."""
     assert golden_digest(kind_name) == json.loads(FILE.read_text())[kind_name]
+
+
+def test_only_strategies_and_requests_know_a_strategy_by_its_name() -> None:
+    compared = re.compile(r"\bstrategy (==|!=|in|not in) *[\"'({\[A-Z]|\bSUBTREE\b")
+    root = Path(__file__).parents[2]
+    own = {root / "search/request.py", *(root / "search/strategies").iterdir()}
+    own.add(root / "search/players/scripted.py")  # An option of the same name.
+    found = [
+        f"{file.relative_to(root)}: {line.strip()}"
+        for package in ("games", "search", "cluster")
+        for file in sorted((root / package).rglob("*.py"))
+        if file not in own
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if compared.search(line) and "for strategy in" not in line
+    ]
+    assert found == []

@@ -38,7 +38,7 @@ from search.coordinator import Coordinator
 from search.plan import JOB_S
 from search.prepare import open_search
 from search.request import MAX_LANES, SearchRequest
-from search.strategies import plan_search
+from search.strategies import STRATEGY_CLASSES, plan_search
 
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
@@ -90,9 +90,10 @@ def calibration_request(request: SearchRequest) -> SearchRequest:
     rounds = max(4, round(CALIBRATION_S * game.nominal_simulations_per_s / (LANES * size)))
     rounds = min(rounds, MOST_JOBS // LANES)
     small = replace(request, lanes=LANES, simulations=size * LANES * rounds)
-    if request.strategy == "tree":
+    kind = STRATEGY_CLASSES[request.strategy]
+    if kind.by_rounds:
         return replace(small, rounds=rounds)
-    if request.strategy == "leaf":
+    if kind.by_leaves:
         return replace(small, batch=max(1, size // plan.playouts_per_leaf))
     return small
 
@@ -137,10 +138,11 @@ class _Calibration:
         if not waits(costs):
             self.say(f"one process, then {cores} at a time")
             costs = replace(costs, crowded_simulation_s=costs.simulation_s * _crowding(small, cores))
-        if self.request.strategy == "tree":
+        kind = STRATEGY_CLASSES[self.request.strategy]
+        if kind.by_rounds:
             self.say("the cost of a snapshot, and its part that depends on the size")
             return _by_size(small, self.executor, _time_snapshots(small, self.executor, costs))
-        if self.request.strategy == "leaf":
+        if kind.by_leaves:
             return self._leaf(small, costs)
         return costs
 

@@ -23,7 +23,7 @@ from cluster.system.terminal import in_minutes
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search
 from search.request import MAX_SIMULATIONS, SearchRequest
-from search.strategies import plan_search
+from search.strategies import STRATEGY_CLASSES, plan_search
 
 CHECK_S = 15.0
 """Least work of a search that is run here to check the prediction, in seconds of one core."""
@@ -176,18 +176,16 @@ def _ends_first(workers: Sequence[int]) -> list[int]:
 
 def _of_strategy(request: SearchRequest, strategy: str) -> SearchRequest:
     """The request for one strategy, without the options of the others."""
-    return replace(
-        request,
-        strategy=strategy,
-        rounds=request.rounds if strategy == "tree" else None,
-        batch=request.batch if strategy == "leaf" else None,
-        playouts_per_leaf=request.playouts_per_leaf if strategy == "leaf" else None,
-    )
+    kind = STRATEGY_CLASSES[strategy]
+    request = replace(request, strategy=strategy)
+    if not kind.by_rounds:
+        request = replace(request, rounds=None)
+    return request if kind.by_leaves else replace(request, batch=None, playouts_per_leaf=None)
 
 
 def _cut(request: SearchRequest) -> SearchRequest:
     """The request, reduced to the jobs per lane of a whole search: slow games have many more, tiny jobs."""
     assert request.simulations is not None
     jobs = plan_search(request, games.load(request.game))
-    rounds = jobs.rounds if request.strategy == "tree" else MIN_ROUNDS
+    rounds = jobs.rounds if STRATEGY_CLASSES[request.strategy].by_rounds else MIN_ROUNDS
     return replace(request, simulations=min(request.simulations, rounds * jobs.lanes * jobs.size(0)))

@@ -27,7 +27,15 @@ from search.kernel.params import params_of, with_exploration
 from search.prepare import Search, open_search
 from search.request import MAX_BATCH, MAX_LANES, MAX_PLAYOUTS_PER_LEAF, MAX_SIMULATIONS, SearchRequest
 from search.result import SearchResult
-from search.strategies import LeafStrategy, RootStrategy, Setup, Strategy, TreeStrategy, plan_search
+from search.strategies import (
+    STRATEGY_CLASSES,
+    LeafStrategy,
+    RootStrategy,
+    Setup,
+    Strategy,
+    TreeStrategy,
+    plan_search,
+)
 from search.tree.arena import TreeLayout
 from search.tree.merge import Statistics, lone_root
 
@@ -104,7 +112,8 @@ def _part(request: SearchRequest, faults: FaultModel | None) -> SearchRequest:
     """The part of a search that is simulated: with strategy tree, its first rounds."""
     plan = plan_search(request, games.load(request.game))
     rounds = max(ROUNDS, JOBS // plan.lanes)
-    if request.strategy != "tree" or plan.rounds <= rounds or faults not in (None, FaultModel()):
+    by_rounds = STRATEGY_CLASSES[request.strategy].by_rounds
+    if not by_rounds or plan.rounds <= rounds or faults not in (None, FaultModel()):
         return request
     return replace(request, rounds=rounds, simulations=plan.lanes * rounds * plan.size(0))
 
@@ -278,7 +287,7 @@ def try_changes(
 
 def _leaves(request: SearchRequest) -> float:
     """Leaves per job with strategy leaf; 1 for other strategies."""
-    if request.strategy != "leaf":
+    if not STRATEGY_CLASSES[request.strategy].by_leaves:
         return 1.0
     plan = plan_search(request, games.load(request.game))
     return max(1.0, plan.size(0) / plan.playouts_per_leaf)
@@ -295,11 +304,11 @@ def _changes(request: SearchRequest) -> list[tuple[str, SearchRequest]]:
     # The length of jobs is kept, so that only the lanes change.
     more = min(MAX_SIMULATIONS, (request.simulations or 1) * lanes // request.lanes)
     changes = [(f"--lanes {lanes}", replace(request, lanes=lanes, simulations=more))]
-    if request.strategy == "tree":
+    if STRATEGY_CLASSES[request.strategy].by_rounds:
         rounds = max(2, plan.rounds // 4)
         what = f"--rounds {rounds} (jobs {plan.rounds / rounds:.0f} times as long; {WEAKER})"
         changes.append((what, replace(request, rounds=rounds)))
-    if request.strategy == "leaf":
+    if STRATEGY_CLASSES[request.strategy].by_leaves:
         playouts = plan.playouts_per_leaf
         batch = min(MAX_BATCH, max(1, plan.size(0) // playouts))
         longer = min(MAX_BATCH, 4 * batch)

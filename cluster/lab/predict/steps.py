@@ -20,7 +20,7 @@ from search.job import Context, Job, JobResult, RoundJob
 from search.prepare import Search, open_search
 from search.request import SearchRequest
 from search.run_inline import run_inline
-from search.strategies import Strategy, TreeStrategy
+from search.strategies import STRATEGY_CLASSES, Strategy, TreeStrategy
 from search.strategies.tree import Planner
 from search.worker import Worker
 
@@ -121,7 +121,7 @@ def time_steps(request: SearchRequest, rows: Rows | None = None) -> Costs:
         del timed.merge_s[lanes - 1 :: lanes], timed.make_s[::lanes]
         plan_s, lane_s = _time_plans(search.strategy.planner, lanes, search.plan.size(0))
     # All leaves cost the same on average; in games without compiled rules, the first leaves are slower.
-    mean = median if request.strategy == "leaf" else fmean
+    mean = median if STRATEGY_CLASSES[request.strategy].by_leaves else fmean
     merge_s = mean(timed.merge_s or [0.0])
     sizes = [done.simulations for _, done in worker.ran]
     each_s = [took_s / max(1, size) for took_s, size in zip(worker.run_s, sizes, strict=True)]
@@ -215,7 +215,7 @@ def timed_run(
         busy_s=executor.workers[0].busy_s - busy_s,
         worker_cpu_s=cpu_seconds(executor.worker_pids()) - worker_cpu_s,
         jobs=jobs,
-        rounds=jobs // search.strategy.lanes if request.strategy == "tree" else 0,
+        rounds=jobs // search.strategy.lanes if STRATEGY_CLASSES[request.strategy].by_rounds else 0,
         calls=executor.dispatcher.calls - calls,
     )
 

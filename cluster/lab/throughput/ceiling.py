@@ -29,8 +29,8 @@ from cluster.runtime.tasks import Executor
 from search.coordinator import Coordinator
 from search.job import Context, GrowJob, Job, LeafJob, RoundJob
 from search.prepare import Search, open_search
-from search.request import SUBTREE, SearchRequest
-from search.strategies import LeafStrategy
+from search.request import SearchRequest
+from search.strategies import STRATEGY_CLASSES, LeafStrategy
 from search.strategies.in_place import AnyJob, StretchJob
 from search.worker import Worker
 
@@ -81,7 +81,9 @@ class Ceiling:
         The recorded jobs do not depend on the executor; if simulations wait, many workers save time.
         """
         self._simulations = request.simulations or 0
-        work = request if request.strategy == SUBTREE else _record(request, executor or InlineExecutor())
+        work: SearchRequest | tuple[Context, list[Job]] = request
+        if STRATEGY_CLASSES[request.strategy].sends_jobs:
+            work = _record(request, executor or InlineExecutor())
         spawn = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self.processes: list[Any] = []
