@@ -97,7 +97,7 @@ def benchmark(
         rival=rival,
         report=report if output.progress else lambda line: None,
     )
-    rows = [row for bench in benches for row in bench.rows(rival)]
+    rows = [row for bench in benches for row in bench.rows()]
     if output.json_output:
         print_json(rows)
         return
@@ -123,7 +123,7 @@ def _measure_evaluators(
     if max(batches) > MAX_BATCH:
         raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
     _check(asked.seconds, asked.repeats, [], [], asked.seed)
-    from cluster.lab.throughput.evaluations import benchmark_evaluators, tables
+    from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
     from cluster.system.terminal import print_json, stdout_console
 
@@ -137,11 +137,11 @@ def _measure_evaluators(
         report=report if output.progress else lambda line: None,
     )
     if output.json_output:
-        print_json([each.row() for each in measured])
+        print_json([row for bench in measured for row in bench.rows()])
         return
     console = stdout_console(colour_wanted(output.no_color))
-    for table in tables(measured):
-        console.print(table)
+    for bench in measured:
+        console.print(bench.table())
     console.print(
         f"median, lowest and highest of repeats ({asked.repeats}, interleaved, {asked.seconds:g} s each); "
         f"different positions of random games, seed {asked.seed}; {machine()}",
@@ -174,6 +174,6 @@ def _rival(against: str | None) -> Rival | None:
         return None
     if against != "openspiel":
         raise InvalidInput("against", against, "openspiel")
-    from cluster.lab.throughput.openspiel import OpenSpiel
+    from cluster.lab.throughput.benchmark import OpenSpiel
 
     return OpenSpiel()

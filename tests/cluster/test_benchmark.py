@@ -10,9 +10,8 @@ from rich.console import Console
 
 import games
 from cluster.cli import run
-from cluster.lab.throughput.benchmark import Rates, benchmark, timed
+from cluster.lab.throughput.benchmark import OpenSpiel, Rates, benchmark, timed
 from cluster.lab.throughput.benchmark_report import blocks
-from cluster.lab.throughput.openspiel import OpenSpiel
 from games.game import Game
 from tests.cluster.command import on_terminal
 
@@ -131,7 +130,7 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
         clock=Clock(),
         report=lines.append,
     )
-    rows = [row for bench in benches for row in bench.rows(rival)]
+    rows = [row for bench in benches for row in bench.rows()]
     assert [row.get("against", {}).get("ratio") for row in rows] == [2.0, 2.0, None, None]
     assert rows[2]["against"] == {"name": "rival", "version": "1.2", "missing": "knows no stones"}
     printed = StringIO()
@@ -154,7 +153,7 @@ def test_openspiel_makes_the_searches_that_it_is_asked_for() -> None:
         list(map(games.load, specs)), simulations=[20], seconds=0.01, repeats=1, seed=0, rival=rival
     )
     for bench in benches:
-        assert bench.rows(rival)[0]["against"]["simulations_per_s"] > 0
+        assert bench.rows()[0]["against"]["simulations_per_s"] > 0
 
 
 @pytest.mark.parametrize(("spec", "why"), [("2048", "rewards before the end"), ("thud", "does not have")])

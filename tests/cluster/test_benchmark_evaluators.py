@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.throughput.evaluations import Batches, benchmark_evaluators, different_positions
+from cluster.lab.throughput.evaluations import benchmark_evaluators, different_positions
 from search.evaluator import load_evaluator, source_of_evaluator
 from tests.cluster.command import here, on_terminal
 from tests.cluster.test_benchmark import Clock
@@ -32,13 +32,14 @@ class Net(Evaluator):
 """
 
 
-def measured(*evaluators: str, batches: tuple[int, ...] = (1, 100), **changes: Any) -> list[Batches]:
+def measured(*evaluators: str, batches: tuple[int, ...] = (1, 100), **changes: Any) -> list[dict[str, Any]]:
     asked: dict[str, Any] = {"seconds": 0.5, "repeats": 3, "seed": 4, "clock": Clock()}
-    return benchmark_evaluators(["tictactoe"], evaluators, batches=batches, **(asked | changes))
+    benches = benchmark_evaluators(["tictactoe"], evaluators, batches=batches, **(asked | changes))
+    return [row for bench in benches for row in bench.rows()]
 
 
 def test_a_row_for_each_evaluator_and_batch() -> None:
-    rows = [each.row() for each in measured(HASHED, WAITING)]
+    rows = measured(HASHED, WAITING)
     assert [(row["evaluator"], row["batch"]) for row in rows] == [
         (HASHED, 1),
         (HASHED, 100),
@@ -67,7 +68,7 @@ def test_the_evaluator_gets_whole_batches_of_different_unfinished_positions(tmp_
     path = str(tmp_path / "net.py")
     Path(path).write_text(COUNTING)
     (each,) = measured(path, batches=(100,))
-    assert each.row()["device"] == "abacus"
+    assert each["device"] == "abacus"
     game = games.load("tictactoe")
     seen: list[Any] = load_evaluator(path, source_of_evaluator(path), game).seen  # type: ignore[attr-defined]
     assert {len(states) for states in seen} == {100}
@@ -94,8 +95,8 @@ def test_a_game_with_fewer_positions_is_measured_with_those(tmp_path: Path) -> N
     assert sorted(lines)[0] == ()
     assert len(lines) == 4
     asked: dict[str, Any] = {"batches": [3], "seconds": 0.5, "repeats": 1, "seed": 0}
-    (each,) = benchmark_evaluators(["grundy:pile=5"], [str(path)], **asked, clock=Clock())
-    assert each.leaves.median == 12.0
+    (bench,) = benchmark_evaluators(["grundy:pile=5"], [str(path)], **asked, clock=Clock())
+    assert bench.batches[0].leaves.median == 12.0
 
 
 def test_json_is_a_list_of_rows(capsys: pytest.CaptureFixture[str]) -> None:

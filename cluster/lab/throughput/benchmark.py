@@ -11,6 +11,8 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,18 +20,22 @@ import numpy as np
 from games.analysis.playout import play_cut, play_random
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game
+from games.openspiel import pyspiel_or_refuse, rules_of
 from games.rng import new_stream
 from search.features import Features
 from search.job import Context
 from search.kernel.engine import engine_of
-from search.kernel.params import SearchParams, params_of, with_exploration
+from search.kernel.params import params_of, with_exploration
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
 from search.tree.arena import clear
 
 CHUNK_S = 0.01
 """Time between two readings of the clock, in seconds at the game's nominal speed."""
+OPENSPIEL_MEMORY_MB = 1000
 Clock = Callable[[], float]
 Report = Callable[[str], None]
+Searcher = Callable[[], int]
+"""Runs a search from the start position; returns its number of simulations."""
 
 
 class Rival(Protocol):
@@ -38,15 +44,48 @@ class Rival(Protocol):
     name: str
     version: str
 
-    def searcher(
-        self, game: Game, simulations: int, exploration: float, seed: int
-    ) -> Callable[[], int] | str:
-        """A function that runs a search from the start position and returns its number of simulations.
-
-        Or a text that says why the program makes no such search.
+    def searcher(self, game: Game, simulations: int, exploration: float, seed: int) -> Searcher | str:
+        """A function that runs a search of this size; or a text that says why the program makes none.
 
         ``exploration`` is C in Q + C sqrt(ln N / n) with Q in [-1, 1].
         """
+
+
+class OpenSpiel:
+    """`pyspiel.MCTSBot` with random rollouts, one for each simulation, and our exploration constant."""
+
+    name = "openspiel"
+
+    def __init__(self) -> None:
+        """Raises InvalidInput (against) if OpenSpiel is not installed."""
+        self._pyspiel = pyspiel_or_refuse("against", self.name)
+        self.version = version("open_spiel")
+
+    def searcher(self, game: Game, simulations: int, exploration: float, seed: int) -> Searcher | str:
+        """See `Rival`."""
+        name, pyspiel = rules_of(game), self._pyspiel
+        if name is None:
+            return "does not have this game"
+        loaded = pyspiel.load_game(name)
+        if loaded.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
+            return "its MCTS refuses games with rewards before the end"
+        bot = pyspiel.MCTSBot(
+            loaded,
+            pyspiel.RandomRolloutEvaluator(1, seed),
+            uct_c=exploration,
+            max_simulations=simulations,
+            max_memory_mb=OPENSPIEL_MEMORY_MB,
+            solve=False,
+            seed=seed,
+            verbose=False,
+        )
+        state = loaded.new_initial_state()
+
+        def search() -> int:
+            bot.mcts_search(state)
+            return simulations
+
+        return search
 
 
 @dataclass
@@ -64,21 +103,24 @@ class Rates:
         """The lowest and the highest rate."""
         return [min(self.per_s), max(self.per_s)]
 
+    def measure(self, work: Callable[[], int], seconds: float, clock: Clock) -> float:
+        """Measure once how much ``work`` does; returns how long that took."""
+        done, elapsed_s = timed(work, seconds, clock)
+        self.per_s.append(done / elapsed_s)
+        return elapsed_s
+
+
+def timed(work: Callable[[], int], seconds: float, clock: Clock) -> tuple[int, float]:
+    """Repeat ``work`` for ``seconds``, at least once; returns the sum of its results, and the time."""
+    started = clock()
+    total = work()
+    while (elapsed_s := clock() - started) < seconds:
+        total += work()
+    return total, elapsed_s
+
 
 @dataclass
-class Playouts:
-    """Uniformly random games from the start position."""
-
-    playouts: Rates = field(default_factory=Rates)
-    moves: Rates = field(default_factory=Rates)
-    num_playouts: int = 0
-    num_moves: int = 0
-    results: list[int] = field(default_factory=lambda: [0, 0, 0])
-    """Counts of the first player's wins, draws, and losses; they mean nothing beyond two players."""
-
-
-@dataclass
-class CutPlayouts:
+class _CutPlayouts:
     """Random games that are cut after ``plies`` plies and evaluated there."""
 
     plies: int
@@ -100,73 +142,146 @@ class CutPlayouts:
 
 
 @dataclass
-class Searches:
+class _Searches:
     """Searches with a number of simulations each, and searches of the rival with equally many."""
 
     simulations: int
+    rival: Searcher | str | None
     rates: Rates = field(default_factory=Rates)
-    rival: Rates = field(default_factory=Rates)
-    """Rates of the rival; empty without a rival or if it makes no such searches."""
-    missing: str | None = None
-    """Why the rival makes no such searches."""
+    rival_rates: Rates = field(default_factory=Rates)
 
-    @property
-    def ratios(self) -> Rates:
-        """Our rate divided by the rival's, for each repeat."""
-        return Rates([ours / theirs for ours, theirs in zip(self.rates.per_s, self.rival.per_s, strict=True)])
+    def against(self) -> dict[str, Any]:
+        """The comparison with the rival, in a row of `benchmark --json`."""
+        if isinstance(self.rival, str):
+            return {"missing": self.rival}
+        pairs = zip(self.rates.per_s, self.rival_rates.per_s, strict=True)
+        ratios = Rates([ours / theirs for ours, theirs in pairs])
+        return {
+            "simulations_per_s": self.rival_rates.median,
+            "ratio": ratios.median,
+            "spread": {"simulations_per_s": self.rival_rates.spread, "ratio": ratios.spread},
+        }
 
 
-@dataclass
 class GameBenchmark:
     """All measurements of one game."""
 
-    game: Game
-    seed: int
-    repeats: int
-    playouts: Playouts
-    searches: list[Searches]
-    cuts: list[CutPlayouts]
+    def __init__(
+        self,
+        game: Game,
+        simulations: Sequence[int],
+        seed: int = 0,
+        rival: Rival | None = None,
+        cuts: Sequence[int] = (),
+    ) -> None:
+        self.name, self._game, self._seed, self._rival = game.spec, game, seed, rival
+        self._repeats = 0
+        self._playouts, self._moves = Rates(), Rates()
+        self._num_playouts = self._num_moves = 0
+        self._results = np.zeros(3, dtype=np.int64)
+        """Counts of the first player's wins, draws, and losses; they mean nothing beyond two players."""
+        self._cuts = [_CutPlayouts(plies) for plies in cuts]
+        self._play_cut = specialise([play_random, play_cut], game)["play_cut"]
+        self._engine = engine_of(game, Features(hidden=game.hidden_information))
+        self._work = self._engine.new_workspace()
+        start = game.initial_state()
+        self._root = game.observation(start, int(game.calls.current_player(start)))
+        self._chunk = max(1, round(game.nominal_simulations_per_s * CHUNK_S))
+        capacity = self._engine.capacity_for(DEFAULT_MEMORY_MB * 2**20, max(simulations))
+        self._tree = self._engine.new_tree(capacity)
+        # The parameters of a sequential search with default options.
+        request = SearchRequest(game=game.spec)
+        hidden = request.hidden_information if game.hidden_information else ""
+        request = with_exploration(request, game)
+        self._params = params_of(Context("benchmark", request, game.spec, None, start, hidden, 1.0, 0, 2))
+        c = self._params.exploration
+        self.searches = [
+            _Searches(each, rival.searcher(game, each, c, seed) if rival else None) for each in simulations
+        ]
 
-    def rows(self, rival: Rival | None = None) -> list[dict[str, Any]]:
+    def warm_up(self) -> None:
+        """Compile or load the kernels, and allocate the memory that they use."""
+        stream = new_stream(self._seed)
+        with np.errstate(over="ignore"):
+            self._play(stream, np.zeros(3, dtype=np.int64), 1)
+            for cut in self._cuts:
+                self._cut(_CutPlayouts(cut.plies), stream, 1)
+            for searches in self.searches:
+                self._search(searches.simulations, stream)
+        for searches in self.searches:
+            if callable(searches.rival):
+                searches.rival()
+
+    def measure(self, seconds: float, clock: Clock) -> str:
+        """Run one repeat of all measurements; returns its rates in words."""
+        stream = new_stream(self._seed, self._repeats)
+        self._repeats += 1
+        before = self._num_moves
+        with np.errstate(over="ignore"):
+            elapsed_s = self._playouts.measure(partial(self._count_playouts, stream), seconds, clock)
+            self._moves.per_s.append((self._num_moves - before) / elapsed_s)
+            said = [f"{self._playouts.per_s[-1]:,.0f} playouts/s"]
+            for cut in self._cuts:
+                cut.rates.measure(partial(self._cut, cut, stream, self._chunk), seconds, clock)
+            for each in self.searches:
+                each.rates.measure(partial(self._search, each.simulations, stream), seconds, clock)
+                said.append(f"{each.rates.per_s[-1]:,.0f} simulations/s")
+                if callable(each.rival):
+                    each.rival_rates.measure(each.rival, seconds, clock)
+                    said.append(f"rival {each.rival_rates.per_s[-1]:,.0f}")
+        return ", ".join(said)
+
+    def rows(self) -> list[dict[str, Any]]:
         """One row of `benchmark --json` for each number of simulations."""
-        return [self._row(searches, rival) for searches in self.searches]
+        shares = (self._results / self._num_playouts).tolist()
+        results = dict(zip(("first", "draw", "second"), shares, strict=True))
+        rows: list[dict[str, Any]] = []
+        for searches in self.searches:
+            row = {
+                "game": self.name,
+                "playouts_per_s": self._playouts.median,
+                "moves_per_s": self._moves.median,
+                "simulations": searches.simulations,
+                "simulations_per_s": searches.rates.median,
+                "mean_length": self._num_moves / self._num_playouts,
+                "results": results if self._game.is_two_player else None,
+                "seed": self._seed,
+                "repeats": self._repeats,
+                "spread": {
+                    "playouts_per_s": self._playouts.spread,
+                    "moves_per_s": self._moves.spread,
+                    "simulations_per_s": searches.rates.spread,
+                },
+                "cuts": [cut.row() for cut in self._cuts],
+            }
+            if (rival := self._rival) is not None:
+                row["against"] = {"name": rival.name, "version": rival.version} | searches.against()
+            rows.append(row)
+        return rows
 
-    def _row(self, searches: Searches, rival: Rival | None) -> dict[str, Any]:
-        played = self.playouts
-        row: dict[str, Any] = {
-            "game": self.game.spec,
-            "playouts_per_s": played.playouts.median,
-            "moves_per_s": played.moves.median,
-            "simulations": searches.simulations,
-            "simulations_per_s": searches.rates.median,
-            "mean_length": played.num_moves / played.num_playouts,
-            "results": {
-                name: share / played.num_playouts
-                for name, share in zip(("first", "draw", "second"), played.results, strict=True)
-            }
-            if self.game.is_two_player
-            else None,
-            "seed": self.seed,
-            "repeats": self.repeats,
-            "spread": {
-                "playouts_per_s": played.playouts.spread,
-                "moves_per_s": played.moves.spread,
-                "simulations_per_s": searches.rates.spread,
-            },
-            "cuts": [cut.row() for cut in self.cuts],
-        }
-        if rival is not None and searches.rival.per_s:
-            ratios = searches.ratios
-            row["against"] = {
-                "name": rival.name,
-                "version": rival.version,
-                "simulations_per_s": searches.rival.median,
-                "ratio": ratios.median,
-                "spread": {"simulations_per_s": searches.rival.spread, "ratio": ratios.spread},
-            }
-        elif rival is not None and searches.missing is not None:
-            row["against"] = {"name": rival.name, "version": rival.version, "missing": searches.missing}
-        return row
+    def _count_playouts(self, stream: Any) -> int:
+        self._num_moves += self._play(stream, self._results, self._chunk)
+        self._num_playouts += self._chunk
+        return self._chunk
+
+    def _play(self, stream: Any, results: Any, playouts: int) -> int:
+        """Play, and add to the results; returns the number of moves."""
+        return int(self._engine.play_out(self._root, playouts, results, stream, self._work))
+
+    def _cut(self, cut: _CutPlayouts, stream: Any, playouts: int) -> int:
+        """Play, and add to the counts of ``cut``; returns the number of playouts."""
+        work = self._work
+        cut.num_moves += self._play_cut(
+            self._root, playouts, cut.plies, cut.values, work.state, work.moves, stream
+        )
+        cut.num_playouts += playouts
+        return playouts
+
+    def _search(self, simulations: int, stream: Any) -> int:
+        clear(self._tree)
+        return int(
+            self._engine.simulate(self._tree, self._params, self._root, simulations, stream, self._work)
+        )
 
 
 def benchmark(
@@ -185,144 +300,33 @@ def benchmark(
 
     ``cuts``: numbers of plies; for each, playouts that are cut after it are measured too.
     """
-    benches = [_Bench(game, simulations, seed, rival, cuts) for game in games]
+    benches = [GameBenchmark(game, simulations, seed, rival, cuts) for game in games]
     for bench in benches:
-        report(f"{bench.measured.game.spec}: warming up")
+        report(f"{bench.name}: warming up")
         bench.warm_up()
+    interleave(benches, repeats, seconds, clock, report)
+    return benches
+
+
+class Bench(Protocol):
+    """What is measured in each repeat."""
+
+    name: str
+
+    def measure(self, seconds: float, clock: Clock) -> str:
+        """Run each measurement once; returns the rates in words."""
+
+
+def interleave(benches: Sequence[Bench], repeats: int, seconds: float, clock: Clock, report: Report) -> None:
+    """Measure all benches so many times, one after the other in each repeat."""
     for repeat in range(repeats):
         for bench in benches:
-            bench.measure(repeat, seconds, clock)
-            report(f"{bench.measured.game.spec}: repeat {repeat + 1} of {repeats}: {bench.last()}")
-    return [bench.measured for bench in benches]
-
-
-def timed(work: Callable[[], int], seconds: float, clock: Clock) -> tuple[int, float]:
-    """Repeat ``work`` for ``seconds``, at least once; returns the sum of its results, and the time."""
-    started = clock()
-    total = work()
-    while (elapsed_s := clock() - started) < seconds:
-        total += work()
-    return total, elapsed_s
-
-
-class _Bench:
-    """Measures one game and collects the results of all repeats."""
-
-    def __init__(
-        self,
-        game: Game,
-        simulations: Sequence[int],
-        seed: int,
-        rival: Rival | None,
-        cuts: Sequence[int] = (),
-    ) -> None:
-        self.measured = GameBenchmark(
-            game, seed, 0, Playouts(), [Searches(n) for n in simulations], [CutPlayouts(n) for n in cuts]
-        )
-        self._play_cut = specialise([play_random, play_cut], game)["play_cut"]
-        self._engine = engine_of(game, Features(hidden=game.hidden_information))
-        self._work = self._engine.new_workspace()
-        start = game.initial_state()
-        self._root = game.observation(start, int(game.calls.current_player(start)))
-        self._chunk = max(1, round(game.nominal_simulations_per_s * CHUNK_S))
-        largest = max(simulations)
-        self._tree = self._engine.new_tree(self._engine.capacity_for(DEFAULT_MEMORY_MB * 2**20, largest))
-        self._params = _sequential_params(game)
-        c = self._params.exploration
-        self._rivals: list[Callable[[], int] | None] = []
-        for searches in self.measured.searches:
-            searcher = rival.searcher(game, searches.simulations, c, seed) if rival else None
-            searches.missing = searcher if isinstance(searcher, str) else None
-            self._rivals.append(None if isinstance(searcher, str) else searcher)
-
-    def warm_up(self) -> None:
-        """Compile or load the kernels, and allocate the memory that they use."""
-        stream = new_stream(self.measured.seed)
-        with np.errstate(over="ignore"):
-            self._play(stream, [0, 0, 0], 1)
-            for cut in self.measured.cuts:
-                self._cut(CutPlayouts(cut.plies), stream, 1)
-            for searches in self.measured.searches:
-                self._search(searches.simulations, stream)
-        for searcher in self._rivals:
-            if searcher is not None:
-                searcher()
-
-    def measure(self, repeat: int, seconds: float, clock: Clock) -> None:
-        """Run one repeat of all measurements."""
-        measured = self.measured
-        stream = new_stream(measured.seed, repeat)
-        with np.errstate(over="ignore"):
-            self._measure_playouts(stream, seconds, clock)
-            for cut in measured.cuts:
-                done, elapsed_s = timed(lambda cut=cut: self._cut(cut, stream, self._chunk), seconds, clock)  # type: ignore[misc]
-                cut.rates.per_s.append(done / elapsed_s)
-            for searches, searcher in zip(measured.searches, self._rivals, strict=True):
-                n = searches.simulations
-                done, elapsed_s = timed(lambda n=n: self._search(n, stream), seconds, clock)  # type: ignore[misc]
-                searches.rates.per_s.append(done / elapsed_s)
-                if searcher is not None:
-                    done, elapsed_s = timed(searcher, seconds, clock)
-                    searches.rival.per_s.append(done / elapsed_s)
-        measured.repeats += 1
-
-    def last(self) -> str:
-        """A short text about the last repeat."""
-        parts = [f"{self.measured.playouts.playouts.per_s[-1]:,.0f} playouts/s"]
-        for searches in self.measured.searches:
-            parts.append(f"{searches.rates.per_s[-1]:,.0f} simulations/s")
-            if searches.rival.per_s:
-                parts.append(f"rival {searches.rival.per_s[-1]:,.0f}")
-        return ", ".join(parts)
-
-    def _measure_playouts(self, stream: Any, seconds: float, clock: Clock) -> None:
-        played = self.measured.playouts
-        before = played.num_moves
-
-        def play() -> int:
-            played.num_moves += self._play(stream, played.results, self._chunk)
-            return self._chunk
-
-        done, elapsed_s = timed(play, seconds, clock)
-        played.num_playouts += done
-        played.playouts.per_s.append(done / elapsed_s)
-        played.moves.per_s.append((played.num_moves - before) / elapsed_s)
-
-    def _play(self, stream: Any, results: list[int], playouts: int) -> int:
-        """Play, and add to the results; returns the number of moves."""
-        counts = np.zeros(3, dtype=np.int64)
-        moves = int(self._engine.play_out(self._root, playouts, counts, stream, self._work))
-        for i in range(3):
-            results[i] += int(counts[i])
-        return moves
-
-    def _cut(self, cut: CutPlayouts, stream: Any, playouts: int) -> int:
-        """Play, and add to the counts of ``cut``; returns the number of playouts."""
-        work = self._work
-        cut.num_moves += self._play_cut(
-            self._root, playouts, cut.plies, cut.values, work.state, work.moves, stream
-        )
-        cut.num_playouts += playouts
-        return playouts
-
-    def _search(self, simulations: int, stream: Any) -> int:
-        clear(self._tree)
-        return int(
-            self._engine.simulate(self._tree, self._params, self._root, simulations, stream, self._work)
-        )
+            report(f"{bench.name}: repeat {repeat + 1} of {repeats}: {bench.measure(seconds, clock)}")
 
 
 def sequential_rate(game: Game, simulations: int, seconds: float = 1.0) -> float:
     """Simulations/s of consecutive searches with ``simulations`` simulations each from the start position."""
-    bench = _Bench(game, [simulations if is_compiled(game.rules) else 50], 0, None)
+    bench = GameBenchmark(game, [simulations if is_compiled(game.rules) else 50])
     bench.warm_up()
-    bench.measure(0, seconds, time.perf_counter)
-    return bench.measured.searches[0].rates.median
-
-
-def _sequential_params(game: Game) -> SearchParams:
-    """The parameters of a sequential search with default options."""
-    request = SearchRequest(game=game.spec)
-    hidden = request.hidden_information if game.hidden_information else ""
-    request = with_exploration(request, game)
-    return params_of(Context("benchmark", request, game.spec, None, game.initial_state(), hidden, 1.0, 0, 2))
+    bench.measure(seconds, time.perf_counter)
+    return bench.searches[0].rates.median

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from cluster.lab.throughput.benchmark import Clock, Rates, Report, timed
+from cluster.lab.throughput.benchmark import Clock, Rates, Report, interleave
 from cluster.report.machine import provenance
 from cluster.report.table import Table, count, rate, right
 from games.errors import InvalidInput
 from games.game import Game
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
-from search.kernel.engine import engine_of
+from search.kernel.engine import Engine, engine_of
 from search.kernel.evaluation import asked, evaluate_job, reach
 from search.prepare import check_request
 from search.request import SearchRequest, features_of
@@ -35,37 +33,94 @@ FRUITLESS_GAMES = 100
 """After so many random games without a new position, the game is taken to have no others."""
 Line = tuple[int, ...]
 """The moves from the start to a position."""
-Job = tuple[LeafJob, npt.NDArray[Any]]
-"""A job, and the states [B, state length] of its leaves."""
 
 
-@dataclass
 class Batches:
-    """Repeated measurements of one evaluator with one batch size."""
+    """Repeated measurements of one evaluator in one game with one batch size (leaves in a job)."""
 
-    game: Game
-    evaluator: Evaluator
-    batch: int
-    seed: int
-    leaves: Rates = field(default_factory=Rates)
-    """Leaves per second of whole jobs."""
-    evaluations: Rates = field(default_factory=Rates)
-    """Positions per second of `Evaluator.evaluate` alone."""
+    def __init__(self, engine: Engine, evaluator: Evaluator, batch: int, lines: Sequence[Line]) -> None:
+        """``lines`` lead to the leaves, which are taken in turn."""
+        self.evaluator, self.batch = evaluator, batch
+        self.leaves, self.evaluations = Rates(), Rates()
+        """Leaves per second of whole jobs; positions per second of `Evaluator.evaluate` alone."""
+        root, temperature = engine.game.initial_state(), SearchRequest(engine.game.spec).policy_temperature
+        starts = range(0, len(lines) - batch + 1, batch)
+        jobs = cycle([_job_of(lines[start : start + batch]) for start in starts])
 
-    def row(self) -> dict[str, Any]:
-        """A row of `benchmark --evaluator --json`."""
-        return {
-            "game": self.game.spec,
-            "evaluator": self.evaluator.spec,
-            "device": str(self.evaluator.device),
-            "batch": self.batch,
-            "leaves_per_s": self.leaves.median,
-            "evaluations_per_s": self.evaluations.median,
-            "seed": self.seed,
-            "repeats": len(self.leaves.per_s),
-            "spread": {"leaves_per_s": self.leaves.spread, "evaluations_per_s": self.evaluations.spread},
-            "measured_on": provenance(),
-        }
+        def whole() -> int:
+            evaluate_job(engine, evaluator, temperature, root, next(jobs))
+            return batch
+
+        states = cycle([reach(engine, root, next(jobs)).states for _ in starts])
+
+        def alone() -> int:
+            asked(evaluator, next(states))
+            return batch
+
+        self._works = ((self.leaves, whole), (self.evaluations, alone))
+        for _, work in self._works:
+            work()
+
+    def measure(self, seconds: float, clock: Clock) -> None:
+        """Run each of both measurements once."""
+        for rates, work in self._works:
+            rates.measure(work, seconds, clock)
+
+
+class EvaluatorBenchmark:
+    """All measurements of one evaluator in one game."""
+
+    def __init__(self, spec: str, evaluator: str, batches: Sequence[int], seed: int) -> None:
+        """Raises InvalidInput; see `benchmark_evaluators`."""
+        request = SearchRequest(spec, strategy="leaf", simulations=2, evaluator=evaluator)
+        game = check_request(request)
+        self.name, self._seed = f"{game.spec}, {evaluator}", seed
+        loaded = load_evaluator(evaluator, source_of_evaluator(evaluator), game)
+        self.title = f"{game.spec}, {loaded.spec}" + (f" ({loaded.device})" if loaded.device else "")
+        self._game, self._device = game.spec, str(loaded.device)
+        engine = engine_of(game, features_of(request, ""))
+        lines = different_positions(game, max(POSITIONS, *batches), seed)
+        if len(lines) < max(batches):
+            accepted = f"at most {len(lines)} with {game.spec}: random games reached no other positions"
+            raise InvalidInput("batches", max(batches), accepted)
+        with np.errstate(over="ignore"):
+            self.batches = [Batches(engine, loaded, batch, lines) for batch in batches]
+
+    def measure(self, seconds: float, clock: Clock) -> str:
+        """Run one repeat of all measurements; returns its rates in words."""
+        with np.errstate(over="ignore"):
+            for each in self.batches:
+                each.measure(seconds, clock)
+        rates = ", ".join(f"{each.leaves.per_s[-1]:,.0f}" for each in self.batches)
+        return f"{rates} leaves/s with batches of {', '.join(str(each.batch) for each in self.batches)}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of `benchmark --evaluator --json` for each batch size."""
+        return [
+            {
+                "game": self._game,
+                "evaluator": each.evaluator.spec,
+                "device": self._device,
+                "batch": each.batch,
+                "leaves_per_s": each.leaves.median,
+                "evaluations_per_s": each.evaluations.median,
+                "seed": self._seed,
+                "repeats": len(each.leaves.per_s),
+                "spread": {"leaves_per_s": each.leaves.spread, "evaluations_per_s": each.evaluations.spread},
+                "measured_on": provenance(),
+            }
+            for each in self.batches
+        ]
+
+    def table(self) -> Table:
+        """A row by batch size: medians, lowest and highest rates."""
+        heads = ("leaves/s", "lowest", "highest", "evaluations/s", "lowest", "highest")
+        table = Table(right("batch", *heads), title=self.title)
+        for each in self.batches:
+            kinds = (each.leaves, each.evaluations)
+            rates = [rate(per_s) for kind in kinds for per_s in (kind.median, *kind.spread)]
+            table.add(count(each.batch), *rates)
+        return table
 
 
 def benchmark_evaluators(
@@ -78,7 +133,7 @@ def benchmark_evaluators(
     seed: int,
     clock: Clock = time.perf_counter,
     report: Report = lambda _line: None,
-) -> list[Batches]:
+) -> list[EvaluatorBenchmark]:
     """Measure each evaluator in each game with each batch size (leaves in a job).
 
     Each of the two measurements takes about ``seconds`` in each of ``repeats``; ``report`` is called after
@@ -89,63 +144,9 @@ def benchmark_evaluators(
     for game in games:
         for evaluator in evaluators:
             report(f"{game}, {evaluator}: warming up")
-            benches.append(_Bench(game, evaluator, batches, seed))
-    for repeat in range(repeats):
-        for bench in benches:
-            bench.measure(seconds, clock)
-            report(f"{bench.name}: repeat {repeat + 1} of {repeats}: {bench.last()}")
-    return [measured for bench in benches for measured in bench.measured]
-
-
-class _Bench:
-    """Measures one evaluator in one game with each batch size."""
-
-    def __init__(self, spec: str, evaluator: str, batches: Sequence[int], seed: int) -> None:
-        request = SearchRequest(spec, strategy="leaf", simulations=2, evaluator=evaluator)
-        game = check_request(request)
-        self.name = f"{game.spec}, {evaluator}"
-        self._evaluator = load_evaluator(evaluator, source_of_evaluator(evaluator), game)
-        self._engine = engine_of(game, features_of(request, ""))
-        self._temperature = request.policy_temperature
-        self._root = game.initial_state()
-        self.measured = [Batches(game, self._evaluator, batch, seed) for batch in batches]
-        lines = different_positions(game, max(POSITIONS, *batches), seed)
-        if len(lines) < max(batches):
-            accepted = f"at most {len(lines)} with {game.spec}: random games reached no other positions"
-            raise InvalidInput("batches", max(batches), accepted)
-        with np.errstate(over="ignore"):
-            self._work = [self._jobs_of(lines, batch) for batch in batches]
-            for jobs in self._work:
-                self._whole(jobs[0])
-                self._alone(jobs[0])
-
-    def measure(self, seconds: float, clock: Clock) -> None:
-        """Run one repeat of all measurements."""
-        with np.errstate(over="ignore"):
-            for measured, jobs in zip(self.measured, self._work, strict=True):
-                for work, rates in ((self._whole, measured.leaves), (self._alone, measured.evaluations)):
-                    turns = cycle(jobs)
-                    done, elapsed_s = timed(lambda work=work, turns=turns: work(next(turns)), seconds, clock)  # type: ignore[misc]
-                    rates.per_s.append(done / elapsed_s)
-
-    def last(self) -> str:
-        """A short text about the last repeat."""
-        rates = ", ".join(f"{each.leaves.per_s[-1]:,.0f}" for each in self.measured)
-        return f"{rates} leaves/s with batches of {', '.join(str(each.batch) for each in self.measured)}"
-
-    def _jobs_of(self, lines: Sequence[Line], batch: int) -> list[Job]:
-        """Jobs of ``batch`` leaves each, with the states of their leaves."""
-        starts = range(0, len(lines) - batch + 1, batch)
-        jobs = [_job_of(lines[start : start + batch]) for start in starts]
-        return [(job, reach(self._engine, self._root, job).states) for job in jobs]
-
-    def _whole(self, job: Job) -> int:
-        evaluate_job(self._engine, self._evaluator, self._temperature, self._root, job[0])
-        return len(job[1])
-
-    def _alone(self, job: Job) -> int:
-        asked(self._evaluator, job[1])
-        return len(job[1])
+            benches.append(EvaluatorBenchmark(game, evaluator, batches, seed))
+    interleave(benches, repeats, seconds, clock, report)
+    return benches
 
 
 def different_positions(game: Game, wanted: int, seed: int) -> list[Line]:
@@ -167,21 +168,6 @@ def different_positions(game: Game, wanted: int, seed: int) -> list[Line]:
         fruitless = fruitless + 1 if len(found) == before else 0
     lines = list(found.values())
     return [lines[index] for index in draw.permutation(len(lines))]
-
-
-def tables(measured: Sequence[Batches]) -> list[Table]:
-    """For each evaluator and game a row by batch size: medians, lowest and highest rates."""
-    found: dict[str, Table] = {}
-    for each in measured:
-        device = f" ({each.evaluator.device})" if each.evaluator.device else ""
-        title = f"{each.game.spec}, {each.evaluator.spec}{device}"
-        heads = ("leaves/s", "lowest", "highest", "evaluations/s", "lowest", "highest")
-        table = found.setdefault(title, Table(right("batch", *heads), title=title))
-        rates = [
-            rate(per_s) for kind in (each.leaves, each.evaluations) for per_s in (kind.median, *kind.spread)
-        ]
-        table.add(count(each.batch), *rates)
-    return list(found.values())
 
 
 def _job_of(lines: Sequence[Line]) -> LeafJob:
