@@ -17,8 +17,8 @@ from rich.text import Text
 
 from cluster.launch import Output
 from cluster.matches.statistics import standard_error, student_95, wilson
-from cluster.report.files import write_files
-from cluster.report.table import Table, count, duration, html, left, number, right
+from cluster.report.plot_frame import COLOURS, dress, game_name, new_figure, save
+from cluster.report.table import Table, count, duration, html, left, number, right, write_files
 from cluster.system import terminal as words
 from games.errors import counted
 from search.episode import Episode
@@ -202,14 +202,10 @@ def write(result: PlanResult, folder: Path) -> list[Path]:
 
 def plot(result: PlanResult, path: Path) -> None:
     """Plot the returns in ascending order, and the mean of the first episodes with its 95 % interval."""
-    # Imported here because it takes a second.
-    from matplotlib import pyplot as plt
-
-    from cluster.report.plot_frame import COLOURS, dress, game_name, save
-
     returns_colour, mean_colour = COLOURS["root"], COLOURS["tree"]
     values = [episode.value for episode in result.episodes]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+    figure = new_figure(12, 4.5)
+    left, right = figure.subplots(1, 2)
     share = [(place + 1) / len(values) for place in range(len(values))]
     left.step(
         sorted(values),

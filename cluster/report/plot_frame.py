@@ -1,4 +1,7 @@
-"""The common frame of plots: a title (a sentence), details, a legend, and a line about the machine."""
+"""The common frame of plots: a title (a sentence), details, a legend, and a line about the machine.
+
+matplotlib, which takes a second to import, is imported when the first figure is made.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.ticker import FixedLocator
-
 from cluster.report.machine import provenance
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 
 COLOURS = {"root": "#0072b2", "tree": "#009e73", "leaf": "#e08e00", "subtree": "#5b2a86"}
 """Colours of the strategies: colour-blind readers tell them apart, and so do prints in shades of grey."""
@@ -35,6 +32,16 @@ Figure = tuple[float, float, float]
 def game_name(spec: str) -> str:
     """The short name of a game: gomoku for gomoku:size=15, slow for ./slow.py:wait_ms=20."""
     return Path(spec.partition(":")[0]).stem
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of this size in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawing
+
+    figure = Drawing((width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def dress(panel: Any, across: str = "", up: str = "", doublings: Sequence[float] = ()) -> None:
@@ -94,12 +101,14 @@ def save(
     columns: int = 4,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Add title, details, warnings, one legend for all panels and the foot; write the figure and close it.
+    """Add title, details, warnings, one legend for all panels and the foot; write the figure.
 
     ``title``: a sentence for readers; ``details``: a line with the settings of the measurement; ``where``:
     machine and date of the figures (None: this machine, today); ``columns``: number of legend columns;
     ``warnings``: reasons to doubt the figures. In an SVG all letters are outlines: it needs no fonts.
     """
+    from matplotlib import rc_context
+
     width, height = figure.get_size_inches()
     height += len(warnings) * LINE * SMALL / 72
     figure.set_size_inches(width, height)
@@ -131,9 +140,8 @@ def save(
     figure.draw_without_rendering()
     for panel in figure.axes:
         _thin(panel)
-    with plt.rc_context({"svg.hashsalt": "banyan"}):
+    with rc_context({"svg.hashsalt": "banyan"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
 
 
 def _thin(panel: Any) -> None:
@@ -141,6 +149,8 @@ def _thin(panel: Any) -> None:
 
     All labels count as wide as the widest, so that of doublings every second or every third is shown.
     """
+    from matplotlib.ticker import FixedLocator
+
     if not isinstance(panel.xaxis.get_major_locator(), FixedLocator):
         return
     shown = [(label, label.get_window_extent()) for label in panel.get_xticklabels() if label.get_visible()]

@@ -1,4 +1,4 @@
-"""Tables of results: typed cells, and renderers for the terminal, Markdown, HTML and CSV.
+"""Tables of results: typed cells, renderers for the terminal, Markdown, HTML and CSV, and files.
 
 A cell is made by the function for its type: text, count, number, percent, rate, duration, verdict.
 It holds the text for people and the value for programs.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv as csv_writer
 import io
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cluster.system import terminal as words
@@ -217,6 +219,28 @@ def csv(table: Table) -> str:
             [each.text if isinstance(each.value, Mapping | list | tuple) else each.value for each in cells]
         )
     return out.getvalue()
+
+
+def write_files(
+    folder: Path,
+    name: str,
+    value: Any,
+    records: Sequence[Mapping[str, Any]],
+    plot: Callable[[Path], object],
+    picture: str,
+) -> list[Path]:
+    """Write NAME.json, NAME.csv and a picture into a folder, created if it is missing; returns their paths.
+
+    ``value`` is the content of the JSON file, ``records`` are the lines of the CSV file, ``plot`` draws the
+    picture into a file, and ``picture`` is its format: png or svg.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.{ending}" for ending in ("json", "csv", picture)]
+    paths[0].write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    with paths[1].open("w", newline="", encoding="utf-8") as file:
+        file.write(csv(Table.of_records(records)))
+    plot(paths[2])
+    return paths
 
 
 def _digits(value: float, form: str) -> str:

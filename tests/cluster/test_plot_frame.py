@@ -6,19 +6,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from cluster.lab.predict.launch import Prediction
 from cluster.lab.predict.prediction import Predicted
 from cluster.lab.predict.report import write_prediction
-from cluster.report.plot_frame import dress, game_name, label_rates, save
+from cluster.report.plot_frame import dress, game_name, label_rates, new_figure, save
 from cluster.system.terminal import span
 
 
 def test_legend_and_foot_lie_on_nothing_else(tmp_path: Path) -> None:
     """The foot is below the legend, and the legend below all panels."""
-    figure, panel = plt.subplots(layout="constrained")
+    figure = new_figure(6.4, 4.8)
+    panel = figure.subplots()
     for number in range(9):
         panel.plot([1, 2], [number, number], label=f"a line of the name {number}")
     panel.set_xlabel("workers")
@@ -30,7 +30,8 @@ def test_legend_and_foot_lie_on_nothing_else(tmp_path: Path) -> None:
 
 
 def test_warnings_stand_on_the_figure_and_are_not_cut(tmp_path: Path) -> None:
-    figure, panel = plt.subplots(layout="constrained", figsize=(5, 4))
+    figure = new_figure(5, 4)
+    panel = figure.subplots()
     panel.plot([1, 2], [1, 2], label="a line")
     save(figure, tmp_path / "a.svg", "A title", "details", warnings=["a reason to doubt the figures " * 6])
     (warning,) = [text for text in figure.texts if text.get_text().startswith("Warning: a reason")]
@@ -48,7 +49,8 @@ def test_a_prediction_has_its_warning_on_the_figure_in_the_wanted_format(tmp_pat
 
 @pytest.mark.parametrize("ticks", [[1, 2], [1, 2, 4, 8, 16], [2**k for k in range(11)], [*range(1, 12), 96]])
 def test_labels_of_ticks_do_not_overlap(ticks: list[int], tmp_path: Path) -> None:
-    figure, panel = plt.subplots(layout="constrained", figsize=(2.5, 3))
+    figure = new_figure(2.5, 3)
+    panel = figure.subplots()
     panel.plot(ticks, ticks, label="a line")
     dress(panel, "workers", doublings=ticks)
     save(figure, tmp_path / "a.png", "A title", "details")
@@ -67,12 +69,11 @@ def test_labels_of_ticks_do_not_overlap(ticks: list[int], tmp_path: Path) -> Non
     ],
 )
 def test_rates_on_an_axis_have_one_unit(rates: tuple[float, float], scale: str, labels: set[str]) -> None:
-    figure, panel = plt.subplots()
+    panel = new_figure(6.4, 4.8).subplots()
     panel.set_yscale(scale)
     panel.set_ylim(*rates)
     label_rates(panel.yaxis)
     assert labels <= {label.get_text() for label in panel.get_yticklabels()}
-    plt.close(figure)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib import pyplot as plt
 from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.commands.speedup import Measurement, _counts, _request
@@ -37,7 +36,7 @@ from cluster.lab.throughput.speedup import (
     rounded,
     warnings,
 )
-from cluster.lab.throughput.speedup_report import metric_families, write_rows
+from cluster.lab.throughput.speedup_report import metric_families, plot, write_rows
 from cluster.report.machine import provenance
 from cluster.system.processes import descendants, num_cores
 from cluster.system.terminal import in_minutes
@@ -216,15 +215,15 @@ def test_a_picture_says_what_is_in_doubt_and_how_often_it_ran(tmp_path: Path) ->
     assert "median and range of 2 to 7 runs" in found
 
 
-def test_strategies_are_drawn_on_one_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figures: list[Any] = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def test_strategies_are_drawn_on_one_scale(tmp_path: Path) -> None:
     # Of one strategy the ceiling was not measured.
     none: Any = dict.fromkeys(("ceiling_simulations_per_s", "of_ceiling", "ceiling_spread", "spread"))
-    found = drawn([*MADE[:2], *(replace(row, **none) for row in MADE[2:])], tmp_path)
+    path = tmp_path / "speedup.svg"
+    figure = plot([*MADE[:2], *(replace(row, **none) for row in MADE[2:])], path)
+    found = path.read_text()
     assert "root: 90% of the ceiling" in found
     assert "tree:" not in found
-    root, tree, speedup, efficiency = figures[0].axes
+    root, tree, speedup, efficiency = figure.axes
     assert root.get_ylim() == tree.get_ylim()
     assert speedup.get_ylabel() == "speedup"
     assert efficiency.get_ylim()[0] == 0

@@ -9,9 +9,8 @@ from typing import Any
 
 from cluster.lab.exact.plan import ExactPlan
 from cluster.lab.exact.result import ExactResult, Figure, Row
-from cluster.report.files import write_files
 from cluster.report.machine import provenance
-from cluster.report.table import Cell, Table, count, left, number, percent, right, text
+from cluster.report.table import Cell, Table, count, left, number, percent, right, text, write_files
 from games.errors import counted
 
 LOSS = (

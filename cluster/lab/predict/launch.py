@@ -17,8 +17,7 @@ from cluster.lab.predict.costs import Costs, FaultModel, read_costs, write_costs
 from cluster.lab.predict.prediction import Change, Check, Predicted, check, predictions, try_changes
 from cluster.lab.throughput.losses import Losses
 from cluster.lab.throughput.speedup import SECONDS_EACH, default_lanes, rounded
-from cluster.report.machine import provenance
-from cluster.report.trust import warn_of_others
+from cluster.report.machine import provenance, warn_of_others
 from cluster.system.terminal import in_minutes
 from search.plan import MIN_ROUNDS, job_seconds
 from search.prepare import open_search

@@ -1,4 +1,4 @@
-"""Reports of a prediction: tables, sentences, and files (JSON, CSV, plot)."""
+"""Reports of a prediction: tables, sentences, and files: JSON, CSV, and a plot of rates and load."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cluster.lab.predict.launch import COSTS_READ, Prediction
 from cluster.lab.predict.prediction import Check, Predicted, saturation
 from cluster.lab.predict.simulated_executor import PARTS
-from cluster.report.files import write_files
-from cluster.report.table import Table, count, left, number, percent, rate, right, text
+from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
+from cluster.report.table import Table, count, left, number, percent, rate, right, text, write_files
 from cluster.system import terminal as words
 from games.errors import counted
 
@@ -123,9 +124,6 @@ def _limit(rows: Sequence[Predicted]) -> str:
 def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path]:
     """Write predict.json, .csv and a figure in the format ``picture`` into the folder, which is created if
     missing."""
-    # Imported here because it takes a second.
-    from cluster.lab.predict.plot import plot
-
     records = []
     for row in found.rows:
         values = asdict(row)
@@ -133,5 +131,82 @@ def write_prediction(found: Prediction, folder: Path, picture: str) -> list[Path
         records.append(values | spent)
     where = COSTS_READ if found.costs_read else None
     warnings = [found.warning] if found.warning else []
-    draw = partial(plot, found.rows, found.checks, where=where, warnings=warnings)
+    draw = partial(_plot, found.rows, found.checks, where=where, warnings=warnings)
     return write_files(folder, "predict", found.to_json(), records, draw, picture)
+
+
+def _plot(
+    rows: Sequence[Predicted],
+    checks: Sequence[Check],
+    path: Path,
+    where: str | None = None,
+    warnings: Sequence[str] = (),
+) -> None:
+    """Two panels over the number of workers (logarithmic): rates, and how busy the coordinator is.
+
+    ``where``: the origin of the costs; None: measured on this machine. ``warnings``: reasons to doubt the
+    figures.
+    """
+    figure = new_figure(8.0, 8.5)
+    rates, load = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    for strategy in dict.fromkeys(row.strategy for row in rows):
+        mine = [row for row in rows if row.strategy == strategy]
+        style = look(strategy)
+        colour = style["color"]
+        workers = [row.workers for row in mine]
+        one = mine[0].simulations_per_s / mine[0].speedup
+        rates.plot(workers, [one * n for n in workers], ":", color=colour, linewidth=1)
+        rates.plot(
+            workers,
+            [row.simulations_per_s for row in mine],
+            "--",
+            markersize=4,
+            label=f"{strategy}, simulated",
+            **style,
+        )
+        load.plot(workers, [100 * row.coordinator_busy for row in mine], "--", markersize=4, **style)
+        _runs(rates, [each for each in checks if each.strategy == strategy], colour)
+    first = rows[0]
+    dress(rates, "", "simulations per second")
+    rates.set_yscale("log")
+    label_rates(rates.yaxis)
+    dress(load, "workers", "coordinator busy, %", sorted({row.workers for row in rows}))
+    load.set_ylim(0, 105)
+    rates.plot([], [], ":", color="#777777", label="linear in workers")
+    numbers = words.span([row.workers for row in rows], "worker")
+    save(
+        figure,
+        path,
+        f"Simulations per second of a {game_name(first.game)} search on {numbers}, predicted",
+        f"{first.game}: {counted(first.simulations, 'simulation')} on {counted(first.lanes, 'lane')}, "
+        "simulated with measured costs",
+        where,
+        columns=3,
+        warnings=warnings,
+    )
+
+
+def _runs(panel: Any, checks: Sequence[Check], colour: str) -> None:
+    """Plot measured and predicted rates of searches of one strategy that were run here."""
+    if not checks:
+        return
+    workers = [each.workers for each in checks]
+    points(
+        panel,
+        workers,
+        [(each.measured_per_s, *each.spread) for each in checks],
+        fmt="D",
+        color=colour,
+        markerfacecolor="white",
+        markersize=8,
+        label=f"{checks[0].strategy}, run here",
+    )
+    panel.plot(
+        workers,
+        [each.predicted_per_s for each in checks],
+        "x",
+        color=colour,
+        markersize=5,
+        zorder=3,
+        label=f"{checks[0].strategy}, the run here simulated",
+    )

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from cluster.lab.strength.strength_result import Row, Score, StrengthResult, row_json
 from cluster.matches.match import Tournament
-from cluster.report.files import write_files
 from cluster.report.machine import provenance
-from cluster.report.table import Cell, Table, count, left, number, percent, right, text
+from cluster.report.table import Cell, Table, count, left, number, percent, right, text, write_files
 from cluster.system import terminal
 from games.errors import counted
 

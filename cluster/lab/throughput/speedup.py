@@ -13,7 +13,7 @@ from cluster.executors.choose import make_executor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.losses import OTHERS, Losses
-from cluster.report.trust import warn_of_ceiling, warn_of_others
+from cluster.report.machine import warn_of_ceiling, warn_of_others
 from cluster.runtime.session import Session
 from cluster.system.terminal import in_minutes, span
 from games.errors import counted, in_words

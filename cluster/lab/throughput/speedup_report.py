@@ -1,19 +1,32 @@
-"""The tables of a speedup measurement, and its files."""
+"""The tables of a speedup measurement, its plot and its other files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from cluster.lab.throughput.losses import PARTS
-from cluster.lab.throughput.speedup import Row, amounts
+from cluster.lab.throughput.speedup import Row, amounts, warnings
 from cluster.observe.metrics import Family
-from cluster.report.files import write_files
 from cluster.report.machine import provenance
-from cluster.report.table import Table, count, left, number, percent, rate, right
+from cluster.report.plot_frame import dress, game_name, label_rates, look, new_figure, points, save
+from cluster.report.table import Table, count, left, number, percent, rate, right, write_files
+from cluster.system.terminal import span
+from games.errors import counted
+
+WIDE, PANEL, TALL = 7.2, 2.6, 6.6
+"""Inches: least width of the figure (that of a page of text), width of a panel of rates, height."""
+MANY_TIMES = 16
+"""From this ratio of the most to the fewest workers on, axes are in doublings."""
+GREY = "#777777"
+IDEAL: dict[str, Any] = {
+    "linestyle": ":", "color": GREY, "zorder": 1.6, "label": "ideal: linear in workers"
+}  # fmt: skip
+WORKERS_ARE = {"ray": "processes of Ray"}
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
@@ -47,9 +60,6 @@ def tables(rows: Sequence[Row]) -> list[Table]:
 def write_rows(rows: Sequence[Row], folder: Path, picture: str = "png") -> list[Path]:
     """Write speedup.json, .csv and a figure in the format ``picture`` into the folder, which is created if
     missing."""
-    # Imported here because it takes a second.
-    from cluster.lab.throughput.speedup_plot import plot
-
     records = [asdict(row) for row in rows]
     return write_files(folder, "speedup", rows_json(rows), records, partial(plot, rows), picture)
 
@@ -83,3 +93,95 @@ def metric_families(rows: Sequence[Row]) -> Iterator[Family]:
     for name, (text, value) in gauges.items():
         values = [getattr(row, value) for row in rows]
         yield Family(name, "gauge", text, list(zip(labels, values, strict=True)))
+
+
+def plot(rows: Sequence[Row], path: Path) -> Any:
+    """Plot rates by workers in a panel for each strategy, with its ceiling; below, speedup and efficiency.
+
+    Axes are in doublings if the numbers of workers are, or if they lie far apart. Returns the figure.
+    """
+    from matplotlib.ticker import LogLocator
+
+    strategies = list(dict.fromkeys(row.strategy for row in rows))
+    workers = sorted({row.workers for row in rows})
+    doublings = len(workers) > 2 and (
+        all(after == 2 * before for before, after in pairwise(workers))
+        or workers[-1] >= MANY_TIMES * workers[0]
+    )
+    figure = new_figure(max(WIDE, PANEL * len(strategies)), TALL)
+    upper, lower = figure.subfigures(2, 1)
+    panels = upper.subplots(1, len(strategies), sharey=True, squeeze=False)[0]
+    speedups, efficiencies = lower.subplots(1, 2)
+    ends = [workers[0] if doublings else 0, workers[-1]]
+    for place, (panel, strategy) in enumerate(zip(panels, strategies, strict=True)):
+        own = [row for row in rows if row.strategy == strategy]
+        _rates(panel, own, ends)
+        _draw(speedups, own, [row.speedup for row in own], place)
+        _draw(efficiencies, own, [100 * row.efficiency for row in own], place)
+    speedups.plot(ends, ends, **IDEAL)
+    efficiencies.axhline(100, **IDEAL)
+    if doublings:
+        speedups.set_yscale("log", base=2)
+        speedups.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        panels[0].set_yscale("log")
+        panels[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    label_rates(panels[0].yaxis)
+    for panel in (*panels, speedups, efficiencies):
+        dress(panel, "workers", doublings=workers if doublings else ())
+        if not doublings:
+            panel.set_xticks(workers)
+            panel.set_xlim(0, 1.08 * workers[-1])
+            panel.set_ylim(bottom=0)
+    panels[0].set_ylabel("simulations per second")
+    first = counted(workers[0], "worker")
+    speedups.set_ylabel("speedup" if workers[0] == 1 else f"speedup ({first} count as {workers[0]})")
+    efficiencies.set_ylabel("efficiency, %")
+    efficiencies.set_ylim(0, max(110, efficiencies.get_ylim()[1]))
+    one = rows[0]
+    kind = WORKERS_ARE.get(one.executor, one.executor)
+    save(
+        figure,
+        path,
+        f"Speedup of a {game_name(one.game)} search on {span(workers, 'worker')}",
+        f"{one.game}: {amounts(rows)}; workers are {kind}",
+        columns=3 if len(strategies) > 2 else 4,
+        warnings=warnings(rows),
+    )
+    return figure
+
+
+def _rates(panel: Any, rows: Sequence[Row], ends: Sequence[int]) -> None:
+    """The rates of one strategy, their ideal, and the ceiling where it was measured."""
+    one = rows[0].simulations_per_s / rows[0].workers
+    panel.plot(ends, [one * end for end in ends], **IDEAL)
+    title = rows[0].strategy
+    if limited := [row for row in rows if row.ceiling_simulations_per_s and row.ceiling_spread]:
+        workers = [row.workers for row in limited]
+        lows, highs = zip(*(row.ceiling_spread for row in limited), strict=True)
+        panel.fill_between(workers, lows, highs, color="#bbbbbb", alpha=0.4, linewidth=0)
+        panel.plot(
+            workers,
+            [row.ceiling_simulations_per_s for row in limited],
+            "--.",
+            color=GREY,
+            label="ceiling: independent processes",
+        )
+        last = limited[-1]
+        title += f": {last.of_ceiling:.0%} of the ceiling\non {counted(last.workers, 'worker')}"
+    panel.set_title(title, fontsize=9)
+    _draw(panel, rows, [row.simulations_per_s for row in rows])
+
+
+def _draw(panel: Any, rows: Sequence[Row], values: Sequence[float], place: int = 2) -> None:
+    """Values that are proportional to the rates of one strategy, with the ranges of the rates.
+
+    Thinner with each ``place`` in the order of strategies, so that equal values do not hide each other.
+    """
+    figures = []
+    for row, value in zip(rows, values, strict=True):
+        low, high = row.spread or (row.simulations_per_s, row.simulations_per_s)
+        figures.append((value, value * (low / row.simulations_per_s), value * (high / row.simulations_per_s)))
+    places = [row.workers for row in rows]
+    strategy = rows[0].strategy
+    size = 7.5 - 1.2 * place
+    points(panel, places, figures, linewidth=size / 3, markersize=size, label=strategy, **look(strategy))
