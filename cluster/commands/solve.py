@@ -21,7 +21,7 @@ from cluster.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from cluster.drawing import Figure
+    from cluster.drawing.figure import Figure
     from cluster.play.position import Position
     from games.analysis.position_graph import PositionGraph
     from games.analysis.solving import Solution
@@ -85,7 +85,7 @@ def solve(
     For small games: tictactoe, grundy, explicit trees, men's morris with three, five and six stones, and your
     own games with pack and unpack.
     """
-    from cluster.drawing import format_of, write_figure, write_text
+    from cluster.drawing.writers import format_of, write_figure, write_text
     from cluster.play.position import read_position
     from cluster.system.terminal import print_json, write
     from games.analysis import solving
@@ -120,13 +120,13 @@ def solve(
 
 
 def _figure(solution: Solution, graph: PositionGraph | None, kind: str, player: int | None) -> Figure:
-    from cluster.drawing.solve_figures import figure_of
+    from cluster.drawing.figures import figure_of_solved
     from games.errors import InvalidInput
 
     if graph is None:
         accepted = f"a game of at most {LISTED_POSITIONS:,} positions (this has {solution.num_positions:,})"
         raise InvalidInput("draw", kind, accepted)
-    return figure_of(graph, kind, player)
+    return figure_of_solved(graph, kind, player)
 
 
 def _player(side: str | None) -> int | None:

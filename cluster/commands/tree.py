@@ -14,7 +14,7 @@ from cluster.commands.options import OutputOptions, SearchPlace, option
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.drawing import Figure
+    from cluster.drawing.figure import Figure
     from cluster.launch import Output
     from search.prepare import Search
     from search.result import SearchResult
@@ -66,7 +66,7 @@ class DrawingOptions:
 
 def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, drawing: DrawingOptions) -> int:
     """Search a position and show the top of the tree: moves, visits, values, and proven results."""
-    from cluster.drawing import format_of
+    from cluster.drawing.writers import format_of
     from cluster.launch import run_search
 
     out, extent = drawing.out, drawing.extent()
@@ -77,7 +77,7 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
 
     def show(search: Search, result: SearchResult, output: Output) -> None:
         from cluster.commands.tree_report import print_tree
-        from cluster.drawing.tree_figures import figure_of_search
+        from cluster.drawing.figures import figure_of_search
         from cluster.system.terminal import print_json
         from search.result import imagined
         from search.tree.view import top_of
@@ -95,8 +95,8 @@ def tree(request: SearchRequest, place: SearchPlace, output: OutputOptions, draw
 
 def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Path | None) -> int:
     """Show the nodes that a minimax player visits, instead of a search."""
-    from cluster.drawing import write_text
-    from cluster.drawing.tree_figures import figure_of_trace
+    from cluster.drawing.figures import figure_of_trace
+    from cluster.drawing.writers import write_text
     from cluster.system.terminal import print_json, write
     from games.catalogue import load
     from games.errors import InvalidInput
@@ -128,7 +128,7 @@ def _look_ahead(request: SearchRequest, json_output: bool, player: str, out: Pat
 
 
 def _write(figure: Figure, out: Path) -> None:
-    from cluster.drawing import write_figure
+    from cluster.drawing.writers import write_figure
 
     write_figure(figure, out)
     print(f"banyan: wrote {out}", file=sys.stderr)

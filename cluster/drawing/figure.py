@@ -14,6 +14,7 @@ PLAYER_COLOURS = {
     "brown": "#8d6e4a",
 }
 """The colours of players by name, in the order of the players; later ones have them again."""
+FIRST_COLOUR, SECOND_COLOUR, DRAW_COLOUR = PLAYER_COLOURS["blue"], PLAYER_COLOURS["orange"], "#8a8f99"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,16 @@ class Node:
     """Whether the node is drawn faintly: it was cut, or never reached."""
     joined: bool = False
     """Whether an arc joins the outgoing edges, which marks an AND node."""
+
+    @property
+    def paint(self) -> tuple[str, float] | None:
+        """The colour of the box and its opacity, which grows with the absolute value; None: no colour."""
+        if self.tint is not None:
+            return [*PLAYER_COLOURS.values()][self.tint % len(PLAYER_COLOURS)], 0.3
+        if self.value is None:
+            return None
+        colour = FIRST_COLOUR if self.value > 0 else SECOND_COLOUR if self.value < 0 else DRAW_COLOUR
+        return colour, 0.12 + 0.48 * min(1.0, abs(self.value))
 
 
 @dataclass(frozen=True)

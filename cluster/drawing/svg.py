@@ -3,6 +3,11 @@
 Colours are given as attributes, which every program understands, and again in a style sheet, which browsers
 prefer and which adapts to a dark background. Values are shown as a tint of blue (good for the first player)
 or orange.
+
+Trees are laid out as in Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software
+Engineering 7, 1981, extended to nodes of any size: subtrees of equal shape are drawn equally, a parent is
+above the middle of its children, and neighbours are as close as `GAP` allows. Other graphs have a row for
+each level, ordered by the mean coordinate of each node's neighbours.
 """
 
 from __future__ import annotations
@@ -10,8 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from cluster.drawing.figure import PLAYER_COLOURS, Edge, Figure, Node
-from cluster.drawing.layout import GAP, places_across
+from cluster.drawing.figure import Edge, Figure, Node
 from games.game import CHANCE
 
 LETTER, SMALL_LETTER, HEAD_LETTER, LEGEND_LETTER = 8.3, 6.6, 10.0, 5.7
@@ -22,6 +26,8 @@ BETWEEN, BETWEEN_SIDEWAYS = 44.0, 70.0
 MARGIN, LEGEND_LINE = 22.0, 18.0
 ARC = 17.0
 
+GAP, SWEEPS = 14.0, 8
+"""Distance of neighbours on a level, in pixels; how often the rows of a graph are ordered."""
 STYLE = """
 svg { color-scheme: light dark; font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
 text { font-size: 13px; text-anchor: middle; }
@@ -33,7 +39,6 @@ g.node:hover .box { stroke-width: 3; }
 }
 """
 PAPER, INK, SOFT, LINES, PLAIN = "#ffffff", "#1b1d22", "#6b7280", "#9aa0ab", "#f1f2f4"
-FIRST_COLOUR, SECOND_COLOUR, DRAW_COLOUR = "#2f7fd6", "#e2731d", "#8a8f99"
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def _boxes(figure: Figure) -> list[_Box]:
     ]
     heights = [(LINE if node.text else SMALLEST) + NOTE_LINE * bool(node.note) for node in figure.nodes]
     sizes = heights if figure.sideways else widths
-    across = places_across(figure, sizes if not figure.sideways else [size - GAP / 2 for size in sizes])
+    across = _places_across(figure, sizes if not figure.sideways else [size - GAP / 2 for size in sizes])
     thick = [0.0] * (1 + max(node.level for node in figure.nodes))
     for node, size in zip(figure.nodes, widths if figure.sideways else heights, strict=True):
         thick[node.level] = max(thick[node.level], size)
@@ -107,7 +112,9 @@ def _boxes(figure: Figure) -> list[_Box]:
 
 def _node(node: Node, box: _Box) -> str:
     shape, outline = _shape(node, box)
-    kind = "box plain" if node.value is None and node.tint is None else "box"
+    kind, fill = "box plain", f'fill="{PLAIN}"'
+    if node.paint is not None:
+        kind, fill = "box", 'fill="{}" fill-opacity="{:.2f}"'.format(*node.paint)
     stroke = f'stroke-width="{0.8 if node.player is None else 1.6}"'
     opacity = ""
     if node.faint:
@@ -117,7 +124,7 @@ def _node(node: Node, box: _Box) -> str:
         f'<g class="node"{opacity}>',
         f"<title>{_text(node.title or node.text)}</title>",
         f'<{shape} class="paper" {outline} fill="{PAPER}"/>',
-        f'<{shape} class="{kind}" {outline} {_fill(node)} stroke="{SOFT}" {stroke}/>',
+        f'<{shape} class="{kind}" {outline} {fill} stroke="{SOFT}" {stroke}/>',
     ]
     if node.text:
         parts.append(_line(node.text, box.x, middle, "ink", INK, 'text-anchor="middle"'))
@@ -145,17 +152,6 @@ def _shape(node: Node, box: _Box) -> tuple[str, str]:
     radius = min(box.height, LINE) / 2 if node.player == 1 else 3
     size = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:.1f}"'
     return "rect", f'x="{left:.1f}" y="{top:.1f}" {size}'
-
-
-def _fill(node: Node) -> str:
-    if node.tint is not None:
-        colour = [*PLAYER_COLOURS.values()][node.tint % len(PLAYER_COLOURS)]
-        return f'fill="{colour}" fill-opacity="0.30"'
-    value = node.value
-    if value is None:
-        return f'fill="{PLAIN}"'
-    colour = FIRST_COLOUR if value > 0 else SECOND_COLOUR if value < 0 else DRAW_COLOUR
-    return f'fill="{colour}" fill-opacity="{0.12 + 0.48 * min(1.0, abs(value)):.2f}"'
 
 
 def _edge(figure: Figure, edge: Edge, boxes: list[_Box]) -> str:
@@ -221,3 +217,83 @@ def _line(text: str, x: float, y: float, kind: str, colour: str, extra: str = ""
 
 def _text(text: str) -> str:
     return escape(text, quote=False)
+
+
+def _places_across(figure: Figure, sizes: list[float]) -> list[float]:
+    """For each node, the coordinate of its middle along its level; the smallest edge is at 0.
+
+    ``sizes``: the extent of each node along its level.
+    """
+    places = _tidy(figure, sizes) if figure.is_tree else _in_rows(figure, sizes)
+    left = min(place - size / 2 for place, size in zip(places, sizes, strict=True))
+    return [place - left for place in places]
+
+
+def _tidy(figure: Figure, sizes: list[float]) -> list[float]:
+    """Layout of a tree, from the last node back to the root: subtrees are moved apart and put below their
+    parent.
+
+    A subtree is represented by its outline: its extent to both sides on each level, relative to its root.
+    """
+    offsets = [0.0] * len(sizes)
+    outlines: dict[int, list[tuple[float, float]]] = {}
+    for node in range(len(sizes) - 1, -1, -1):
+        children = [figure.edges[edge].target for edge in figure.below[node]]
+        outline: list[tuple[float, float]] = []
+        for child in children:
+            theirs = outlines.pop(child)
+            shift = max((a[1] - b[0] + GAP for a, b in zip(outline, theirs, strict=False)), default=0.0)
+            offsets[child] = shift
+            moved = [(low + shift, high + shift) for low, high in theirs]
+            shared = [(a[0], b[1]) for a, b in zip(outline, moved, strict=False)]
+            outline = shared + outline[len(shared) :] + moved[len(shared) :]
+        middle = (offsets[children[0]] + offsets[children[-1]]) / 2 if children else 0.0
+        for child in children:
+            offsets[child] -= middle
+        below = [(low - middle, high - middle) for low, high in outline]
+        outlines[node] = [(-sizes[node] / 2, sizes[node] / 2), *below]
+    places = [0.0] * len(sizes)
+    for edge in sorted(figure.edges, key=lambda edge: edge.source):
+        places[edge.target] = places[edge.source] + offsets[edge.target]
+    return places
+
+
+def _in_rows(figure: Figure, sizes: list[float]) -> list[float]:
+    """Layout of a general graph: a centred row for each level, ordered by the mean place of neighbours."""
+    rows: dict[int, list[int]] = {}
+    for number, node in enumerate(figure.nodes):
+        rows.setdefault(node.level, []).append(number)
+    neighbours: list[list[int]] = [[] for _ in sizes]
+    for edge in figure.edges:
+        neighbours[edge.source].append(edge.target)
+        neighbours[edge.target].append(edge.source)
+    places = [0.0] * len(sizes)
+    levels = sorted(rows)
+    for sweep in range(SWEEPS + 1):
+        order = levels if sweep % 2 == 0 else levels[::-1]
+        for level in order:
+            if sweep:
+                nearest = -1 if sweep % 2 == 0 else 1
+                rows[level] = _by_mean(rows[level], neighbours, places, figure, level + nearest)
+            _set_out(rows[level], sizes, places)
+    return places
+
+
+def _by_mean(
+    row: list[int], neighbours: list[list[int]], places: list[float], figure: Figure, level: int
+) -> list[int]:
+    """The nodes of a row ordered by the mean place of their neighbours on the level ``level``."""
+
+    def mean(node: int) -> float:
+        near = [places[other] for other in neighbours[node] if figure.nodes[other].level == level]
+        return sum(near) / len(near) if near else places[node]
+
+    return sorted(row, key=mean)
+
+
+def _set_out(row: list[int], sizes: list[float], places: list[float]) -> None:
+    """Place the nodes of a row side by side with the row's middle at 0; ``places`` is modified in place."""
+    at = -(sum(sizes[node] for node in row) + GAP * (len(row) - 1)) / 2
+    for node in row:
+        places[node] = at + sizes[node] / 2
+        at += sizes[node] + GAP

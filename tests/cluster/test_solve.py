@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 import games
-from cluster.drawing import Figure, write_text
-from cluster.drawing.solve_figures import figure_of
+from cluster.drawing.figure import Figure
+from cluster.drawing.figures import figure_of_solved
+from cluster.drawing.writers import write_text
 from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.game import FIRST, SECOND
@@ -119,9 +120,9 @@ def test_what_cannot_be_solved_is_said(
 
 def test_the_graph_and_the_tree_of_seven() -> None:
     graph = graph_of(SEVEN)
-    figure = figure_of(graph, "graph")
+    figure = figure_of_solved(graph, "graph")
     assert (len(figure.nodes), len(figure.edges), figure.is_tree) == (14, 17, False)
-    tree = figure_of(graph, "tree")
+    tree = figure_of_solved(graph, "tree")
     assert (len(tree.nodes), len(tree.edges), tree.is_tree) == (24, 23, True)
     assert tree.rows == ["first moves", "second moves", "first moves", "second moves", "first moves", ""]
     assert {(node.text, node.note) for node in tree.nodes} == {
@@ -131,16 +132,16 @@ def test_the_graph_and_the_tree_of_seven() -> None:
 
 def test_the_second_player_has_an_answer_to_each_split_and_the_first_has_none() -> None:
     graph = graph_of(SEVEN)
-    figure = figure_of(graph, "and-or", SECOND)
+    figure = figure_of_solved(graph, "and-or", SECOND)
     assert len(figure.nodes) == 24
     assert {pair for pair in edges_of(figure, bold=True) if "2+1+1" not in pair[1]} == {
         *(("7", "6+1"), ("7", "5+2"), ("7", "4+3")),
         *(("6+1", "4+2+1"), ("5+2", "4+2+1"), ("4+3", "4+2+1"), ("4+3", "3+3+1")),
     }
     assert {node.text for node in figure.nodes if node.joined} >= {"7", "5+1+1"}
-    strategy = figure_of(graph, "strategy")
+    strategy = figure_of_solved(graph, "strategy")
     assert edges_of(strategy, bold=False) == edges_of(figure, bold=True)
-    other = figure_of(graph, "and-or", FIRST)
+    other = figure_of_solved(graph, "and-or", FIRST)
     assert edges_of(other, bold=True) == set()
     assert "first has no winning strategy" in other.legend
 
@@ -171,13 +172,13 @@ FIGURE_10 = (
 def test_figure_10_the_winning_strategy_by_minimax() -> None:
     spec, values = FIGURE_10
     graph = graph_of(spec)
-    tree = figure_of(graph, "tree")
+    tree = figure_of_solved(graph, "tree")
     for level, row in enumerate(values):
         assert [node.value for node in tree.nodes if node.level == level] == row
-    strategy = edges_of(figure_of(graph, "strategy"), bold=True)
+    strategy = edges_of(figure_of_solved(graph, "strategy"), bold=True)
     assert {target for source, target in strategy if source == "root"} == {"3"}
     assert {target for source, target in strategy if source == "3"} == {"3.1", "3.2", "3.3"}
-    kept = {node.text for node in figure_of(graph, "strategy").nodes}
+    kept = {node.text for node in figure_of_solved(graph, "strategy").nodes}
     assert all(place.value == 1 for place in graph.places if place.text.split()[0] in kept)
 
 
@@ -202,7 +203,7 @@ def test_drawings_are_written_where_they_are_asked_for(
         assert "second wins in 4 plies" in out
     ElementTree.parse(tmp_path / "seven.svg")
     assert (tmp_path / "seven.dot").read_text().startswith("digraph {")
-    figure = figure_of(graph_of(SEVEN), kind)
+    figure = figure_of_solved(graph_of(SEVEN), kind)
     assert (tmp_path / "seven.txt").read_text() == write_text(figure)
     _, out, _ = here(capsys, "solve", SEVEN, "--draw", kind)
     assert out.endswith(write_text(figure))
