@@ -12,26 +12,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from cluster.checkpoint.checkpoint import Keeper, Opened, read_checkpoint, refuse_unfinished
-from cluster.executors.choose import make_executor, refuse_on_ray
-from cluster.executors.handover import HandoverExecutor
-from cluster.observe import answer_report as report
-from cluster.observe.progress import Progress
-from cluster.ray_backend.executor import RayExecutor
+from cluster.executors.choose import refuse_on_ray
+from cluster.front_door.placement import Placement, started_session
+from cluster.observe import view as report
+from cluster.observe.progress import Searched
+from cluster.observe.view import Progress
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset, UnitsProgress, worker_of_units
-from cluster.runtime.session import Observer, Session, left_s
-from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
-from cluster.runtime.workers import ONE_CPU, Resources, Workers
+from cluster.runtime.session import Observer, Session
+from cluster.runtime.tasks import Executor, TaskWorker
+from cluster.runtime.workers import ONE_CPU
 from cluster.system import terminal
 from cluster.system.file_lock import held
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
 from cluster.system.status_line import StatusLine
 from games.compile.watch import keeping_notes
 from games.errors import InvalidInput, counted
-from games.game import Game, State
 from search.coordinator import Coordinator, SearchFailed
 from search.prepare import Search, open_search
 from search.request import SearchRequest
@@ -42,20 +41,6 @@ STARTING_LINE_S = 3.0
 UNIT_TIMEOUT_S = 3600.0
 """Time after which the worker of a unit counts as hung, if the user gives none."""
 BEFORE_THE_SEARCH = "banyan: interrupted before the search began"
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where a search runs and where its metrics are served. Nothing here changes the answer."""
-
-    executor: str
-    workers: Workers | None
-    address: str | None
-    job_timeout_s: float | None
-    metrics_port: int | None
-    metrics_host: str
-    resources: Resources = ONE_CPU
-    """What each worker reserves."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +94,17 @@ class Launch:
         """Let the first signal cancel this work; before this call a signal ends the command."""
         self._interruption.watch(work)
 
-    def start_search(self, place: Placement, search: Search) -> Executor:
-        """Start an executor and wait until it can take the jobs of a search."""
+    def start_search(self, place: Placement, opened: Opened) -> Session:
+        """Start an executor, wait until it can take the jobs of a search, and begin its session."""
 
         def explain(line: str) -> None:
             if self._output.progress:
                 self.say(line)
 
-        on_ray = place.executor == "ray" or place.address is not None or place.resources != ONE_CPU
-        with self._waiting(place, on_ray) as tell:
-            executor = self._start(
-                place, DEFAULT_JOB_TIMEOUT_S, tell, resources=place.resources, explain=explain
-            )
-            executor.open(search.context)
-        self._say_joined(place, executor)
-        return executor
+        with self._waiting(place, place.on_ray) as tell:
+            session = started_session(opened, self._start(place, tell, explain=explain))
+        self._say_joined(place, session.executor)
+        return session
 
     def _say_joined(self, place: Placement, executor: Executor) -> None:
         if place.address is not None and self._output.progress:
@@ -152,7 +133,9 @@ class Launch:
         """
         make_worker = worker_of_units(place.executor, make_worker)
         with self._waiting(place, place.executor != "inline") as tell:
-            executor = self._start(place, timeout_s, tell, make_worker=make_worker, in_flight=1)
+            executor = self._start(
+                place, tell, timeout_s=timeout_s, resources=ONE_CPU, make_worker=make_worker, in_flight=1
+            )
             if not jobset.finished:
                 executor.open(None)
         self._say_joined(place, executor)
@@ -163,21 +146,15 @@ class Launch:
             self.status = INTERRUPTED
         return executor
 
-    def _start(
-        self, place: Placement, timeout_s: float, tell: Callable[[str], None], **options: Any
-    ) -> Executor:
-        """Create an executor and register it to be closed when the command ends; ``tell`` is told what it
-        waits for."""
-        timeout_s = timeout_s if place.job_timeout_s is None else place.job_timeout_s
+    def _start(self, place: Placement, waiting: Callable[[str], None], **options: Any) -> Executor:
+        """Start an executor and register it to be closed when the command ends; see `Placement.start`."""
         try:
-            executor = make_executor(place.executor, place.workers, place.address, timeout_s, **options)
+            executor = place.start(waiting, **options)
         except (KeyboardInterrupt, SystemExit):
             # Ray installs a SIGTERM handler that raises SystemExit. A Ray interrupted while it starts cannot
             # be closed: it does not know all processes that it has started, and aborts.
             self.errors.print(self._before)
             self._interruption.leave()
-        if isinstance(executor, RayExecutor):
-            executor.waiting = tell
         self.stack.callback(executor.close)
         self.stack.callback(self._interruption.begin_closing)
         self._interruption.install()
@@ -189,8 +166,7 @@ class Launch:
         if not on_ray:
             yield lambda text: None
             return
-        where = "a local Ray" if place.address is None else f"Ray at {place.address}"
-        doing = f"starting the workers on {where}"
+        doing = f"starting the workers on {place.where}"
         began_s = time.monotonic()
         with StatusLine(self.errors, f"{doing} ...", STARTING_LINE_S, enabled=self._output.progress) as line:
             told = 0
@@ -288,9 +264,8 @@ def _run(
             if output.progress:
                 started.say(f"metrics at {metrics.url}")
         opened = begin()
-        request = opened.coordinator.search.request
-        refuse_on_ray(request, place.executor, place.address, place.resources)
         coordinator, search = opened.coordinator, opened.coordinator.search
+        refuse_on_ray(search.request, place.executor, place.address, place.resources)
         if coordinator.finished:
             if output.progress:
                 started.say("this search is already over; its answer is shown")
@@ -301,15 +276,11 @@ def _run(
             keeper = Keeper(keep.path, keep.every_s, warn=partial(warn, output=output))
             keeper.begin(opened)
         try:
-            executor = started.start_search(place, search)
+            session = started.start_search(place, opened)
         except BaseException:
             if keeper is not None:
                 keeper.discard(coordinator)
             raise
-        coordinator.workers = executor.num_workers
-        session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
-        if isinstance(executor, HandoverExecutor):
-            executor.left_s = partial(left_s, session)
         started.watch(session)
         if metrics is not None:
             metrics.watch(session)
@@ -350,20 +321,7 @@ def warn(line: str, output: Output) -> None:
     terminal.stderr_console(output.colour).print(f"banyan: warning: {line}", style="yellow", soft_wrap=True)
 
 
-class Shown(Protocol):
-    """The parts of a search that are needed to show its answer."""
-
-    @property
-    def request(self) -> SearchRequest: ...
-
-    @property
-    def game(self) -> Game: ...
-
-    @property
-    def root_state(self) -> State: ...
-
-
-def print_result(search: Shown, result: SearchResult, output: Output) -> None:
+def print_result(search: Searched, result: SearchResult, output: Output) -> None:
     """Print the final answer to standard output."""
     if output.json:
         terminal.print_json(result.to_json())

@@ -398,12 +398,18 @@ def features_of(request: SearchRequest, hidden: str) -> Features:
     )
 
 
-def request_of(values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest) -> SearchRequest:
+def request_of(
+    values: Mapping[str, Any], kind: type[SearchRequest] = SearchRequest, *, endless: bool = False
+) -> SearchRequest:
     """The request with these values of fields; None leaves a field at its default.
 
-    Without a budget it gets the default of its kind; a given memory counts as a budget. Raises InvalidInput.
+    Without a budget it gets the default of its kind, or none if it may be ``endless``; a given memory counts
+    as a budget: reaching it ends the search. Raises InvalidInput.
     """
     given = {name: value for name, value in values.items() if value is not None}
     if not given.keys() & {"simulations", "seconds"}:
-        given |= {"stop_when_full": True} if "memory_mb" in given else kind.default_budget()
+        if "memory_mb" in given:
+            given["stop_when_full"] = given.get("stop_when_full", True) if endless else True
+        elif not endless:
+            given |= kind.default_budget()
     return kind(**given)

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from cluster.client.client import AsyncClient, Client
     from cluster.front_door.ask_tell import OpenSearch, open, reopen  # noqa: A004
     from cluster.front_door.calls import resume, search, start
-    from cluster.front_door.progress import SearchProgress
-    from cluster.front_door.running import RunningSearch
+    from cluster.front_door.running import RunningSearch, SearchProgress
     from cluster.planning.plan import plan
     from cluster.planning.result import PlanResult
     from cluster.play.call import play
@@ -82,7 +81,7 @@ _OFFERED = {
     "PlanResult": ("cluster.planning.result", "PlanResult"),
     "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
     "SearchFailed": ("search.coordinator", "SearchFailed"),
-    "SearchProgress": ("cluster.front_door.progress", "SearchProgress"),
+    "SearchProgress": ("cluster.front_door.running", "SearchProgress"),
     "SearchResult": ("search.result", "SearchResult"),
     "games": ("games.catalogue", "names"),
     "load_game": ("games.catalogue", "load"),

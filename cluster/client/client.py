@@ -8,31 +8,203 @@ stream of events is continued after the last received event.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+import uuid
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 import httpx
 
-from cluster.client.calls import (
-    FOLLOWS,
-    GAMES,
-    STREAM_S,
-    Call,
-    EventLines,
-    NothingMore,
-    Requests,
-    Retries,
-    ServiceError,
-    ServiceEvent,
-    check_stream,
-    http_settings,
-    path_of,
-    read_answer,
-    stream_headers,
-)
+from games.errors import InvalidInput
 
-__all__ = ["AsyncClient", "Client", "ServiceError", "ServiceEvent"]
+TIMEOUT_S = 30.0
+"""Time limit of one answer; the server may have to compile a game's rules first."""
+STREAM_S = 60.0
+"""Time limit without any data on an event stream; the server sends pings, so a longer pause is a failure."""
+TRIES = 3
+"""Retries of a request if the server is unreachable or temporarily unable to take it."""
+FOLLOWS = 9
+"""Retries of a broken event stream; together they are long enough for a restart of the server."""
+LONGEST_PAUSE_S = 5.0
+LATER = frozenset({429, 502, 503, 504})
+Reply = TypeVar("Reply")
+
+
+class ServiceError(ConnectionError):
+    """The service cannot be reached, or refuses a request."""
+
+    def __init__(self, detail: str, status: int | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        """The HTTP status; None without an answer."""
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True)
+class ServiceEvent:
+    """An event of a search."""
+
+    id: int | None
+    name: str
+    """The kind of event: state, progress or final."""
+    data: dict[str, Any]
+
+    @property
+    def final(self) -> bool:
+        return self.name == "final"
+
+
+@dataclass(frozen=True)
+class Call:
+    """An HTTP request, with the names of httpx."""
+
+    method: str
+    url: str
+    json: dict[str, Any] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Requests(ABC, Generic[Reply]):
+    """The requests that both clients send. A reply is a JSON object, or a coroutine that returns one."""
+
+    @abstractmethod
+    def _send(self, call: Call) -> Reply:
+        """Send a request and read its answer."""
+
+    def submit(self, body: dict[str, Any], key: str | None = None) -> Reply:
+        """Submit a search; ``body`` has the fields of the API. Returns the search's description."""
+        return self._send(
+            Call("POST", "/searches", body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
+        )
+
+    def get(self, search_id: str) -> Reply:
+        """The current description of a search."""
+        return self._send(Call("GET", path_of(search_id)))
+
+    def searches(self, state: str | None = None, after: str | None = None, limit: int = 50) -> Reply:
+        """A page of at most ``limit`` searches, after search ``after``, in the given state."""
+        params = {"state": state, "after": after, "limit": limit}
+        return self._send(Call("GET", "/searches", params={k: v for k, v in params.items() if v is not None}))
+
+    def cancel(self, search_id: str) -> Reply:
+        """Cancel a search."""
+        return self._send(Call("DELETE", path_of(search_id)))
+
+    def resume(self, search_id: str) -> Reply:
+        """Resume a search that was cancelled or has failed."""
+        return self._send(Call("POST", path_of(search_id) + "/resume"))
+
+    def game(self, spec: str) -> Reply:
+        """The description of a game."""
+        return self._send(Call("GET", f"/games/{quote(spec, safe='')}"))
+
+    def position(self, spec: str, moves: list[str], position: str | None = None) -> Reply:
+        """The description of a position: legal moves, drawn board, outcome."""
+        body = {"moves": moves, "position": position}
+        return self._send(Call("POST", f"/games/{quote(spec, safe='')}/positions", body))
+
+
+GAMES = Call("GET", "/games")
+
+
+def path_of(search_id: str) -> str:
+    """The path of a search."""
+    return f"/searches/{quote(search_id, safe='')}"
+
+
+def http_settings(url: str, token: str | None) -> dict[str, Any]:
+    """Keyword arguments of the HTTP client. Raises InvalidInput (field ``server``) for a bad address."""
+    parts = httpx.URL(url) if "://" in url else httpx.URL(f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise InvalidInput("server", url, "an address such as http://localhost:8000")
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    base = str(parts).rstrip("/") + "/api/v1"
+    return {"base_url": base, "headers": headers, "timeout": TIMEOUT_S}
+
+
+def stream_headers(last: int | None) -> dict[str, str]:
+    """Headers of a request for the events after event ``last``."""
+    headers = {"Accept": "text/event-stream"}
+    return headers if last is None else headers | {"Last-Event-ID": str(last)}
+
+
+def read_answer(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer. Raises InvalidInput or ServiceError if the request was refused."""
+    try:
+        values = response.json()
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise ServiceError(
+            f"an answer that is not from Banyan (status {response.status_code})", response.status_code
+        )
+    if response.is_success:
+        return values
+    if response.status_code == 422 and "accepted" in values:
+        raise InvalidInput(str(values.get("field")), values.get("value"), str(values["accepted"]))
+    after = response.headers.get("Retry-After", "")
+    raise ServiceError(
+        str(values.get("detail")), response.status_code, float(after) if after.isdigit() else None
+    )
+
+
+def check_stream(response: httpx.Response) -> bool:
+    """Whether the response is an event stream; otherwise its body is an error. Raises NothingMore."""
+    if response.status_code == 204:
+        raise NothingMore
+    return response.status_code == 200
+
+
+class Retries:
+    """Decides whether a failed request to a server is sent again."""
+
+    def __init__(self, url: str, most: int = TRIES) -> None:
+        """``most``: the largest number of retries."""
+        self._url, self._most = url, most
+        self.tries = 0
+        """Retries since the last success."""
+
+    def pause_s(self, error: Exception) -> float:
+        """Seconds to wait before the request is sent again. Raises the error if it should not be."""
+        tries, self.tries = self.tries, self.tries + 1
+        unreachable = isinstance(error, httpx.TransportError)
+        if tries < self._most and unreachable:
+            return min(LONGEST_PAUSE_S, 0.2 * 2.0**tries)
+        if tries < self._most and isinstance(error, ServiceError) and error.status in LATER:
+            return error.retry_after_s or 1.0
+        if unreachable:
+            error = ServiceError(f"{self._url}: {error or type(error).__name__}")
+        raise error from None
+
+
+class NothingMore(Exception):
+    """All events of the stream have been received."""
+
+
+class EventLines:
+    """Parser of events from the lines of a stream."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, str] = {}
+
+    def take(self, line: str) -> ServiceEvent | None:
+        """Take one line; returns the event that it completes, if any."""
+        if line:
+            name, _, value = line.partition(":")
+            if name:
+                self._fields[name] = value.removeprefix(" ")
+            return None
+        fields, self._fields = self._fields, {}
+        if "data" not in fields:
+            return None
+        number = fields.get("id", "")
+        data = json.loads(fields["data"])
+        return ServiceEvent(int(number) if number.isdigit() else None, fields.get("event", "message"), data)
 
 
 class Client(Requests[dict[str, Any]]):

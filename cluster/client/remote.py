@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import games
 from cluster.client.client import Client
-from cluster.client.remote_progress import RemoteProgress, Searched, answer_there
 from cluster.launch import BEFORE_THE_SEARCH, Output, launch, print_result
-from cluster.observe.progress import LINE_S
+from cluster.observe.progress import Figures, Sample, WorkerFigures
+from cluster.observe.view import LINE_S, LiveArea
+from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
 from cluster.system.interruption import INTERRUPTED
 from games.errors import InvalidInput, counted
@@ -21,10 +22,45 @@ from search.coordinator import SearchFailed
 from search.options import knobs_of
 from search.prepare import root_position
 from search.request import DEFAULT_MEMORY_MB, SearchRequest
-from search.result import SearchResult
+from search.result import Answer, BestLine, ChildResult, SearchResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 OF_EVALUATORS = frozenset(knob.name for knob in knobs_of(SearchRequest) if not knob.option.api)
-"""Fields of a request that the API has not: an evaluator is a file, and would be run."""
+OF_FIGURES, OF_WORKERS = ([field.name for field in fields(each)] for each in (Figures, WorkerFigures))
+NO_WORKERS = "no worker of the server is ready: they start with the first search, and again after a rest"
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The data of a search that are needed to draw its progress and its answer."""
+
+    request: SearchRequest
+    game: Game
+    root_state: State
+
+
+class RemoteProgress(LiveArea):
+    """Context manager around the events of one search, which draws them."""
+
+    def __init__(self, console: Console, searched: Searched | None, *, enabled: bool) -> None:
+        """``searched`` None: without the game, only lines of text are shown."""
+        super().__init__(console, enabled=enabled, drawable=searched is not None)
+        self._searched = searched
+        self._due_s = 0.0 if self._live_wanted else LINE_S
+
+    def __call__(self, data: Mapping[str, Any]) -> None:
+        """Draw the data of a progress event; the server determines how often they arrive."""
+        if not self._enabled or data["elapsed_s"] < self._due_s:
+            return
+        figures = figures_there(data)
+        if self._live is None:
+            self._due_s = figures.elapsed_s + LINE_S
+            if not figures.jobs and not any(worker.state.ready for worker in figures.workers):
+                self.write(f"banyan: {terminal.duration(figures.elapsed_s)}, {NO_WORKERS}")
+                return
+        self.draw(self._searched, Sample(figures, answer_there(data, self._searched), "on the server"))
 
 
 class _Remote:
@@ -88,12 +124,47 @@ def body_of(request: SearchRequest) -> dict[str, Any]:
     return body
 
 
-def result_of(values: Mapping[str, Any], game: Game, root_state: State) -> SearchResult:
+def answer_there(values: Mapping[str, Any], searched: Searched | None) -> Answer:
+    """The Answer with the fields of `--json` or of a progress event; without the game, only its move."""
+    if searched is None:
+        return Answer(values["best_move"], values["value"], tuple(values["pv"]), (), is_share=False)
+    game = searched.game
+    children = tuple(
+        ChildResult(
+            child["move"],
+            child["visits"],
+            child["value"],
+            game.cells_of(game.parse_move(searched.root_state, child["move"])),
+        )
+        for child in values["children"]
+    )
+    line, scores = values.get("best_line"), values.get("values")
+    return Answer(
+        values["best_move"],
+        values["value"],
+        tuple(values["pv"]),
+        children,
+        best_line=None if line is None else BestLine(line["value"], tuple(line["moves"])),
+        values=None if scores is None else tuple(scores),
+        is_share=game.is_two_player,
+        players=() if scores is None else game.player_names,
+    )
+
+
+def figures_there(data: Mapping[str, Any]) -> Figures:
+    """The figures of a progress event."""
+    workers = [
+        WorkerFigures(**{**{name: each[name] for name in OF_WORKERS}, "state": WorkerState(each["state"])})
+        for each in data["workers"]
+    ]
+    return Figures(**{name: data[name] for name in OF_FIGURES} | {"workers": workers})
+
+
+def result_of(values: Mapping[str, Any], searched: Searched) -> SearchResult:
     """The SearchResult with the fields of `--json`."""
-    answer = answer_there(values, game, root_state)
     names = {field.name for field in fields(SearchResult)} - {"answer", "moves"}
     plain = {name: values[name] for name in names}
-    return SearchResult(answer=answer, moves=tuple(values["moves"]), **plain)
+    return SearchResult(answer=answer_there(values, searched), moves=tuple(values["moves"]), **plain)
 
 
 def _searched(request: SearchRequest) -> Searched:
@@ -128,4 +199,4 @@ def _show(searched: Searched | None, values: dict[str, Any], output: Output) -> 
     if searched is None:
         terminal.print_json(values)
         return
-    print_result(searched, result_of(values, searched.game, searched.root_state), output)
+    print_result(searched, result_of(values, searched), output)

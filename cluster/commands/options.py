@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cluster.launch import Output, Placement
+    from cluster.front_door.placement import Placement
+    from cluster.launch import Output
 
 POSITION, BUDGET, PLACE, OUTPUT = "Position", "Budget", "Where it runs", "Output"
 
@@ -152,18 +153,9 @@ class SearchPlace:
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers, gpus_per_worker, and so on)."""
-        from cluster.launch import Placement
-        from cluster.runtime.workers import Resources, parse_workers
+        from cluster.front_door.placement import Placement
 
-        return Placement(
-            self.executor,
-            parse_workers(self.workers),
-            self.address,
-            self.job_timeout,
-            self.metrics_port,
-            self.metrics_host,
-            Resources.of(self.gpus_per_worker, self.cpus_per_worker, self.worker_resources),
-        )
+        return Placement.of(**vars(self))
 
 
 @dataclass(frozen=True)
@@ -177,11 +169,9 @@ class GamePlace:
 
     def placement(self) -> Placement:
         """The options, read. Raises InvalidInput (workers)."""
-        from cluster.launch import Placement
-        from cluster.runtime.workers import parse_workers
+        from cluster.front_door.placement import Placement
 
-        workers = parse_workers(self.workers)
-        return Placement(self.executor, workers, self.address, self.job_timeout, None, "")
+        return Placement.of(**vars(self))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from search.options import SEARCH
 from search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from cluster.launch import Output, Placement
+    from cluster.front_door.placement import Placement
+    from cluster.launch import Output
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +76,7 @@ def search(
     if status == 0:
         suggest_best(request.game, preset, output.json_output)
         placed = place.placement()
-        on_ray = server is None and (placed.executor == "ray" or placed.address is not None)
+        on_ray = server is None and placed.on_ray
         threads = None
         if server is None and not on_ray:
             threads = 1 if placed.executor == "inline" else on_this_machine(placed.workers or AUTO)

@@ -225,7 +225,7 @@ def _json(
 def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: bool | None) -> None:
     from rich.text import Text
 
-    from cluster.observe import answer_report as report
+    from cluster.observe import view as report
     from cluster.system import terminal
     from games.drawing import draw
 

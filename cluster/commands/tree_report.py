@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cluster.launch import Output
-from cluster.observe import answer_report as report
+from cluster.observe import view as report
 from cluster.system import terminal
 from games.game import CHANCE, CHANCE_NAME
 from search.prepare import Search

@@ -81,7 +81,7 @@ def open(  # noqa: A001
     """
     asked = {"strategy": "leaf", "evaluator": EXTERNAL, "position": position, "simulations": simulations}
     of_search, _ = split(open, options)
-    request = request_of(game, moves, asked | {"seed": seed} | of_search)
+    request = request_of(game, moves, asked | {"seed": seed} | of_search, endless=True)
     return OpenSearch(open_search(request, external=True), deadline_s=deadline_s, clock=clock)
 
 

@@ -10,20 +10,13 @@ from typing import Unpack
 
 from cluster.checkpoint.checkpoint import Opened, read_checkpoint
 from cluster.executors.choose import refuse_on_ray
-from cluster.front_door.options import (
-    Placement,
-    SearchOptions,
-    WorkerOptions,
-    placement_of,
-    request_of,
-    split,
-    with_options,
-)
+from cluster.front_door.options import SearchOptions, WorkerOptions, request_of, split, with_options
+from cluster.front_door.placement import Placement
 from cluster.front_door.running import RunningSearch
 from games.game import Game
 from search.coordinator import Coordinator
 from search.prepare import open_search
-from search.request import DEFAULT_SECONDS, SearchRequest
+from search.request import SearchRequest
 from search.result import SearchResult
 from search.run_inline import refuse_endless
 
@@ -82,12 +75,10 @@ def search(
         SearchFailed: The search cannot continue.
         ConnectionError: Ray could not be started or reached.
     """
-    if simulations is None and seconds is None and options.get("memory_mb") is None:
-        seconds = DEFAULT_SECONDS
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(search, options)
     request = request_of(game, moves, named | of_search)
-    return _run(request, placement_of(workers, executor, address, of_workers))
+    return _run(request, Placement.of(workers, executor, address, **of_workers))
 
 
 @with_options
@@ -117,8 +108,8 @@ def start(
     """
     named = {"position": position, "simulations": simulations, "seconds": seconds, "seed": seed}
     of_search, of_workers = split(start, options)
-    request = request_of(game, moves, named | of_search)
-    return _start(request, placement_of(workers, executor, address, of_workers))
+    request = request_of(game, moves, named | of_search, endless=True)
+    return _start(request, Placement.of(workers, executor, address, **of_workers))
 
 
 def resume(
@@ -143,12 +134,12 @@ def resume(
     >>> banyan.resume(path).result().digest == whole.digest
     True
     """
-    placement = placement_of(workers, executor, address, split(resume, options)[1])
+    placement = Placement.of(workers, executor, address, **split(resume, options)[1])
     checkpoint = read_checkpoint(Path(path))
     for line in checkpoint.warnings:
         warnings.warn(line, RuntimeWarning, stacklevel=2)
     refuse_on_ray(checkpoint.request, placement.executor, placement.address, placement.resources)
-    return RunningSearch(checkpoint.open(), placement.start)
+    return RunningSearch(checkpoint.open(), placement.start_quietly)
 
 
 def run(
@@ -170,12 +161,12 @@ def run(
     2000
     """
     refuse_endless(request)
-    return _run(request, placement_of(workers, executor, address, split(run, options)[1]))
+    return _run(request, Placement.of(workers, executor, address, **split(run, options)[1]))
 
 
 def _start(request: SearchRequest, placement: Placement) -> RunningSearch:
     refuse_on_ray(request, placement.executor, placement.address, placement.resources)
-    return RunningSearch(Opened(Coordinator(open_search(request), 1)), placement.start)
+    return RunningSearch(Opened(Coordinator(open_search(request), 1)), placement.start_quietly)
 
 
 def _run(request: SearchRequest, placement: Placement) -> SearchResult:

@@ -1,31 +1,24 @@
-"""Converts the keywords of a call to a search request and a placement."""
+"""Converts the arguments of a call to a search request: keywords, and the game as a spec, object or class."""
 
 from __future__ import annotations
 
 import inspect
-import logging
-import sys
 import textwrap
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar
+from contextvars import ContextVar
+from typing import Any, NoReturn, TypedDict, TypeVar
 
-from cluster.executors.choose import NAMES, make_executor
-from cluster.front_door.game_argument import spec_of
-from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
-from cluster.runtime.workers import ACCEPTED, AUTO, Resources, Workers, exactly, parse_workers
-from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
+import games
+import search.request
 from games.errors import InvalidInput, UnknownOption
 from games.game import Game
+from games.user_games import installed
 from search.options import knobs_of
 from search.request import SearchRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
-LOG = logging.getLogger("banyan")
-"""Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
+_loading: ContextVar[str | None] = ContextVar("loading", default=None)
+"""The file that is being loaded because its class was passed as a game; None otherwise."""
 
 
 class WorkerOptions(TypedDict, total=False):
@@ -86,95 +79,22 @@ def with_options(function: F) -> F:
     return function
 
 
-@dataclass(frozen=True)
-class Placement:
-    """Where a search runs. Nothing here changes its statistics."""
-
-    executor: str
-    workers: Workers
-    address: str | None
-    job_timeout_s: float
-    resources: Resources
-
-    def start(self, cancelled: threading.Event, **options: Any) -> Executor:
-        """Create and start the executor; ``options`` as in `make_executor`.
-
-        What takes longer than a second on Ray is said on standard error.
-
-        Raises InvalidInput, or ConnectionError if Ray cannot be started or reached, or if ``cancelled`` is
-        set before the workers are ready.
-        """
-        began_s = due_s = time.monotonic()
-        where = "a local Ray" if self.address is None else f"Ray at {self.address}"
-
-        def say(text: str) -> None:
-            nonlocal due_s
-            now_s = time.monotonic()
-            if now_s >= max(due_s, began_s + SAID_AFTER_S):
-                due_s = now_s + SAID_AGAIN_S
-                print(f"banyan: {where}: {text} after {now_s - began_s:.0f} s", file=sys.stderr, flush=True)
-
-        timer = threading.Timer(SAID_AFTER_S, say, ["connecting"])
-        timer.daemon = True
-        if self.address is not None:
-            timer.start()
-        try:
-            executor = make_executor(
-                self.executor,
-                self.workers,
-                self.address,
-                self.job_timeout_s,
-                resources=self.resources,
-                notify=LOG.warning,
-                explain=LOG.info,
-                cancelled=cancelled,
-                **options,
-            )
-        finally:
-            timer.cancel()
-
-        def waiting(text: str) -> None:
-            say(text)
-            if cancelled.is_set():
-                raise ConnectionError("the search was stopped before its workers were ready")
-
-        if isinstance(executor, RayExecutor):
-            executor.waiting = waiting
-        return executor
-
-
-def placement_of(
-    workers: int | str | None, executor: str, address: str | None, options: Mapping[str, Any]
-) -> Placement:
-    """The placement of a search; the keys of ``options`` are in WORKER_OPTIONS. Raises InvalidInput."""
-    if executor not in NAMES:
-        raise InvalidInput("executor", executor, " or ".join(NAMES))
-    gpus, cpus, others = (options.get(name) for name in WORKER_OPTIONS[1:])
-    timeout_s = options.get("job_timeout")
-    return Placement(
-        executor,
-        _range_of(workers),
-        address,
-        DEFAULT_JOB_TIMEOUT_S if timeout_s is None else timeout_s,
-        Resources.of(gpus, cpus, others),
-    )
-
-
 def request_of(
     game: str | Game | type[Game],
     moves: str | Iterable[str],
     options: Mapping[str, Any],
     kind: type[SearchRequest] = SearchRequest,
+    *,
+    endless: bool = False,
 ) -> SearchRequest:
-    """The request of a search; ``options`` are fields of its ``kind``, where None means the default.
+    """The request of a search; ``options`` and ``endless`` as in `search.request.request_of`.
 
-    If a memory limit is the only budget, reaching it ends the search. Raises InvalidInput.
+    Raises InvalidInput.
     """
-    asked = {name: value for name, value in options.items() if value is not None}
-    if "memory_mb" in asked and not asked.keys() & {"simulations", "seconds"}:
-        asked.setdefault("stop_when_full", True)
     texts = tuple(moves.split()) if isinstance(moves, str) else tuple(moves)
-    return kind(game=spec_of(game), moves=texts, **asked)
+    return search.request.request_of(
+        {"game": spec_of(game), "moves": texts, **options}, kind, endless=endless
+    )
 
 
 def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -189,11 +109,62 @@ def split(call: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[st
     return {name: value for name, value in options.items() if name not in of_workers}, of_workers
 
 
-def _range_of(workers: object) -> Workers:
-    if workers is None:
-        return AUTO
-    if isinstance(workers, str):
-        return parse_workers(workers)
-    if isinstance(workers, bool) or not isinstance(workers, int):
-        raise InvalidInput("workers", workers, ACCEPTED)
-    return exactly(workers)
+def spec_of(game: str | Game | type[Game]) -> str:
+    """The spec of the game. Raises InvalidInput (game) if it is not a game, or a class without a file.
+
+    Workers create the game from its spec and the text of its file. So a user's class must be in a file, which
+    is loaded as a game file: see `games.user_games`.
+    """
+    if (file := _loading.get()) is not None:
+        accepted = f'called below `if __name__ == "__main__":` in {file}, which is loaded for its game'
+        raise InvalidInput("game", _name_of(game), f"a search that is {accepted}")
+    if isinstance(game, str):
+        return game
+    if isinstance(game, Game):
+        if game.source is not None or _comes_with_banyan(type(game)) or game.name in installed():
+            return game.spec
+        return _spec_of_class(type(game), _options_of(game))
+    if not isinstance(game, type) or not issubclass(game, Game):
+        _refuse(game, "a game such as 'gomoku:size=15' or './mygame.py', or a games.Game, object or class")
+    return game.name if _comes_with_banyan(game) and game.name else _spec_of_class(game, {})
+
+
+def _spec_of_class(kind: type[Game], options: Mapping[str, str | int]) -> str:
+    """A spec of the file that defines the class, with options. Loads the file as a game file."""
+    try:
+        path = inspect.getfile(kind)
+    except (TypeError, OSError):
+        path = ""
+    if not path.endswith(".py"):
+        _refuse(kind, "a class in a file NAME.py, from which workers load it (in a notebook: %%writefile)")
+    text = ",".join(f"{key}={value}" for key, value in options.items())
+    spec = f"{path}:{text}" if text else path
+    token = _loading.set(path)
+    try:
+        found = type(games.load(spec)).__name__
+    finally:
+        _loading.reset(token)
+    if found != kind.__name__:
+        _refuse(kind, f"the class of the game that {path} defines ({found})")
+    return spec
+
+
+def _options_of(game: Game) -> Mapping[str, str | int]:
+    """The options of a game object. Raises InvalidInput (game) if the object does not state them."""
+    if not game.options and len(inspect.signature(type(game).__init__).parameters) > 1:
+        _refuse(game, "its class, a spec such as './mygame.py:size=5', or an object that sets self.options")
+    return game.options
+
+
+def _comes_with_banyan(kind: type[Game]) -> bool:
+    return kind.__module__.partition(".")[0] == "games"
+
+
+def _name_of(game: object) -> str:
+    if isinstance(game, str):
+        return game
+    return game.__name__ if isinstance(game, type) else type(game).__name__
+
+
+def _refuse(game: object, accepted: str) -> NoReturn:
+    raise InvalidInput("game", _name_of(game), accepted)

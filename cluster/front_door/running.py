@@ -10,25 +10,68 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import partial
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from cluster.checkpoint.checkpoint import Keeper, Opened
-from cluster.executors.handover import HandoverExecutor
-from cluster.front_door.options import LOG
-from cluster.front_door.progress import SearchProgress, progress_of
-from cluster.observe.progress_stats import ProgressStats
-from cluster.runtime.session import Session, left_s
+from cluster.front_door.placement import LOG, started_session
+from cluster.observe.progress import Figures, Sampler
+from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
-from search.result import SearchResult
+from games.errors import counted
+from search.result import Answer, AnswerView, SearchResult, answer
 
 PROGRESS_S = 0.25
 """Interval of progress in seconds."""
 LEAVE_S = 10.0
 """Longest wait, in seconds, at the end of the program for a search and its workers to end."""
+
+
+@dataclass(frozen=True, repr=False)
+class SearchProgress(AnswerView):
+    """The state of a search at one moment: its answer so far and its progress.
+
+    Besides its fields it has ``move``, ``value``, ``pv`` and ``children``, like a result. A notebook shows it
+    as a board with visits.
+    """
+
+    game: str
+    moves: tuple[str, ...]
+    position: str | None
+    to_move: str
+    answer: Answer
+    simulations: int
+    simulations_per_s: float
+    """Simulations per second over the last two seconds."""
+    elapsed_s: float
+    share: float
+    """Used share of the budget, in [0, 1]; without a budget, of the memory."""
+    tree_nodes: int
+    workers: int
+    executor: str
+    """Where jobs run now: ``inline`` is one thread of this process, ``threads`` are several, ``ray`` are
+    workers."""
+
+    def __repr__(self) -> str:
+        return f"<SearchProgress {self}>"
+
+    def __str__(self) -> str:
+        rate = f"{counted(self.simulations, 'simulation')}, {self.simulations_per_s:,.0f}/s"
+        best = f", best {self.move} {self.value:+.3f}, line {' '.join(self.pv)}" if self.move else ""
+        return f"{self.elapsed_s:.1f} s, {rate}{best}"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Facts about answer and search as pairs of name and text."""
+        done = f"{self.simulations:,} in {self.elapsed_s:.1f} s ({100 * self.share:.0f} % of the budget)"
+        return [
+            *super().facts(),
+            ("simulations", done),
+            ("rate", f"{self.simulations_per_s:,.0f} simulations/s"),
+            ("runs on", f"{counted(self.workers, 'worker')}, {self.executor}"),
+        ]
 
 
 class RunningSearch:
@@ -67,7 +110,7 @@ class RunningSearch:
         """Requested checkpoints, and the futures that their callers wait for."""
         self._result: SearchResult | None = None
         self._error: BaseException | None = None
-        self._stats = ProgressStats()
+        self._sampler = Sampler()
         self._due_s = opened.elapsed_s + PROGRESS_S
         # A daemon thread, so that a program with a forgotten endless search can end; `_leave` ends its
         # workers.
@@ -173,16 +216,11 @@ class RunningSearch:
         atexit.unregister(self._leave)
 
     def _search(self) -> SearchResult:
-        coordinator, before_s = self._opened.coordinator, self._opened.elapsed_s
-        if coordinator.finished:
-            return coordinator.result(before_s)
+        if self._opened.coordinator.finished:
+            return self._opened.coordinator.result(self._opened.elapsed_s)
         executor = self._start_executor(self._stopped)
         try:
-            executor.open(coordinator.search.context)
-            coordinator.workers = executor.num_workers
-            session = Session(coordinator, executor, elapsed_before_s=before_s)
-            if isinstance(executor, HandoverExecutor):
-                executor.left_s = partial(left_s, session)
+            session = started_session(self._opened, executor)
             with self._changed:
                 self._session = session
                 self._changed.notify_all()
@@ -198,8 +236,7 @@ class RunningSearch:
             self._save_what_is_asked_for()
         if session.elapsed_s < self._due_s and session.finished_s is None:
             return
-        self._stats.update(session)
-        progress = progress_of(session, self._stats)
+        progress = _progress_of(session, self._sampler.sample(session).figures)
         self._due_s = session.elapsed_s + PROGRESS_S
         with self._changed:
             self._progress = progress
@@ -235,3 +272,22 @@ class RunningSearch:
         """End the search and its workers at the end of the program."""
         self.stop()
         self._thread.join(LEAVE_S)
+
+
+def _progress_of(session: Session, figures: Figures) -> SearchProgress:
+    """The progress of a session whose ``figures`` were just sampled."""
+    search = session.search
+    return SearchProgress(
+        game=search.game.spec,
+        moves=search.request.moves,
+        position=search.request.position,
+        to_move=search.game.name_of(int(search.game.calls.current_player(search.root_state))),
+        answer=answer(search),
+        simulations=figures.simulations,
+        simulations_per_s=figures.simulations_per_s,
+        elapsed_s=session.elapsed_s,
+        share=figures.budget_used,
+        tree_nodes=figures.tree_nodes,
+        workers=session.executor.num_workers,
+        executor=session.executor.name,
+    )

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import games
-from cluster.launch import Output, Placement, launch
+from cluster.front_door.placement import Placement
+from cluster.launch import Output, launch
 from cluster.matches import report as match_report
 from cluster.matches.game import MakePlayer, MatchContext, MatchWorker, start_of
 from cluster.matches.match import Match, MatchFolder, Tournament

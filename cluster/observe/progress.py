@@ -1,116 +1,158 @@
-"""Live progress of a search on standard error: a view on a terminal, otherwise plain lines.
-
-The session calls the observer at every event, thousands of times per second; it returns at once if nothing
-is due. The interval of drawing follows from the measured cost, so that progress takes a negligible share of
-the time of a search in this process.
-"""
+"""Samples of a running search: its figures, recent rates, and its answer so far."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from cluster.observe.progress_stats import ProgressStats, comings_and_goings
-from cluster.observe.search_view import Figures, figures_of, search_view_of
 from cluster.runtime.session import Session
-from cluster.system import terminal
-from games.errors import counted
-from search.result import Answer
+from cluster.runtime.worker_state import WorkerState
+from games.game import Game, State
+from search.request import SearchRequest
+from search.result import Answer, answer
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.live import Live
-
-REDRAW_S = 0.125
-LINE_S = 1.0
-DRAWING_SHARE = 0.03
-"""Largest share of the time that drawing may take."""
+ANSWER_S = 0.25
+"""Shortest interval, in seconds, at which the current answer is computed from the tree."""
+RATE_S = 2.0
+"""The interval of rates, in seconds."""
 
 
-class LiveArea:
-    """Context manager for an area that is redrawn on a terminal; without a terminal, lines are written."""
+@dataclass(frozen=True)
+class WorkerFigures:
+    """The state of one worker slot, in the fields of the API."""
 
-    def __init__(self, console: Console, *, enabled: bool, drawable: bool = True) -> None:
-        self._console = console
-        on_terminal = console.is_terminal and not console.is_dumb_terminal
-        self._live_wanted = enabled and on_terminal and drawable
-        self._lines_wanted = enabled and not self._live_wanted
-        self._live: Live | None = None
-
-    def __enter__(self) -> Self:
-        if self._live_wanted:
-            from rich.live import Live
-
-            self._live = Live(console=self._console, auto_refresh=False, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+    slot: int
+    state: WorkerState
+    busy: float
+    """The recent share of time spent in jobs."""
+    jobs: int
+    restarts: int
 
 
-class Progress(LiveArea):
-    """An observer for a session, and a context manager to be entered around its run."""
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a running search, in the fields of the API's `Progress`."""
 
-    def __init__(
-        self,
-        console: Console,
-        *,
-        enabled: bool = True,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """``clock`` measures the cost of drawing; when to draw is decided by the session's clock."""
-        super().__init__(console, enabled=enabled)
-        self._clock = clock
-        self._figures = ProgressStats()
-        self._due_s = 0.0 if self._live_wanted else LINE_S
-
-    def __call__(self, session: Session) -> None:
-        """Draw if it is due."""
-        now = session.elapsed_s
-        if now < self._due_s or session.finished_s is not None:
-            return
-        if self._live is not None:
-            started = self._clock()
-            self._figures.update(session)
-            from cluster.observe.progress_view import view
-
-            self._live.update(view(search_view_of(session, self._figures), self._console), refresh=True)
-            cost_s = self._clock() - started
-            self._due_s = session.elapsed_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
-        elif self._lines_wanted:
-            self._figures.update(session)
-            print(line(session, self._figures), file=self._console.file, flush=True)
-            self._due_s = now + LINE_S
+    simulations: int
+    playouts: int
+    tree_nodes: int
+    jobs: int
+    jobs_in_flight: int
+    jobs_retried: int
+    results_waiting: int
+    """Results that cannot be merged yet because the result of an earlier job is missing."""
+    merges: int
+    merge_s: float
+    workers: Sequence[WorkerFigures]
+    elapsed_s: float
+    simulations_per_s: float
+    """The recent rate."""
+    budget_used: float
+    """The used share of the budget, in [0, 1]; without a budget, of the memory."""
 
 
-def line(session: Session, stats: ProgressStats) -> str:
-    """The progress of a session as one line of text."""
-    more = []
-    if stats.joined or stats.left:
-        alive = sum(worker.alive for worker in session.executor.workers)
-        more = [f"{counted(alive, 'worker')} ({comings_and_goings(stats)})"]
-    return line_of(figures_of(session, stats), stats.answer, more)
+@dataclass(frozen=True)
+class Sample:
+    """The state of a running search at one moment."""
+
+    figures: Figures
+    answer: Answer
+    place: str
+    """Where the search runs: the executor, or ``on the server``."""
+    changes: str = ""
+    """Text about workers that have joined or left, such as ``2 joined, 1 left``; empty if there were none."""
 
 
-def line_of(figures: Figures, answer: Answer, more: Sequence[str] = ()) -> str:
-    """Progress as one line of text; ``more`` are texts to append."""
-    parts = [
-        f"banyan: {terminal.duration(figures.elapsed_s)}",
-        f"{counted(figures.simulations, 'simulation')}",
-        terminal.rate(figures.simulations_per_s),
-        f"{counted(figures.jobs, 'job')}",
-    ]
-    if figures.jobs_retried:
-        parts.append(f"{terminal.count(figures.jobs_retried)} retried")
-    parts += more
-    if answer.best_move is not None:
-        parts.append(f"best {answer.best_move} {terminal.value(answer.value, answer.is_share)}")
-        parts.append(f"line {' '.join(answer.pv[:6])}")
-    return ", ".join(parts)
+class Searched(Protocol):
+    """The parts of a search that are needed to show its progress and its answer."""
+
+    @property
+    def request(self) -> SearchRequest: ...
+
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def root_state(self) -> State: ...
+
+
+class Sampler:
+    """Takes samples of one session, with rates over the last RATE_S."""
+
+    def __init__(self) -> None:
+        self._answer = Answer(None, 0.0, (), ())
+        self._answered_s = -ANSWER_S
+        self._joined = self._left = 0
+        """Workers that have joined and left since the search began, including replacements."""
+        self._counted: tuple[int, int] | None = None
+        """Processes that had joined and left at the last sample."""
+        self._samples: deque[tuple[float, int, list[float]]] = deque()
+        """Elapsed seconds, simulations, and seconds in jobs of each worker."""
+
+    def sample(self, session: Session) -> Sample:
+        """The present state of the session."""
+        now_s, counters = session.elapsed_s, session.coordinator.counters
+        workers = session.executor.workers
+        self._count(sum(worker.joined for worker in workers), sum(worker.left for worker in workers))
+        rate, busy = self._rates(session, now_s)
+        if now_s - self._answered_s >= ANSWER_S:
+            self._answered_s = now_s
+            self._answer = answer(session.search)
+        figures = Figures(
+            simulations=counters.simulations,
+            playouts=counters.playouts,
+            tree_nodes=session.coordinator.tree_nodes,
+            jobs=counters.jobs_done,
+            jobs_in_flight=session.coordinator.jobs_in_flight,
+            jobs_retried=counters.jobs_retried,
+            results_waiting=session.coordinator.results_waiting,
+            merges=sum(counters.merge_durations.counts),
+            merge_s=round(counters.merge_durations.sum_s, 6),
+            workers=[
+                WorkerFigures(worker.slot, worker.state, round(share, 3), worker.jobs_done, worker.restarts)
+                for worker, share in zip(workers, busy, strict=False)
+            ],
+            elapsed_s=round(session.elapsed_s, 6),
+            simulations_per_s=round(rate, 1),
+            budget_used=min(1.0, _budget_used(session)),
+        )
+        changes = f"{self._joined} joined, {self._left} left" if self._joined or self._left else ""
+        return Sample(figures, self._answer, session.executor.name, changes)
+
+    def _count(self, joined: int, left: int) -> None:
+        joined_before, left_before = self._counted or (joined, left)
+        # The totals of a new executor begin at 0.
+        self._joined += max(0, joined - joined_before)
+        self._left += max(0, left - left_before)
+        self._counted = joined, left
+
+    def _rates(self, session: Session, now_s: float) -> tuple[float, list[float]]:
+        """Recent simulations per second, and for each worker the recent share of time spent in jobs."""
+        busy_s = [worker.busy_s for worker in session.executor.workers]
+        if not self._samples:
+            self._samples.append((session.elapsed_before_s, session.simulations_before, []))
+        self._samples.append((now_s, session.coordinator.counters.simulations, busy_s))
+        while len(self._samples) > 2 and self._samples[1][0] <= now_s - RATE_S:
+            self._samples.popleft()
+        since_s, before, busy_before_s = self._samples[0]
+        # Workers may have joined since the sample.
+        busy_before_s = busy_before_s + [0.0] * (len(busy_s) - len(busy_before_s))
+        window_s = max(now_s - since_s, 1e-9)
+        shares = ((now - then) / window_s for now, then in zip(busy_s, busy_before_s, strict=False))
+        rate = (session.coordinator.counters.simulations - before) / window_s
+        return rate, [min(1.0, max(0.0, share)) for share in shares]
+
+
+def _budget_used(session: Session) -> float:
+    """The used share of the budget, or the largest share of its memory that one of the trees uses."""
+    search, counters = session.search, session.coordinator.counters
+    if search.request.simulations is not None:
+        return counters.simulations / search.request.simulations
+    if search.request.seconds is not None:
+        return session.elapsed_s / search.request.seconds
+    node_bytes = search.context.features.layout.bytes_per_node
+    shared = session.coordinator.tree_bytes / (len(search.strategy.tree.visits) * node_bytes)
+    slots = search.context.tree_slots
+    return max(shared, counters.lane_tree_bytes / (slots * node_bytes) if slots else 0.0)

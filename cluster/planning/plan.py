@@ -13,8 +13,9 @@ from threading import Event
 from typing import Any, Unpack
 
 import games
-from cluster.front_door.options import SearchOptions, placement_of, request_of, split, with_options
-from cluster.launch import UNIT_TIMEOUT_S, Output, Placement, launch
+from cluster.front_door.options import SearchOptions, request_of, split, with_options
+from cluster.front_door.placement import Placement
+from cluster.launch import UNIT_TIMEOUT_S, Output, launch
 from cluster.planning.defaults import DEFAULT_EPISODES, DEFAULT_SIMULATIONS, MAX_SEED, MoveSearch
 from cluster.planning.episodes import Episodes, PlanContext, PlanWorker
 from cluster.planning.result import PlanResult, mean_text, print_result, write
@@ -196,9 +197,11 @@ def plan(
     request = PlanRequest(request_of(problem, (), of_search | budget, MoveSearch), episodes, steps)
     made = make_plan(request)
     of_workers = {"job_timeout": UNIT_TIMEOUT_S} | of_workers
-    place = placement_of(workers, _executor_for(executor, address, episodes), address, of_workers)
+    place = Placement.of(workers, _executor_for(executor, address, episodes), address, **of_workers)
     with made.opened(None if out is None else Path(out)) as jobset:
-        executed = place.start(Event(), make_worker=worker_of_units(place.executor, PlanWorker), in_flight=1)
+        executed = place.start_quietly(
+            Event(), make_worker=worker_of_units(place.executor, PlanWorker), in_flight=1
+        )
         with closing(executed):
             if not jobset.finished:
                 executed.open(None)

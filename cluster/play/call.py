@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 import games
-from cluster.front_door.game_argument import spec_of
+from cluster.front_door.options import spec_of
 from cluster.matches.record import GameRecord
 from cluster.play.loop import PlayLoop, Read
 from cluster.play.play import Play, sides_of

@@ -6,8 +6,7 @@ import time
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
-from cluster.observe.progress_stats import ProgressStats
-from cluster.observe.search_view import figures_of
+from cluster.observe.progress import Sample, Sampler
 from cluster.runtime.session import Session
 from cluster.service.answer_models import CurvePoint
 from cluster.service.event_stream import PROGRESS, STATE, Feed
@@ -71,7 +70,7 @@ class Live:
         self._kept = 0
         """Number of checkpoints that this run had written when the curve was stored."""
         self._owner = owner
-        self._figures = ProgressStats()
+        self._sampler = Sampler()
         self._due_s = 0.0
         self._counted = (0, 0)
 
@@ -96,8 +95,9 @@ class Live:
         if now_s < self._due_s or self.state != RUNNING:
             return
         self._count(session)
-        self.progress = self._progress(session)
-        self._add_point(session)
+        sample = self._sampler.sample(session)
+        self.progress = self._progress(sample)
+        self._add_point(sample)
         if self.run is not None and self.run.keeper.written > self._kept:
             self._kept = self.run.keeper.written
             self._owner.search_kept(self)
@@ -109,8 +109,7 @@ class Live:
     def ended(self, session: Session, result: SearchResult | None, error: str | None) -> None:
         self._count(session)
         if result is not None:
-            self._figures.update(session)
-            self._add_point(session, result.answer)
+            self._add_point(self._sampler.sample(session), result.answer)
         self._owner.search_ended(self, result, error)
 
     def put_off(self, session: Session) -> None:
@@ -122,18 +121,16 @@ class Live:
         before, self._counted = self._counted, (counters.simulations, counters.playouts)
         self._owner.search_grown(self, self._counted[0] - before[0], self._counted[1] - before[1])
 
-    def _add_point(self, session: Session, last: Answer | None = None) -> None:
+    def _add_point(self, sample: Sample, last: Answer | None = None) -> None:
         """Add a point to the curve, unless it is too close to the one before; the ``last`` one always."""
-        curve, elapsed_s, now = self.curve, session.elapsed_s, last or self._figures.answer
+        curve, elapsed_s, now = self.curve, sample.figures.elapsed_s, last or sample.answer
         spacing_s = (curve[-1][0] - curve[0][0]) / (len(curve) - 1) if len(curve) > 1 else 0.0
         if last is None and curve and elapsed_s < curve[-1][0] + SPACING * spacing_s:
             return
         value = None if now.best_move is None else round(now.value, 4)
-        point = round(elapsed_s, 3), value, round(self._figures.rate, 1)
+        point = round(elapsed_s, 3), value, sample.figures.simulations_per_s
         self.curve = [*(curve if len(curve) < POINTS else curve[::2]), point]
 
-    def _progress(self, session: Session) -> dict[str, Any]:
-        self._figures.update(session)
-        figures = figures_of(session, self._figures)
-        told = replace(figures, workers=figures.workers[:WORKERS_TOLD])
-        return {"partial": True, "id": self.id, **self._figures.answer.to_json(), **asdict(told)}
+    def _progress(self, sample: Sample) -> dict[str, Any]:
+        figures = replace(sample.figures, workers=sample.figures.workers[:WORKERS_TOLD])
+        return {"partial": True, "id": self.id, **sample.answer.to_json(), **asdict(figures)}

@@ -25,8 +25,8 @@ import cluster
 import search
 from cluster.checkpoint.checkpoint import Opened
 from cluster.executors.inline import InlineExecutor
-from cluster.front_door import options
-from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions, placement_of
+from cluster.front_door import placement
+from cluster.front_door.options import RequestOptions, SearchOptions, WorkerOptions
 from cluster.front_door.running import RunningSearch
 from cluster.runtime.tasks import Event, Executor, JobFailed, Task
 from cluster.runtime.workers import Resources, Workers
@@ -174,10 +174,10 @@ def test_options_of_a_call_are_all_fields_of_a_request_and_help_shows_them(call:
 
 
 def test_a_search_is_placed_as_its_keywords_say() -> None:
-    options = {"job_timeout": 90, "gpus_per_worker": 0.5, "worker_resources": "fast=1"}
-    placement = placement_of("2..8", "ray", "head:6379", options)
-    assert (placement.workers, placement.address, placement.job_timeout_s) == (Workers(2, 8), "head:6379", 90)
-    assert placement.resources == Resources(cpus=1.0, gpus=0.5, others={"fast": 1.0})
+    options: dict[str, Any] = {"job_timeout": 90, "gpus_per_worker": 0.5, "worker_resources": "fast=1"}
+    place = placement.Placement.of("2..8", "ray", "head:6379", **options)
+    assert (place.workers, place.address, place.job_timeout_s) == (Workers(2, 8), "head:6379", 90)
+    assert place.resources == Resources(cpus=1.0, gpus=0.5, others={"fast": 1.0})
 
 
 def test_progress_comes_until_the_search_is_over() -> None:
@@ -441,8 +441,8 @@ def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None
 def test_a_long_way_to_ray_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(options, "make_executor", lambda *_, **__: time.sleep(1.3))
-    options.placement_of(None, "auto", "far:6379", {}).start(threading.Event())
+    monkeypatch.setattr(placement, "make_executor", lambda *_, **__: time.sleep(1.3))
+    placement.Placement("auto", address="far:6379").start_quietly(threading.Event())
     assert capsys.readouterr().err == "banyan: Ray at far:6379: connecting after 1 s\n"
-    options.placement_of(None, "threads", None, {}).start(threading.Event())
+    placement.Placement("threads").start_quietly(threading.Event())
     assert capsys.readouterr().err == ""

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from cluster.executors.choose import make_executor
-from cluster.launch import Output, Placement
+from cluster.front_door.placement import Placement
+from cluster.launch import Output
 from cluster.matches.game import MatchWorker
 from cluster.matches.launch import MatchRequest, open_match, run_match
 from cluster.matches.match import Match, MatchFolder, Tournament
@@ -159,7 +160,7 @@ def test_openings_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def inline(
     game: str, a: str, b: str, games: int = 4, *, sprt: str | None = None, as_json: bool = True
 ) -> int:
-    place, output = Placement("inline", None, None, None, None, ""), Output(as_json, False, False)
+    place, output = Placement("inline"), Output(as_json, False, False)
     return run_match(MatchRequest(game, a, b, games, sprt=sprt), place, output, None, make)
 
 

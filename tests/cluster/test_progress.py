@@ -12,13 +12,11 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cluster.client.remote_progress import RemoteProgress
+from cluster.client.remote import RemoteProgress
 from cluster.executors.inline import InlineExecutor
-from cluster.observe import progress
-from cluster.observe.progress import Progress
-from cluster.observe.progress_stats import ProgressStats
-from cluster.observe.progress_view import heat_map, view
-from cluster.observe.search_view import Figures, figures_of, search_view_of
+from cluster.observe import view as observed
+from cluster.observe.progress import Figures, Sampler
+from cluster.observe.view import Progress, heat_map, view
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Executor
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
@@ -70,7 +68,6 @@ SMALL = SearchRequest(game="tictactoe", simulations=512)
 )
 def test_the_bar_of_memory_is_full_when_the_memory_is(form: dict[str, Any]) -> None:
     """Whatever nodes keep: the last block of children that found no room is all that is missing."""
-    figures = ProgressStats()
     session = new_session(SearchRequest(memory_mb=1, stop_when_full=True, **form), 0.01)
     assert session.run().stopped_by == "memory"
     search = session.search
@@ -79,8 +76,7 @@ def test_the_bar_of_memory_is_full_when_the_memory_is(form: dict[str, Any]) -> N
     if search.context.tree_slots:
         lane_slots = session.coordinator.counters.lane_tree_bytes / node_bytes
         used.append(lane_slots / search.context.tree_slots)
-    figures.update(session)
-    assert figures_of(session, figures).budget_used == max(used)
+    assert Sampler().sample(session).figures.budget_used == max(used)
     assert 0.9 < max(used) <= 1.0
 
 
@@ -129,7 +125,7 @@ def test_what_drawing_costs_decides_how_often_it_is_done(monkeypatch: pytest.Mon
         return next(looks) // 2
 
     cheap, dear = draws(0.0), draws(0.1)
-    assert dear * 0.1 / progress.DRAWING_SHARE <= cheap * progress.REDRAW_S * 2
+    assert dear * 0.1 / observed.DRAWING_SHARE <= cheap * observed.REDRAW_S * 2
     assert dear < cheap / 5
 
 
@@ -139,15 +135,16 @@ def test_the_view_says_how_the_search_goes() -> None:
     seen: list[str] = []
 
     def watch(watched: Session) -> None:
-        figures.update(watched)
+        sample = sampler.sample(watched)
         if watched.coordinator.counters.simulations > 2000 and not seen:
             console = Console(file=io.StringIO(), width=100, height=40)
-            console.print(view(search_view_of(watched, figures), console))
+            console.print(view(watched.search, sample, console))
             assert isinstance(console.file, io.StringIO)
             seen.append(console.file.getvalue())
+            assert sample.answer.best_move and sample.answer.best_move in seen[0]
             watched.cancel()
 
-    figures = ProgressStats()
+    sampler = Sampler()
     result = session.run(observers=(watch,))
     assert result.stopped_by == "cancelled"
     (text,) = seen
@@ -155,7 +152,6 @@ def test_the_view_says_how_the_search_goes() -> None:
         assert name in text
     assert "0 idle" in text
     assert "of 16:40 min" in text
-    assert figures.answer.best_move in text
     # The board stands to the left, with the stones and the heat of the visits as digits.
     assert "3 " in text
     assert any(line.lstrip().startswith("3") and " X " in line for line in text.splitlines())
@@ -163,11 +159,9 @@ def test_the_view_says_how_the_search_goes() -> None:
 
 def test_a_narrow_terminal_gets_the_figures_without_the_board() -> None:
     session = new_session(SMALL, 0.01)
-    figures = ProgressStats()
     session.run()
-    figures.update(session)
     console = Console(file=io.StringIO(), width=50, height=40)
-    console.print(view(search_view_of(session, figures), console))
+    console.print(view(session.search, Sampler().sample(session), console))
     assert isinstance(console.file, io.StringIO)
     assert "a b c" not in console.file.getvalue()
     assert "simulations" in console.file.getvalue()
@@ -186,32 +180,31 @@ def test_rates_are_those_of_the_last_seconds() -> None:
     session = new_session(SMALL, 0.0)
     times = [0.0]
     session.clock = lambda: times[-1]
-    figures = ProgressStats()
+    sampler = Sampler()
     counters, worker = session.coordinator.counters, session.executor.workers[0]
     for time_s, simulations, busy_s in ((1.0, 100, 1.0), (2.0, 200, 2.0), (3.0, 900, 2.5), (4.0, 1600, 3.0)):
         times.append(time_s)
         counters.simulations, worker.busy_s = simulations, busy_s
-        figures.update(session)
-    assert figures.rate == pytest.approx(700)
-    assert figures.busy == [pytest.approx(0.5)]
+        figures = sampler.sample(session).figures
+    assert figures.simulations_per_s == 700
+    assert [each.busy for each in figures.workers] == [0.5]
 
 
 def test_workers_that_come_and_go_are_told_of() -> None:
     session = new_session(SMALL, 0.01)
-    figures = ProgressStats()
+    sampler = Sampler()
     workers = [WorkerStatus(slot=0, state=WorkerState.IDLE)]
     session.executor = cast(Executor, SimpleNamespace(name="ray", workers=workers))
-    figures.update(session)
-    assert "workers" not in progress.line(session, figures)
+    assert "workers" not in observed.line_of(sampler.sample(session))
     workers += [WorkerStatus(slot=slot, state=WorkerState.BUSY) for slot in range(1, 10)]
-    figures.update(session)
-    assert len(figures.busy) == 10
-    assert "10 workers (9 joined, 0 left)" in progress.line(session, figures)
+    sample = sampler.sample(session)
+    assert len(sample.figures.workers) == 10
+    assert "10 workers (9 joined, 0 left)" in observed.line_of(sample)
     workers[3].become(WorkerState.LOST, "its machine has gone")
-    figures.update(session)
-    assert "9 workers (9 joined, 1 left)" in progress.line(session, figures)
+    sample = sampler.sample(session)
+    assert "9 workers (9 joined, 1 left)" in observed.line_of(sample)
     console = Console(file=io.StringIO(), width=100, height=40)
-    console.print(view(search_view_of(session, figures), console))
+    console.print(view(session.search, sample, console))
     assert isinstance(console.file, io.StringIO)
     assert "9 of 10 alive, busy 0 % (9 joined, 1 left)" in console.file.getvalue()
 

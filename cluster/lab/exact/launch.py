@@ -6,13 +6,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from cluster.front_door.placement import Placement
 from cluster.lab.exact import report
 from cluster.lab.exact.moves import Moves, MoveWorker
 from cluster.lab.exact.plan import ExactPlan, ExactRequest, make_plan
 from cluster.lab.exact.positions import SharpPosition, sharp_positions
 from cluster.lab.exact.result import ExactResult
 from cluster.lab.exact.store import MoveStore
-from cluster.launch import Launch, Output, Placement, launch
+from cluster.launch import Launch, Output, launch
 from cluster.runtime.jobset import LINE_S, Jobset
 from cluster.system import terminal
 from cluster.system.status_line import StatusLine

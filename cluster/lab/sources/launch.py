@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cluster.front_door.placement import Placement
 from cluster.lab.sources import claims, page, report
 from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.need import UnitWorker
@@ -15,7 +16,7 @@ from cluster.lab.sources.run import Run
 from cluster.lab.sources.store import Store
 from cluster.lab.sources.table import SCALES, load, names
 from cluster.lab.sources.verdict import Study, judge
-from cluster.launch import Launch, Output, Placement, launch
+from cluster.launch import Launch, Output, launch
 from cluster.report.table import Column, Table, right, text
 from cluster.runtime.jobset import Jobset
 from cluster.system import terminal

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from cluster.front_door.placement import Placement
 from cluster.lab.predict.costs import read_costs
 from cluster.lab.strength import strength_report
 from cluster.lab.strength.strength import Plan, StrengthRequest, make_plan
 from cluster.lab.strength.strength_result import StrengthResult
 from cluster.lab.strength.strength_throughput import predicted_throughputs, strategies_to_cost
-from cluster.launch import Output, Placement, launch
+from cluster.launch import Output, launch
 from cluster.matches.game import MatchWorker
 from cluster.matches.match import Match, MatchFolder, Tournament
 from cluster.runtime.jobset import Jobset

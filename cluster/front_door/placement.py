@@ -1,0 +1,134 @@
+"""Where a search or a measurement runs: what its options say, the executor, and the session on it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from cluster.checkpoint.checkpoint import Opened
+from cluster.executors.choose import make_executor
+from cluster.executors.handover import HandoverExecutor
+from cluster.ray_backend.executor import RayExecutor
+from cluster.runtime.session import Session, left_s
+from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor
+from cluster.runtime.workers import ACCEPTED, AUTO, ONE_CPU, Resources, Workers, exactly, parse_workers
+from games.compile.watch import SAID_AFTER_S, SAID_AGAIN_S
+from games.errors import InvalidInput
+
+LOG = logging.getLogger("banyan")
+"""Logs the choice of the executor and its reason (INFO), and restarts of Ray (WARNING)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where work runs and where its metrics are served. Nothing here changes its results."""
+
+    executor: str
+    workers: Workers = AUTO
+    address: str | None = None
+    job_timeout_s: float | None = None
+    """None: the default of the kind of work."""
+    resources: Resources = ONE_CPU
+    """What each worker reserves."""
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
+
+    @classmethod
+    def of(
+        cls,
+        workers: int | str | None,
+        executor: str,
+        address: str | None,
+        job_timeout: float | None = None,
+        gpus_per_worker: float | None = None,
+        cpus_per_worker: float | None = None,
+        worker_resources: str | None = None,
+        **metrics: Any,
+    ) -> Placement:
+        """The placement that options of these names describe; ``metrics``: port and host.
+
+        Raises InvalidInput (workers, gpus_per_worker, cpus_per_worker, worker_resources).
+        """
+        resources = Resources.of(gpus_per_worker, cpus_per_worker, worker_resources)
+        return cls(executor, _range_of(workers), address, job_timeout, resources, **metrics)
+
+    @property
+    def on_ray(self) -> bool:
+        """Whether workers of Ray are wanted from the beginning."""
+        return self.executor == "ray" or self.address is not None or self.resources != ONE_CPU
+
+    @property
+    def where(self) -> str:
+        """The Ray of the workers in words."""
+        return "a local Ray" if self.address is None else f"Ray at {self.address}"
+
+    def start(
+        self, waiting: Callable[[str], None], timeout_s: float = DEFAULT_JOB_TIMEOUT_S, **options: Any
+    ) -> Executor:
+        """Create and start the executor; ``options`` as in `make_executor`.
+
+        ``waiting`` is called with a text while workers of Ray start. ``timeout_s``: time limit of a job,
+        unless the placement has one. Raises InvalidInput, or ConnectionError if Ray cannot be started.
+        """
+        timeout_s = timeout_s if self.job_timeout_s is None else self.job_timeout_s
+        options = {"resources": self.resources} | options
+        executor = make_executor(self.executor, self.workers, self.address, timeout_s, **options)
+        if isinstance(executor, RayExecutor):
+            executor.waiting = waiting
+        return executor
+
+    def start_quietly(self, cancelled: threading.Event, **options: Any) -> Executor:
+        """`start` for a program: only what takes longer than a second on Ray is said on standard error.
+
+        Raises ConnectionError also if ``cancelled`` is set before the workers are ready.
+        """
+        began_s = due_s = time.monotonic()
+
+        def say(text: str) -> None:
+            nonlocal due_s
+            now_s = time.monotonic()
+            if now_s >= max(due_s, began_s + SAID_AFTER_S):
+                due_s = now_s + SAID_AGAIN_S
+                line = f"banyan: {self.where}: {text} after {now_s - began_s:.0f} s"
+                print(line, file=sys.stderr, flush=True)
+
+        def waiting(text: str) -> None:
+            say(text)
+            if cancelled.is_set():
+                raise ConnectionError("the search was stopped before its workers were ready")
+
+        timer = threading.Timer(SAID_AFTER_S, say, ["connecting"])
+        timer.daemon = True
+        if self.address is not None:
+            timer.start()
+        try:
+            return self.start(waiting, notify=LOG.warning, explain=LOG.info, cancelled=cancelled, **options)
+        finally:
+            timer.cancel()
+
+
+def started_session(opened: Opened, executor: Executor) -> Session:
+    """The session of an opened search on a started executor; returns when its jobs can run."""
+    coordinator = opened.coordinator
+    executor.open(coordinator.search.context)
+    coordinator.workers = executor.num_workers
+    session = Session(coordinator, executor, elapsed_before_s=opened.elapsed_s)
+    if isinstance(executor, HandoverExecutor):
+        executor.left_s = partial(left_s, session)
+    return session
+
+
+def _range_of(workers: object) -> Workers:
+    if workers is None:
+        return AUTO
+    if isinstance(workers, str):
+        return parse_workers(workers)
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise InvalidInput("workers", workers, ACCEPTED)
+    return exactly(workers)

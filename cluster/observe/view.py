@@ -1,0 +1,306 @@
+"""A search as text: its progress on standard error, and the parts of the final answer.
+
+On a terminal progress is a live view, otherwise plain lines. A session calls the observer at every event,
+thousands of times per second; it returns at once if nothing is due. The interval of drawing follows from the
+measured cost, so that progress takes a negligible share of the time of a search in this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from cluster.observe.progress import Sample, Sampler, Searched
+from cluster.runtime.session import Session
+from cluster.runtime.worker_state import WorkerState
+from cluster.system import terminal
+from games.drawing import draw
+from games.errors import counted
+from games.game import FIRST, Board, Cell, Game, State
+from search.request import SearchRequest
+from search.result import Answer, AnswerView, SearchResult
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
+
+REDRAW_S = 0.125
+LINE_S = 1.0
+DRAWING_SHARE = 0.03
+"""Largest share of the time that drawing may take."""
+CHILDREN_SHOWN, CHILDREN_SHOWN_LIVE = 8, 5
+DIGEST_SHOWN = 12
+NAME_WIDTH = 13
+"""Width in columns of the names of facts."""
+WORKERS_SHOWN = 8
+BAR_WIDTH = 30
+FACTS_WIDTH = 46
+"""Width in columns of the live view without its board."""
+_HEAT = ("color(17)", "color(18)", "color(54)", "color(90)", "color(126)", "color(161)", "color(196)")
+_STATES = {
+    WorkerState.BUSY: "green",
+    WorkerState.IDLE: "dim",
+    WorkerState.STARTING: "yellow",
+    WorkerState.WAITING: "yellow",
+    WorkerState.GIVEN_UP: "red",
+}
+
+
+class LiveArea:
+    """Context manager for an area that is redrawn on a terminal; without a terminal, lines are written."""
+
+    def __init__(self, console: Console, *, enabled: bool, drawable: bool = True) -> None:
+        self._console, self._enabled = console, enabled
+        on_terminal = console.is_terminal and not console.is_dumb_terminal
+        self._live_wanted = enabled and on_terminal and drawable
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self._live_wanted:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def draw(self, search: Searched | None, sample: Sample) -> None:
+        """Redraw the view of the search, or write a line, which is enough where ``search`` is None."""
+        if self._live is None or search is None:
+            self.write(line_of(sample))
+            return
+        self._live.update(view(search, sample, self._console), refresh=True)
+
+    def write(self, line: str) -> None:
+        """Write a line of text."""
+        print(line, file=self._console.file, flush=True)
+
+
+class Progress(LiveArea):
+    """An observer for a session, and a context manager to be entered around its run."""
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        enabled: bool = True,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """``clock`` measures the cost of drawing; when to draw is decided by the session's clock."""
+        super().__init__(console, enabled=enabled)
+        self._clock = clock
+        self._sampler = Sampler()
+        self._due_s = 0.0 if self._live_wanted else LINE_S
+
+    def __call__(self, session: Session) -> None:
+        """Draw if it is due."""
+        now = session.elapsed_s
+        if not self._enabled or now < self._due_s or session.finished_s is not None:
+            return
+        started = self._clock()
+        self.draw(session.search, self._sampler.sample(session))
+        cost_s = self._clock() - started
+        if self._live is None:
+            self._due_s = now + LINE_S
+        else:
+            self._due_s = session.elapsed_s + max(REDRAW_S, cost_s / DRAWING_SHARE)
+
+
+def line_of(sample: Sample) -> str:
+    """Progress as one line of text."""
+    figures, answer = sample.figures, sample.answer
+    parts = [
+        f"banyan: {terminal.duration(figures.elapsed_s)}",
+        f"{counted(figures.simulations, 'simulation')}",
+        terminal.rate(figures.simulations_per_s),
+        f"{counted(figures.jobs, 'job')}",
+    ]
+    if figures.jobs_retried:
+        parts.append(f"{terminal.count(figures.jobs_retried)} retried")
+    if sample.changes:
+        alive = sum(worker.state.alive for worker in figures.workers)
+        parts.append(f"{counted(alive, 'worker')} ({sample.changes})")
+    if answer.best_move is not None:
+        parts.append(f"best {answer.best_move} {terminal.value(answer.value, answer.is_share)}")
+        parts.append(f"line {' '.join(answer.pv[:6])}")
+    return ", ".join(parts)
+
+
+def view(search: Searched, sample: Sample, console: Console) -> RenderableType:
+    """The whole live view in the size of the terminal."""
+    from rich.console import Group
+    from rich.table import Table
+
+    board = search.game.board(search.root_state)
+    facts = Group(*_live_facts(search, sample))
+    width = 2 * len(board.column_labels) + max(map(len, board.row_labels)) + 1
+    width += len(board.rows) * board.slanted
+    if width + 3 + FACTS_WIDTH > console.width or len(board.rows) + 2 > console.height:
+        return facts
+    side_by_side = Table.grid(padding=(0, 3, 0, 0))
+    shares = sample.answer.visit_shares()
+    side_by_side.add_row(heat_map(board, shares, colour=terminal.has_colour(console)), facts)
+    return side_by_side
+
+
+def heat_map(board: Board, shares: dict[tuple[int, int], float], *, colour: bool) -> Text:
+    """The board with two characters per cell, which are brighter the more visits a cell has.
+
+    Without colour, cells show tenths of the largest share.
+    """
+    from rich.text import Text
+
+    text = Text(no_wrap=True)
+    top = max(shares.values(), default=1.0)
+    margin = max(map(len, board.row_labels))
+    for r, (label, row) in enumerate(zip(board.row_labels, board.rows, strict=True)):
+        text.append(" " * (r * board.slanted) + f"{label.rjust(margin)} ", "dim")
+        for c, cell in enumerate(row):
+            _append_cell(text, cell, shares.get((r, c), 0.0) / top, colour)
+        text.append("\n")
+    below = " " * (len(board.rows) * board.slanted + margin + 1)
+    text.append(below + "".join(label.ljust(2) for label in board.column_labels), "dim")
+    return text
+
+
+def _append_cell(text: Text, cell: Cell, heat: float, colour: bool) -> None:
+    if cell.owner is not None:
+        text.append(cell.text[:2].ljust(2), "bold cyan" if cell.owner == FIRST else "bold yellow")
+    elif heat <= 0:
+        text.append(cell.text[:2].ljust(2), "dim")
+    elif colour:
+        style = _HEAT[min(int(heat * len(_HEAT)), len(_HEAT) - 1)]
+        text.append(cell.text[:2].ljust(2), f"white on {style}")
+    else:
+        text.append(f"{max(1, min(9, int(10 * heat)))} ")
+
+
+def _live_facts(search: Searched, sample: Sample) -> list[RenderableType]:
+    from rich.bar import Bar
+    from rich.table import Table
+    from rich.text import Text
+
+    answer, figures = sample.answer, sample.figures
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim")
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_row("search", f"{search.game.spec}")
+    grid.add_row("", f"{search.request.strategy}, {counted(search.request.lanes, 'lane')}, {sample.place}")
+    rate = terminal.rate(figures.simulations_per_s)
+    grid.add_row("simulations", f"{terminal.count(figures.simulations)}   {rate}")
+    jobs = f"{terminal.count(figures.jobs)} done   {figures.jobs_in_flight} in flight"
+    grid.add_row("jobs", f"{jobs}   {figures.jobs_retried} retried")
+    merge = f"{1000 * figures.merge_s / figures.merges:.1f} ms each" if figures.merges else ""
+    grid.add_row("merge", f"{figures.results_waiting} waiting   {merge}")
+    grid.add_row("workers", _workers(sample))
+    grid.add_row("best move", Text(answer.best_move or "-", style="bold"))
+    grid.add_row("value", terminal.value(answer.value, answer.is_share) if answer.best_move else "-")
+    grid.add_row("line", " ".join(answer.pv[:10]) or "-")
+    for name, text in answer.facts_beyond():
+        grid.add_row(name, text)
+    budget, used = Table.grid(padding=(0, 1, 0, 0)), figures.budget_used
+    bar = Bar(size=1.0, begin=0.0, end=used, width=BAR_WIDTH, color="cyan", bgcolor="bright_black")
+    budget.add_row(bar, f"{100 * used:.0f} % {_budget_text(search.request)}")
+    return [budget, grid, Text(), children_table(answer, CHILDREN_SHOWN_LIVE)]
+
+
+def _budget_text(request: SearchRequest) -> str:
+    """The budget of a request in words."""
+    if request.simulations is not None:
+        return f"of {counted(request.simulations, 'simulation')}"
+    if request.seconds is not None:
+        return f"of {terminal.duration(request.seconds)}"
+    return f"of {terminal.count(request.memory_mb)} MB"
+
+
+def _workers(sample: Sample) -> Text:
+    """Slot, state and busy share of each worker; only totals if there are many workers."""
+    from rich.text import Text
+
+    workers = sample.figures.workers
+    text = Text(no_wrap=True)
+    if len(workers) > WORKERS_SHOWN:
+        alive = sum(worker.state.alive for worker in workers)
+        share = sum(worker.busy for worker in workers) / len(workers)
+        text.append(f"{alive} of {len(workers)} alive, busy {100 * share:.0f} %")
+        if sample.changes:
+            text.append(f" ({sample.changes})")
+        return text
+    for i, worker in enumerate(workers):
+        text.append("   " if i % 2 else "\n" if i else "")
+        text.append(f"{worker.slot} ", "dim")
+        text.append(worker.state, _STATES.get(worker.state, ""))
+        text.append(f" {100 * worker.busy:3.0f} %")
+        if worker.restarts:
+            text.append(f" ({worker.restarts} restarted)", "yellow")
+    return text
+
+
+def children_table(answer: Answer, rows: int) -> Table:
+    """A table of the most visited children of the root, at most ``rows``."""
+    from rich.table import Table
+
+    total = max(1, sum(child.visits for child in answer.children))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("move")
+    for heading in ("visits", "share", "value"):
+        table.add_column(heading, justify="right")
+    for child in answer.children[:rows]:
+        best = child.move == answer.best_move
+        table.add_row(
+            child.move,
+            terminal.count(child.visits),
+            f"{100 * child.visits / total:.1f} %",
+            f"{child.value:+.3f}",
+            style="bold" if best else None,
+        )
+    return table
+
+
+def board_text(game: Game, state: State, answer: Answer, *, colour: bool) -> str:
+    """The position with shares of visits in percent on empty cells, and the best move in brackets."""
+    return draw(answer.marked(game.board(state)), colour=colour, heat=answer.visit_shares())
+
+
+def warnings(result: SearchResult, memory_mb: int) -> list[str]:
+    """Warnings about the reliability of the answer."""
+    lines = []
+    if result.tree_full and result.stopped_by != "memory":
+        lines.append(
+            f"the memory of {terminal.count(memory_mb)} MB was full: the search continued without growing"
+        )
+    if result.jobs_retried:
+        jobs = "1 job was" if result.jobs_retried == 1 else f"{terminal.count(result.jobs_retried)} jobs were"
+        lines.append(f"{jobs} lost with a worker and run again (this does not change the statistics)")
+    return lines
+
+
+def resumed(result: SearchResult) -> str:
+    """Text such as ``, resumed 2 times`` for a search that was resumed from a checkpoint, else empty."""
+    return f", resumed {counted(result.resumed, 'time')}" if result.resumed else ""
+
+
+def facts(result: SearchResult) -> list[tuple[str, str]]:
+    """[(name, text)] of the facts about the answer and the search."""
+    rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
+    return [
+        *AnswerView.facts(result),
+        ("", ""),
+        ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
+        ("rate", terminal.rate(rate)),
+        ("search", f"{result.strategy}, {counted(result.lanes, 'lane')}, seed {result.seed}"),
+        ("ran on", f"{result.ran_on}{resumed(result)}"),
+        ("tree", f"{counted(result.tree_nodes, 'node')}"),
+        ("stopped by", result.stopped_by),
+        ("digest", result.digest[:DIGEST_SHOWN]),
+    ]
