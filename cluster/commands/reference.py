@@ -221,10 +221,10 @@ def _service_lines() -> list[str]:
     from cluster.lab.throughput.speedup_report import metric_families
     from cluster.observe.metrics import Metrics
     from cluster.service.api.app import create_app
+    from cluster.service.api.operation_routes import families
     from cluster.service.limits import Limits
     from cluster.service.pool import Pool
     from cluster.service.searches import Searches
-    from cluster.service.service_metrics import families
     from cluster.service.store import Store
 
     with ExitStack() as stack:

@@ -443,17 +443,3 @@ class Version(BaseModel):
 class Health(BaseModel):
     status: str
     detail: str | None = None
-
-
-class ProblemView(BaseModel):
-    """Problem details (RFC 9457)."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    field: str | None = Field(default=None, description="The field that is wrong.")
-    value: Any = Field(default=None, description="The value that was sent.")
-    accepted: str | None = Field(default=None, description="What is accepted.")

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -21,6 +22,8 @@ SHOWN = 200
 """Largest number of characters of a value that are repeated in a problem."""
 FIELDS = {"memory": "memory_mb", "budget": "simulations, seconds"}
 """By field of a search request: its name in the API, if it differs."""
+SCHEMA = "#/components/schemas/{model}"
+"""Where OpenAPI has the schema of a model."""
 LOG = logging.getLogger("banyan.problems")
 
 
@@ -50,6 +53,29 @@ class Problem(Exception):
     def response(self) -> Response:
         """The HTTP response; text beyond ASCII is escaped, so that any value can be repeated."""
         return Response(json.dumps(self.body()), self.status, self.headers, media_type=MEDIA_TYPE)
+
+
+class ProblemView(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    field: str | None = Field(default=None, description="The field that is wrong.")
+    value: Any = Field(default=None, description="The value that was sent.")
+    accepted: str | None = Field(default=None, description="What is accepted.")
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI responses of a route for these status codes of problems."""
+    schema = {"$ref": SCHEMA.format(model=ProblemView.__name__)}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
+        for status in statuses
+    }
 
 
 def of_input(error: InvalidInput) -> Problem:

@@ -35,8 +35,7 @@ from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.open_search import Live
 from cluster.service.pool import Pool, Run
-from cluster.service.recorder import Action, Recorder
-from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Record
+from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Action, Record, Recorder
 from cluster.service.request_models import SearchBody, body_of
 from cluster.service.service_figures import ServiceFigures
 from cluster.service.store import Store

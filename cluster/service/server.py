@@ -25,13 +25,13 @@ from cluster.service.allocator import give_memory_back
 from cluster.service.allowed import AllowedGames
 from cluster.service.api.app import create_app
 from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
+from cluster.service.api.operation_routes import families
 from cluster.service.api.tokens import Tokens, check_host
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool
 from cluster.service.pool_queue import PoolQueue
 from cluster.service.searches import Searches
-from cluster.service.service_metrics import families
 from cluster.service.store import Store
 from cluster.service.supervisor import Supervisor
 from games.compile.watch import WATCH

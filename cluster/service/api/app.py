@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 
 from cluster.observe.metrics import Metrics, version_of
-from cluster.service import errors as problems
-from cluster.service.api import openapi
-from cluster.service.api.cluster_routes import router as cluster_router
-from cluster.service.api.evaluation_routes import router as evaluation_router
+from cluster.service import errors
+from cluster.service.answer_models import FinalEvent, Progress, Tick
 from cluster.service.api.game_routes import game_routes
 from cluster.service.api.middleware import Guard
-from cluster.service.api.operation_routes import operation_routes
+from cluster.service.api.operation_routes import cluster_router, operation_routes
 from cluster.service.api.page_routes import page_routes
 from cluster.service.api.report_routes import report_routes
-from cluster.service.api.search_routes import router as search_router
+from cluster.service.api.search_routes import leaf_router, router
 from cluster.service.api.tokens import Tokens
+from cluster.service.errors import SCHEMA, ProblemView
 from cluster.service.report_files import ReportFiles
 from cluster.service.searches import Searches
 from cluster.service.speedup_run import Speedups
 
 PREFIX = "/api/v1"
+ANYWHERE = (400, 401, 403, 405, 408, 413, 415, 421, 422, 503)
+"""Status codes of errors that any route may return."""
+TAGS = [
+    {"name": "searches", "description": "Searches of positions, their progress and results."},
+    {"name": "evaluations", "description": "Leaves of searches whose evaluator is external."},
+    {"name": "cluster", "description": "What the workers do, and what comes of it."},
+    {"name": "games", "description": "Games and positions, for clients that do not know the rules."},
+    {"name": "reports", "description": "Results of measurements, and measurements on this server."},
+    {"name": "operation", "description": "Health, versions and metrics, for operators."},
+]
 DESCRIPTION = """Monte Carlo tree search as a service. Errors are problem details (RFC 9457) that name the
 field, the value, and what is accepted."""
 
@@ -48,16 +59,15 @@ def create_app(
         # FastAPI's documentation pages load scripts from other hosts.
         docs_url=None,
         redoc_url=None,
-        responses=openapi.problems(*openapi.ANYWHERE),
+        responses=errors.problems(*ANYWHERE),
     )
     app.state.searches = searches
-    problems.install(app)
-    openapi.install(app)
+    errors.install(app)
+    _describe(app)
     asks = [Depends(HTTPBearer(auto_error=False, description="One of the server's tokens, if it has any."))]
     api = APIRouter(prefix=PREFIX, dependencies=asks)
-    api.include_router(search_router)
-    api.include_router(cluster_router)
-    api.include_router(evaluation_router)
+    for each in (router, cluster_router, leaf_router):
+        api.include_router(each)
     api.include_router(game_routes(searches.games, searches.limits))
     speedups = Speedups(searches, allowed=allow_speedup)
     api.include_router(report_routes(ReportFiles(searches.store.folder), speedups))
@@ -80,3 +90,25 @@ def create_app(
             expose_headers=["Location", "Retry-After", "Idempotent-Replayed"],
         )
     return app
+
+
+def _describe(app: FastAPI) -> None:
+    """Install the OpenAPI document: FastAPI's, with the models of problems and of events."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                routes=app.routes,
+                tags=TAGS,
+            )
+            schemas = made["components"]["schemas"]
+            for model in (ProblemView, Progress, FinalEvent, Tick):
+                own = model.model_json_schema(ref_template=SCHEMA)
+                schemas |= {**own.pop("$defs", {}), model.__name__: own} | schemas
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]

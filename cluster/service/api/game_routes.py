@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from cluster.service.answer_models import GameList, GameView, MoveView, PositionView
 from cluster.service.api.connections import address_of
-from cluster.service.api.openapi import problems
+from cluster.service.errors import problems
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
 from cluster.service.request_models import MoveBody, PositionBody, check_text

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from cluster.service.api.connections import address_of
-from cluster.service.api.openapi import problems
-from cluster.service.errors import Problem
+from cluster.service.errors import Problem, problems
 from cluster.service.report_files import Report, ReportFiles, Unusable
 from cluster.service.request_models import SpeedupBody
 from cluster.service.speedup_run import ALLOW, Measurement, Speedups

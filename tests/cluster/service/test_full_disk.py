@@ -20,8 +20,7 @@ import pytest
 
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool, Run
-from cluster.service.recorder import Recorder
-from cluster.service.records import QUEUED
+from cluster.service.records import QUEUED, Recorder
 from cluster.service.request_models import SearchBody
 from cluster.service.searches import Searches
 from cluster.service.store import Store
