@@ -28,7 +28,7 @@ class ThreadExecutor:
         return self._count
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return 0
 
     @property

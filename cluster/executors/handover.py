@@ -85,11 +85,11 @@ class HandoverExecutor:
         return self._executor.num_workers
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         """0 while tasks in this process may be handed over."""
         if self._executor is self._inline and why_one_at_a_time(self._context) is not None:
             return 0
-        return self._executor.sharing
+        return self._executor.threads_here
 
     @property
     def workers(self) -> list[WorkerStatus]:

@@ -34,7 +34,7 @@ class InlineExecutor:
         return 1
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return 1
 
     @property
@@ -64,7 +64,7 @@ class InlineExecutor:
         """Runs the next task, however long it takes; of tasks that await something, begins as many as it
         can and waits for those that end."""
         while len(self._in_flight) < self._workers.at_once:
-            tasks = self._queue.take(slot=0, num_slots=1, share=1, work=0)
+            tasks = self._queue.take(slot=0, num_slots=1, most=1, work=0)
             event = self._run(tasks[0]) if tasks else None
             if event is not None:
                 return [event, *self._ended(0.0)]
@@ -88,7 +88,7 @@ class InlineExecutor:
         try:
             future = self._workers.begin(task.context, task.job)
         except Exception as error:
-            return failed(task, error)
+            return JobFailed.by(error, task.index, task.context)
         if future is None:
             return run_task(self._workers, self._status, task)
         self._status.context = task.context
@@ -99,12 +99,7 @@ class InlineExecutor:
 
     def _ended(self, timeout_s: float) -> list[Event]:
         """The events of begun tasks that have ended; waits for the first."""
-        status, events = self._status, list[Event]()
-        for ended in self._in_flight.take(timeout_s):
-            if ended.error is not None:
-                events.append(_failed(ended.context, ended.index, ended.error))
-                continue
-            events.append(JobDone(ended.outcome, ended.context))
+        status, events = self._status, self._in_flight.take(timeout_s)
         if events:
             now_s = time.perf_counter()
             status.worked(now_s - self._counted_s, *counted_of(events))
@@ -122,16 +117,7 @@ def run_task(workers: ContextWorkers, status: WorkerStatus, task: Task) -> Event
     try:
         event = JobDone(workers.run(task.context, task.job), task.context)
     except Exception as error:
-        event = failed(task, error)
+        event = JobFailed.by(error, task.index, task.context)
     status.worked(time.perf_counter() - started, *counted_of([event]))
     status.become(WorkerState.IDLE)
     return event
-
-
-def failed(task: Task, error: Exception) -> JobFailed:
-    """The event of a task that raised."""
-    return _failed(task.context, task.index, error)
-
-
-def _failed(context: int, index: int, error: Exception) -> JobFailed:
-    return JobFailed(index, f"{type(error).__name__}: {error}", context, error)

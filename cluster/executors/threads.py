@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from cluster.executors.inline import failed, run_task
+from cluster.executors.inline import run_task
 from cluster.runtime.queue import Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, Task, TaskWorker
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, TaskWorker
 from cluster.runtime.worker_process import ContextWorkers
 from cluster.runtime.worker_state import WorkerState, WorkerStatus
 from games.errors import InvalidInput
@@ -59,7 +59,7 @@ class ThreadsExecutor:
         return self._used
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return self._used
 
     @property
@@ -175,7 +175,7 @@ class ThreadsExecutor:
                 self._parts.clear()
             raise
         if self._failed is not None:
-            return failed(task, self._failed)
+            return JobFailed.by(self._failed, task.index, task.context)
         return JobDone(task.job.outcome(), task.context)
 
     def _run_part(self, slot: int, part: Callable[[], int]) -> None:
@@ -194,4 +194,4 @@ class ThreadsExecutor:
         """The next task of a thread, or none."""
         if slot >= self._used:
             return []
-        return self._queue.take(slot, num_slots=self._used, share=1, work=0)
+        return self._queue.take(slot, num_slots=self._used, most=1, work=0)

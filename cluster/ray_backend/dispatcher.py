@@ -23,8 +23,8 @@ from cluster.ray_backend.process import Handle, RayEnded, RayProcess, Remote, Wo
 from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
 from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, Queue, TaskQueue
-from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task
-from cluster.runtime.worker_process import Inbox, Said, code_of_searches
+from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, key_of
+from cluster.runtime.worker_process import Inbox, code_of_searches
 from cluster.runtime.worker_state import WorkerState
 
 FEW = 2
@@ -190,7 +190,7 @@ class Dispatcher:
             if not len(self._queue) or not self._roomy:
                 return
             # One bundle size for all, so that workers that start together end together.
-            share = self._queue.share(self._bundles * self._hands, self._slots.running)
+            most = self._queue.bundle_size(self._bundles * self._hands, self._slots.running)
             for slot in list(self._roomy.values()):
                 process, used = slot.process, slot.status.slot < len(self._slots.used)
                 ready = slot.status.state.ready and used
@@ -200,7 +200,7 @@ class Dispatcher:
                 # Idle workers come first.
                 if len(process.bundles) > have or (have and not self._queue.early(process.jobs)):
                     continue
-                jobs = self._take(slot, process, share)
+                jobs = self._take(slot, process, most)
                 if jobs:
                     self._send(slot, process, jobs)
 
@@ -209,15 +209,15 @@ class Dispatcher:
             return not process.bundles and len(process.begun) < process.at_once
         return len(process.bundles) < self._bundles
 
-    def _take(self, slot: Slot, process: Process, share: int) -> list[Task]:
+    def _take(self, slot: Slot, process: Process, most: int) -> list[Task]:
         """The next bundle for a worker: as many jobs as it can begin, but no more than its part of all jobs;
-        otherwise ``share``."""
+        otherwise ``most``."""
         work = slot.rate * BUNDLE_S
         if process.at_once > 1:
             part = -(-(len(self._queue) + self._slots.running) // self._hands)
-            share = max(1, min(process.at_once, part) - len(process.begun))
+            most = max(1, min(process.at_once, part) - len(process.begun))
             work = math.inf
-        return self._queue.take(slot.status.slot, len(self._slots.used), share, work)
+        return self._queue.take(slot.status.slot, len(self._slots.used), most, work)
 
     def _send(self, slot: Slot, process: Process, jobs: list[Task]) -> None:
         brings = tuple(sorted({task.context for task in jobs} - process.contexts))
@@ -286,12 +286,8 @@ class Dispatcher:
             what = str(error) if isinstance(error, Remote) else f"{type(error).__name__}: {error}"
             return [JobFailed(task.index, what, task.context) for task in jobs]
         bundle = process.bundles.pop(call)
-        ended: list[Said] = pickle.loads(value)
-        jobs = process.take(bundle, [(context, index) for context, index, _, _ in ended])
-        events: list[Event] = [
-            JobDone(result, context) if error is None else JobFailed(index, error, context)
-            for context, index, result, error in ended
-        ]
+        events: list[Event] = pickle.loads(value)
+        jobs = process.take(bundle, [key_of(event) for event in events])
         if any(isinstance(event, JobDone) for event in events):
             self._finished()
         if not late:

@@ -188,7 +188,7 @@ class RayExecutor:
         return len(self._slots)
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return 0
 
     @property

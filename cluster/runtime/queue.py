@@ -154,9 +154,9 @@ class Queue(Protocol):
 
     def clear(self) -> None: ...
 
-    def share(self, bundles: int, running: int) -> int: ...
+    def bundle_size(self, bundles: int, running: int) -> int: ...
 
-    def take(self, slot: int, num_slots: int, share: int, work: float) -> list[Task]: ...
+    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]: ...
 
     def early(self, ahead: Sequence[Task]) -> bool: ...
 
@@ -202,7 +202,7 @@ class TaskQueue:
         self._at_slot.clear()
         self._size = 0
 
-    def share(self, bundles: int, running: int) -> int:
+    def bundle_size(self, bundles: int, running: int) -> int:
         """Number of tasks of one of ``bundles`` bundles; 0 if no task waits.
 
         A round ends when all its tasks have ended, so its remaining tasks are divided into smaller and
@@ -217,17 +217,17 @@ class TaskQueue:
             return max(1, round(self._size * (SHORT_ROUND_SHARE if self._short else ROUND_SHARE) / bundles))
         return -(-(self._size + running) // bundles)
 
-    def take(self, slot: int, num_slots: int, share: int, work: float) -> list[Task]:
+    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]:
         """Remove and return the next bundle for a worker slot; empty if there is no task for it.
 
-        It has at most ``share`` tasks, and is complete once their work reaches ``work``. All tasks of a
+        It has at most ``most`` tasks, and is complete once their work reaches ``work``. All tasks of a
         bundle have one shared part. Pieces of a lane go to the slot that keeps the lane's state.
         """
         self._divide(num_slots)
         source = self._at_slot.get(slot) or self._waiting
         tasks: list[Task] = []
         done = 0
-        while source and len(tasks) < share and (not tasks or done < work):
+        while source and len(tasks) < most and (not tasks or done < work):
             if tasks and source[0].shared_key != tasks[0].shared_key:
                 break
             tasks.append(source.popleft())

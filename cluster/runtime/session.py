@@ -113,7 +113,7 @@ class Session:
 
     def begin(self) -> list[Task]:
         """Start the clock; returns the first tasks to run."""
-        self.coordinator.share_tree(self.executor.sharing)
+        self.coordinator.share_tree(self.executor.threads_here)
         self.started_s = self.clock() - self.elapsed_before_s
         self.simulations_before = self.coordinator.counters.simulations
         self._restarts = self._restarted

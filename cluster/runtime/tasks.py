@@ -143,8 +143,18 @@ class JobFailed:
     cause: Exception | None = None
     """The exception, if the job ran in this process."""
 
+    @classmethod
+    def by(cls, error: Exception, index: int, context: int) -> JobFailed:
+        """The event of a job that raised this exception in this process."""
+        return cls(index, f"{type(error).__name__}: {error}", context, error)
+
 
 Event = JobDone | JobLost | JobFailed
+
+
+def key_of(event: Event) -> tuple[int, int]:
+    """The key of the event's task: see `Task.key`."""
+    return event.context, event.result.index if isinstance(event, JobDone) else event.index
 
 
 def counted_of(events: Iterable[Event]) -> tuple[int, int]:
@@ -164,7 +174,7 @@ class Executor(Protocol):
     def num_workers(self) -> int: ...
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         """Number of threads that can share memory with their caller; 0 if tasks run in other processes."""
 
     @property

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Hashable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import games
 import search as searching
 from cluster.runtime.broadcast import Call, unpack_call
-from cluster.runtime.tasks import OPENED, AwaitingWorker, LaneWorker, TaskWorker
+from cluster.runtime.tasks import OPENED, AwaitingWorker, Event, JobDone, JobFailed, LaneWorker, TaskWorker
 from cluster.system.processes import give_way
 
 
@@ -69,18 +69,6 @@ class Inbox(Generic[Owner]):
         return found
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A job that has ended."""
-
-    context: int
-    """The key of its context."""
-    index: int
-    outcome: Any
-    """What it returned; None if it raised."""
-    error: Exception | None
-
-
 class InFlight:
     """Jobs by the futures of their outcomes, which any thread may set."""
 
@@ -96,8 +84,8 @@ class InFlight:
         self._futures.add(future)
         self._inbox.expect(future, future, (context, index))
 
-    def take(self, timeout_s: float, more_s: float = 0.0) -> list[Ended]:
-        """Remove and return the jobs that have ended; waits at most ``timeout_s`` seconds for the first.
+    def take(self, timeout_s: float, more_s: float = 0.0) -> list[Event]:
+        """Remove ended jobs and return their events; waits at most ``timeout_s`` seconds for the first.
 
         ``more_s``: seconds to wait for others when the first has come.
         """
@@ -107,14 +95,17 @@ class InFlight:
         if came and more_s and len(came) < len(self._futures):
             time.sleep(more_s)
             came += self._inbox.take(0.0)
-        ended = []
+        events: list[Event] = []
         for (context, index), _, future in came:
             self._futures.discard(future)
             error = future.exception()
-            if error is not None and not isinstance(error, Exception):
+            if error is None:
+                events.append(JobDone(future.result(), context))
+            elif isinstance(error, Exception):
+                events.append(JobFailed.by(error, index, context))
+            else:
                 raise error
-            ended.append(Ended(context, index, None if error else future.result(), error))
-        return ended
+        return events
 
     def cancel(self) -> None:
         """Cancel and forget all jobs."""
@@ -191,9 +182,6 @@ COLLECT_S = 0.25
 MORE_S = 0.002
 """Seconds that a call waits for other jobs when the first has ended: a call costs more than that."""
 
-Said = tuple[int, int, Any, str | None]
-"""Context and index of a job, its outcome, and the text of its exception; one of the last two is None."""
-
 
 class Ready(NamedTuple):
     """The answer of a process that can take jobs."""
@@ -237,8 +225,8 @@ class WorkerProcess:
     def run(self, packed: bytes, *values: bytes) -> bytes:
         """Run or begin the jobs of a packed call in order; ``values``: the pickled values listed in `Call`.
 
-        Returns a pickled list of `Said`, with all jobs that have ended, also those that an earlier call
-        began. If none has, it waits for one, at most COLLECT_S seconds.
+        Returns a pickled list of the events of all jobs that have ended, also those that an earlier call
+        began, without causes. If none has, it waits for one, at most COLLECT_S seconds.
         """
 
         def shared_value(call: Call) -> Any:
@@ -252,23 +240,18 @@ class WorkerProcess:
             self._workers.add(key, pickle.loads(value))
         for context, lane, state in call.states:
             self._workers.take_over(context, lane, state)
-        ended = [found for context, index, job in jobs if (found := self._run_one(context, index, job))]
-        ended += self._in_flight.take(0.0 if ended else COLLECT_S, MORE_S)
-        return pickle.dumps([_said(each) for each in ended], pickle.HIGHEST_PROTOCOL)
+        events = [event for context, index, job in jobs if (event := self._run_one(context, index, job))]
+        events += self._in_flight.take(0.0 if events else COLLECT_S, MORE_S)
+        sent = [replace(each, cause=None) if isinstance(each, JobFailed) else each for each in events]
+        return pickle.dumps(sent, pickle.HIGHEST_PROTOCOL)
 
-    def _run_one(self, context: int, index: int, job: Any) -> Ended | None:
+    def _run_one(self, context: int, index: int, job: Any) -> Event | None:
         """Run a job, or begin it: then None."""
         try:
             future = self._workers.begin(context, job)
             if future is None:
-                return Ended(context, index, self._workers.run(context, job), None)
+                return JobDone(self._workers.run(context, job), context)
         except Exception as error:
-            return Ended(context, index, None, error)
+            return JobFailed.by(error, index, context)
         self._in_flight.add(context, index, future)
         return None
-
-
-def _said(ended: Ended) -> Said:
-    error = ended.error
-    text = None if error is None else f"{type(error).__name__}: {error}"
-    return ended.context, ended.index, ended.outcome, text

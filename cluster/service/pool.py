@@ -135,10 +135,6 @@ class Pool:
         self._thread = threading.Thread(target=self._loop, name="pool", daemon=True)
 
     @property
-    def sharing(self) -> int:
-        return 0
-
-    @property
     def workers(self) -> list[WorkerStatus]:
         return self.executor.workers
 

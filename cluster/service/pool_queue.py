@@ -97,14 +97,14 @@ class PoolQueue:
         for waiting in self._waiting.values():
             waiting.tasks.clear()
 
-    def share(self, bundles: int, running: int) -> int:
-        """How many tasks a bundle may have: with a single run, its own share; with several, a common upper
+    def bundle_size(self, bundles: int, running: int) -> int:
+        """How many tasks a bundle may have: with a single run, what its queue says; with several, a common upper
         limit, which `take` lowers for each run."""
         if len(self._waiting) == 1:
             (only,) = self._waiting.values()
             if only.limit is not None and only.limit < self._num_ready:
                 bundles = bundles // self._num_ready * only.limit
-            return only.tasks.share(bundles, running)
+            return only.tasks.bundle_size(bundles, running)
         return max(1, -(-(len(self) + running) // bundles))
 
     def lanes(self) -> set[Hashable]:
@@ -125,7 +125,7 @@ class PoolQueue:
         work_s = sum(task.work for task in ahead) * WORK_UNIT_S
         return len(self._waiting) < 2 or work_s < AHEAD_S
 
-    def take(self, slot: int, num_slots: int, share: int, work: float) -> list[Task]:
+    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]:
         """The next bundle for a worker slot, all of one run; empty if no task is for this slot."""
         several = len(self._waiting) > 1
         if several:
@@ -139,7 +139,7 @@ class PoolQueue:
                 if slot not in waiting.among(self._present):
                     continue
                 slots = min(num_slots, waiting.limit)
-            own = min(share, waiting.tasks.share(slots, 0)) if several else share
+            own = min(most, waiting.tasks.bundle_size(slots, 0)) if several else most
             tasks = waiting.tasks.take(slot, slots, own, work)
             if tasks:
                 reached_s = self._reached_s[waiting.priority]

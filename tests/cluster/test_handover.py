@@ -39,7 +39,7 @@ class Elsewhere:
         self.closed = False
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return 0
 
     @property

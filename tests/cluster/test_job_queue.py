@@ -40,36 +40,36 @@ def indices(jobs: list[Task]) -> list[int]:
 def test_a_bundle_is_a_fair_share_of_what_waits() -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(16))
-    assert indices(queue.take(0, num_slots=2, share=queue.share(4, 0), work=1e9)) == [0, 1, 2, 3]
+    assert indices(queue.take(0, num_slots=2, most=queue.bundle_size(4, 0), work=1e9)) == [0, 1, 2, 3]
     assert len(queue) == 12
 
 
 def test_where_there_are_no_rounds_what_runs_is_divided_too() -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(4))
-    assert queue.share(4, running=12) == 4
+    assert queue.bundle_size(4, running=12) == 4
     queue.clear()
     queue.add(round_job(i, 7) for i in range(4))
-    assert queue.share(4, running=12) == 1
+    assert queue.bundle_size(4, running=12) == 1
 
 
 def test_a_bundle_ends_when_it_is_worth_a_call() -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(100))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=25)) == [0, 1, 2]
+    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=25)) == [0, 1, 2]
 
 
 def test_a_bundle_has_one_job_even_if_that_is_too_much() -> None:
     queue = TaskQueue()
     queue.add(leaf_job(i) for i in range(4))
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=0)) == [0]
+    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=0)) == [0]
 
 
 def test_jobs_of_a_bundle_start_from_one_snapshot() -> None:
     queue = TaskQueue()
     queue.add([round_job(0, 7), round_job(1, 7), round_job(2, 8), round_job(3, 8)])
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [0, 1]
-    assert indices(queue.take(0, num_slots=1, share=queue.share(1, 0), work=1e9)) == [2, 3]
+    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=1e9)) == [0, 1]
+    assert indices(queue.take(0, num_slots=1, most=queue.bundle_size(1, 0), work=1e9)) == [2, 3]
 
 
 def test_short_jobs_go_out_in_one_bundle_of_each_worker() -> None:
@@ -96,8 +96,8 @@ def test_jobs_of_rounds_say_nothing_of_calls() -> None:
 def test_a_lane_stays_with_its_slot() -> None:
     queue = TaskQueue()
     queue.add(piece(i, i % 4) for i in range(8))
-    assert [task.lane for task in queue.take(1, 2, queue.share(2, 0), 1e9)] == [1, 3, 1, 3]
-    assert [task.lane for task in queue.take(0, 2, queue.share(1, 0), 1e9)] == [0, 2, 0, 2]
+    assert [task.lane for task in queue.take(1, 2, queue.bundle_size(2, 0), 1e9)] == [1, 3, 1, 3]
+    assert [task.lane for task in queue.take(0, 2, queue.bundle_size(1, 0), 1e9)] == [0, 2, 0, 2]
 
 
 def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
@@ -105,15 +105,15 @@ def test_pieces_of_a_lane_that_moves_wait_for_its_tree_and_follow_it() -> None:
     homes.settle([0], [0])
     queue = TaskQueue(homes)
     queue.add(piece(i, i % 4) for i in range(8))
-    assert indices(queue.take(0, 1, share=2, work=1e9)) == [0, 1]
+    assert indices(queue.take(0, 1, most=2, work=1e9)) == [0, 1]
     moved = {lane for lane, _ in homes.settle([0, 1], [0, 1])}
     assert len(moved) == 2
-    assert queue.take(1, 2, share=8, work=1e9) == []
-    stayed = indices(queue.take(0, 2, share=8, work=1e9))
+    assert queue.take(1, 2, most=8, work=1e9) == []
+    stayed = indices(queue.take(0, 2, most=8, work=1e9))
     assert stayed == [index for index in range(2, 8) if index % 4 not in moved]
     for lane in moved:
         homes.arrived(lane, None)
-    assert indices(queue.take(1, 2, share=8, work=1e9)) == [
+    assert indices(queue.take(1, 2, most=8, work=1e9)) == [
         index for index in range(2, 8) if index % 4 in moved
     ]
     assert len(queue) == 0
@@ -133,7 +133,7 @@ def calls_of_a_round(lanes: int, workers: int) -> list[int]:
     queue.add(round_job(i, 7) for i in range(lanes))
     sizes: list[int] = []
     while len(queue):
-        share = queue.share(2 * workers, running=sum(sizes))
+        share = queue.bundle_size(2 * workers, running=sum(sizes))
         sizes += [len(queue.take(slot, workers, share, 1e9)) for slot in range(workers)]
     return [size for size in sizes if size]
 
@@ -155,6 +155,6 @@ def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: i
     while len(queue):
         before = len(queue)
         for slot in range(num_slots):
-            taken += indices(queue.take(slot, num_slots, queue.share(num_slots * in_flight, 0), 35))
+            taken += indices(queue.take(slot, num_slots, queue.bundle_size(num_slots * in_flight, 0), 35))
         assert len(queue) < before
     assert sorted(taken) == list(range(len(kinds)))

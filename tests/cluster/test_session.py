@@ -42,7 +42,7 @@ class ScriptedExecutor:
 
     name = "scripted"
     num_workers = 2
-    sharing = 0
+    threads_here = 0
     workers: list[WorkerStatus] = []  # noqa: RUF012
 
     def __init__(

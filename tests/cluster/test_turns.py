@@ -85,7 +85,7 @@ def session_of(request: SearchRequest, executor: Executor) -> Session:
 
 def one_by_one(request: SearchRequest) -> SearchResult:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(InlineExecutor, "sharing", 0)
+        patch.setattr(InlineExecutor, "threads_here", 0)
         return session_of(request, InlineExecutor()).run()
 
 
@@ -226,7 +226,7 @@ def test_a_search_goes_on_after_a_checkpoint(
     request = SearchRequest(game, strategy="leaf", lanes=1_000, simulations=4_000, seed=5, **ONE)
     expected = one_by_one(request)
     monkeypatch.setattr(leaf, "STRETCH_S", 1e-4)
-    monkeypatch.setattr(InlineExecutor, "sharing", int(saved_by_turns))
+    monkeypatch.setattr(InlineExecutor, "threads_here", int(saved_by_turns))
     keeper, executor = Keeper(tmp_path / "saved", warn=pytest.fail), InlineExecutor()
 
     def save(session: Session) -> None:
@@ -237,7 +237,7 @@ def test_a_search_goes_on_after_a_checkpoint(
     session = session_of(request, executor)
     session.run((save,))
     assert session.coordinator.counters.simulations < 4_000
-    monkeypatch.setattr(InlineExecutor, "sharing", int(resumed_by_turns))
+    monkeypatch.setattr(InlineExecutor, "threads_here", int(resumed_by_turns))
     opened = read_checkpoint(tmp_path / "saved").open()
     executor.open(opened.coordinator.search.context)
     assert len(opened.coordinator.search.strategy.jobs) == 1_000

@@ -150,7 +150,7 @@ class ChaosExecutor:
         return len(self._workers)
 
     @property
-    def sharing(self) -> int:
+    def threads_here(self) -> int:
         return 0
 
     @property

@@ -118,7 +118,7 @@ class _Answer:
 class SimulatedExecutor:
     """An executor with simulated workers. Its session must use `clock`."""
 
-    name, sharing = "simulated", 0
+    name, threads_here = "simulated", 0
 
     def __init__(
         self,
@@ -290,7 +290,7 @@ class SimulatedExecutor:
         """Send bundles from the queue to workers that have room."""
         bundles = self._ahead.number(len(self._queue) + self._running, len(self._slots))
         for have in range(bundles):
-            share = self._queue.share(bundles * len(self._slots), self._running)
+            share = self._queue.bundle_size(bundles * len(self._slots), self._running)
             for slot in self._slots:
                 if not len(self._queue):
                     return

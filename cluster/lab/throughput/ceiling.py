@@ -128,7 +128,7 @@ def _record(request: SearchRequest, executor: Executor) -> tuple[Context, list[J
     recorder = _Recorder(search, executor.num_workers)
     Session(recorder, executor).run()
     strategy = search.strategy
-    if executor.sharing and isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
+    if executor.threads_here and isinstance(strategy, LeafStrategy) and strategy.stretches_pay:
         return search.context, _joined(recorder.recorded)
     return search.context, recorder.recorded
 

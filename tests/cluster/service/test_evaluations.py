@@ -388,7 +388,8 @@ def test_a_run_that_has_not_begun_or_is_closed_takes_nothing(tmp_path: Path) -> 
     with pytest.raises(Problem, match="send the evaluations again"):
         run.tell({"id": "0", "value": 0.0})
     run.session = Session(
-        opened.coordinator, cast("Any", SimpleNamespace(name="none", num_workers=1, sharing=0, workers=[]))
+        opened.coordinator,
+        cast("Any", SimpleNamespace(name="none", num_workers=1, threads_here=0, workers=[])),
     )
     assert run.begin() == []
     assert (run.contexts, run.again()) == ({}, [])

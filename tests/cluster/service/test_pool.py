@@ -218,7 +218,7 @@ def task(run: int, index: int, work_s: float = 1e-6) -> Task:
 
 
 def runs_taken(queue: PoolQueue, times: int) -> list[int]:
-    return [task.context for _ in range(times) for task in queue.take(0, 1, queue.share(1, 0), 0)]
+    return [task.context for _ in range(times) for task in queue.take(0, 1, queue.bundle_size(1, 0), 0)]
 
 
 def outcome(index: int, took_s: float) -> Any:
@@ -314,7 +314,7 @@ def test_a_limited_search_runs_on_the_first_workers_and_is_divided_among_them() 
     queue.settle((1, 2, 3, 4), (1, 2, 3, 4))
     queue.open(1, 0, limit=2)
     queue.add(task_of(GrowJob(i, i, (10,)), 1, 1) for i in range(8))
-    assert queue.share(8, 0) == 2  # Of eight jobs, with two bundles for each of two workers.
+    assert queue.bundle_size(8, 0) == 2  # Of eight jobs, with two bundles for each of two workers.
     taken = {slot: [task.lane for task in queue.take(slot, 4, 9, 1e9)] for slot in (4, 3, 2, 1)}
     assert taken == {4: [], 3: [], 2: [1, 3, 5, 7], 1: [0, 2, 4, 6]}
     queue.add(task_of(GrowJob(i, i, (10,)), 1, 1) for i in range(8))
@@ -343,7 +343,7 @@ def test_rounds_are_divided_in_a_pool_as_in_a_search_alone() -> None:
         queue.add(task_of(job, 1) for job in jobs)
         found: list[int] = []
         while len(queue):
-            share = queue.share(4, running=sum(found))
+            share = queue.bundle_size(4, running=sum(found))
             found += [len(queue.take(slot, 2, share, 1e9)) for slot in range(2)]
         sizes.append(found)
     assert sizes == [[6, 6, 2, 2]] * 2
