@@ -98,7 +98,7 @@ class PoolQueue:
             waiting.tasks.clear()
 
     def bundle_size(self, bundles: int, running: int) -> int:
-        """How many tasks a bundle may have: with a single run, what its queue says; with several, a common upper
+        """How many tasks a bundle may have: with one run, what its queue says; with several, a common upper
         limit, which `take` lowers for each run."""
         if len(self._waiting) == 1:
             (only,) = self._waiting.values()
