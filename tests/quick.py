@@ -36,7 +36,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_it_prints_what_a_search_here_prints",
         "test_ctrl_c_ends_the_search_and_prints_its_best_answer",
     ),
-    "cluster/service/test_deaths.py": (),
     "cluster/service/test_evaluations.py": (
         "test_a_server_that_is_stopped_asks_for_nothing_twice",
         "test_a_server_that_is_killed_ends_with_the_same_digest",
@@ -62,8 +61,19 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing",
     ),
     "cluster/service/test_fuzz.py": (),
-    "cluster/service/test_head.py": (),
-    "cluster/service/test_life.py": (),
+    "cluster/service/test_life.py": (
+        "test_a_server_that_was_killed_finishes_every_search_with_its_digest",
+        "test_a_server_that_is_told_to_end_keeps_what_runs",
+        "test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on",
+        "test_a_folder_has_one_server",
+        "test_without_a_token_nobody_else_may_reach_it",
+        "test_a_folder_that_cannot_be_written_is_refused",
+        "test_a_folder_of_other_records_is_refused",
+        "test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them",
+        "test_a_search_that_ends_the_server_each_time_is_failed_and_no_other",
+        "test_only_deaths_of_the_server_alone_count",
+        "test_none_outlives_its_parent",
+    ),
     "cluster/service/test_moves.py": (
         "test_what_is_hidden_is_not_needed",
         "test_at_morris_alphabeta_moves",
@@ -95,7 +105,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         "test_all_options_reach_the_search",
         "test_cancelling_leaves_the_best_answer_and_resuming_goes_on",
     ),
-    "cluster/service/test_supervisor.py": ("test_none_outlives_its_parent",),
     "cluster/test_archive.py": ("test_each_changed_bit_is_found_out",),
     "cluster/test_ask_tell_files.py": (
         "test_a_program_that_is_killed_goes_on_from_its_file",

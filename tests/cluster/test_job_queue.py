@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import Future
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.runtime.broadcast import (
+    MAX_PUBLISHED,
+    MAX_PUBLISHED_BYTES,
+    Call,
+    Published,
+    pack_call,
+    unpack_call,
+)
 from cluster.runtime.queue import MANY_CALLS_PER_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.session import task_of
-from cluster.runtime.tasks import Task
+from cluster.runtime.tasks import OPENED, Task
+from cluster.runtime.worker_process import Inbox
 from search.job import GrowJob, LeafJob, RoundJob, Snapshot
-from search.tree.merge import lone_root
+from search.tree.merge import empty_statistics, lone_root
 
 
 def round_job(index: int, key: int, simulations: int = 100, lanes: int = 1000) -> Task:
@@ -158,3 +172,114 @@ def test_every_job_is_handed_out_once(kinds: list[tuple[int, int]], num_slots: i
             taken += indices(queue.take(slot, num_slots, queue.bundle_size(num_slots * in_flight, 0), 35))
         assert len(queue) < before
     assert sorted(taken) == list(range(len(kinds)))
+
+
+def expected(inbox: Inbox[str], *calls: int) -> list[Future[Any]]:
+    answers: list[Future[Any]] = [Future() for _ in calls]
+    for call, answer in zip(calls, answers, strict=True):
+        inbox.expect(call, answer, f"owner of {call}")
+    return answers
+
+
+def test_answers_come_in_the_order_in_which_they_are_set_and_once() -> None:
+    inbox: Inbox[str] = Inbox()
+    first, second, _ = expected(inbox, 1, 2, 3)
+    second.set_result("b")
+    first.set_exception(ValueError("a"))
+    came = inbox.take(0.0)
+    assert [(owner, call) for owner, call, _ in came] == [("owner of 2", 2), ("owner of 1", 1)]
+    assert came[0][2].result() == "b"
+    assert isinstance(came[1][2].exception(), ValueError)
+    assert inbox.take(0.0) == []
+
+
+def test_an_answer_that_is_there_already_is_taken_too() -> None:
+    inbox: Inbox[str] = Inbox()
+    answer: Future[Any] = Future()
+    answer.set_result(7)
+    inbox.expect(1, answer, "a")
+    assert [call for _, call, _ in inbox.take(0.0)] == [1]
+
+
+def test_what_is_forgotten_is_nobodys() -> None:
+    inbox: Inbox[str] = Inbox()
+    first, second = expected(inbox, 1, 2)
+    inbox.forget(1)
+    first.set_result(None)
+    second.set_result(None)
+    assert [call for _, call, _ in inbox.take(0.0)] == [2]
+
+
+def test_it_waits_for_the_first_answer_and_not_for_ever() -> None:
+    inbox: Inbox[str] = Inbox()
+    (answer,) = expected(inbox, 1)
+    began = time.monotonic()
+    assert inbox.take(0.05) == []
+    assert time.monotonic() - began >= 0.04
+    timer = threading.Timer(0.05, answer.set_result, ["late"])
+    timer.start()
+    assert [call for _, call, _ in inbox.take(30.0)] == [1]
+    timer.join()
+
+
+class Store:
+    def __init__(self) -> None:
+        self.put: list[Any] = []
+
+    def __call__(self, part: Any) -> int:
+        self.put.append(part)
+        return len(self.put)
+
+
+def test_a_part_is_published_once_while_it_is_kept() -> None:
+    store = Store()
+    published = Published(store)
+    assert [published.reference(1, "part") for _ in range(3)] == [1, 1, 1]
+    assert store.put == ["part"]
+    published.forget(1)
+    assert published.reference(1, "part") == 2
+    published.clear()
+    assert published.reference(1, "part") == 3
+
+
+def test_the_oldest_go_when_they_are_many() -> None:
+    store = Store()
+    published = Published(store)
+    for key in range(MAX_PUBLISHED):
+        published.reference(key, key)
+    # One that was asked for again is not the oldest any more.
+    published.reference(0, 0)
+    published.reference(MAX_PUBLISHED, MAX_PUBLISHED)
+    assert len(store.put) == MAX_PUBLISHED + 1
+    published.reference(0, 0)
+    assert len(store.put) == MAX_PUBLISHED + 1
+    published.reference(1, 1)
+    assert len(store.put) == MAX_PUBLISHED + 2
+
+
+def test_and_when_they_are_large_but_for_the_last() -> None:
+    size = MAX_PUBLISHED_BYTES // 2
+    store = Store()
+    published = Published(store)
+    for key in (0, 1, 2, 1, 2):
+        published.reference(key, key, size)
+    assert len(store.put) == 3
+    published.reference(0, 0, size)
+    assert len(store.put) == 4
+    published.reference(3, 3, 3 * size)
+    published.reference(3, 3, 3 * size)
+    published.reference(2, 2, size)
+    assert len(store.put) == 6
+
+
+def test_what_jobs_share_is_left_out_of_a_call_and_put_back() -> None:
+    statistics = empty_statistics(10_000)
+    tasks = [task_of(RoundJob(i, i, 7, 1, Snapshot(7, statistics))) for i in range(3)]
+    call = Call(brings_shared=True, live=(0,))
+    packed = pack_call(call, tasks)
+    assert len(packed) < 2000 < statistics.nbytes
+    found, jobs = unpack_call(packed, lambda call: "the part" if call.brings_shared else None)
+    assert found == call
+    assert [(context, index) for context, index, _ in jobs] == [(OPENED, 0), (OPENED, 1), (OPENED, 2)]
+    assert {job.snapshot.statistics for _, _, job in jobs} == {"the part"}
+    assert all(task.job.snapshot.statistics is statistics for task in tasks)

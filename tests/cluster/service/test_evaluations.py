@@ -29,7 +29,7 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 from tests.cluster.interrupted import never
-from tests.cluster.service.test_deaths import QUICK
+from tests.cluster.service.test_life import QUICK
 from tests.cluster.service.test_pool import Seen
 from tests.cluster.service_process import Server
 from tests.search.test_ask_tell import HASHED, Caller

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,12 @@ import httpx
 import pytest
 
 from cluster.client.client import Client, ServiceEvent
+from cluster.service.request_models import SearchBody
+from cluster.service.store import RUNNING, Store
 from search.request import SearchRequest
+from tests.cluster.command import ROOT
 from tests.cluster.interrupted import fresh, session_of
+from tests.cluster.service.foreign_games import install
 from tests.cluster.service_process import Server, refused
 
 BODIES: list[dict[str, Any]] = [
@@ -147,3 +154,179 @@ def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_
         assert time.monotonic() - began_s < 6
         answer = asked.result()
     assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+
+
+QUICK = """
+from cluster.cli import main
+from cluster.service import supervisor
+
+supervisor.RESTART_AFTER_S = (0.05,)
+main()
+"""
+"""`banyan` with a supervisor that does not wait."""
+INNOCENT: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 700_000, "lanes": 2}
+
+
+def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path: Path) -> None:
+    """Two others run beside it until it is found; its game passes every trial."""
+    environment = install(tmp_path)
+    options = ("--max-running", "3", "--allow-games", "trap", "--checkpoint-every", "0.1")
+    program = (sys.executable, "-c", QUICK)
+    with Server(tmp_path / "data", *options, environment=environment, program=program) as server:
+        client = server.client()
+        others = [client.submit(INNOCENT | {"seed": seed})["id"] for seed in (1, 2)]
+        for event in client.events(others[1]):
+            if event.name == "progress" and event.data["simulations"] > 0:
+                break
+        guilty = client.submit({"game": "trap", "simulations": 100, "lanes": 1})["id"]
+        search = client.wait(guilty)
+        assert search["state"] == "failed"
+        words = "the server died 3 times while it ran this search, the last time with no other beside it"
+        assert search["error"]["detail"] == words
+        ended = [client.wait(search_id) for search_id in others]
+        assert [each["state"] for each in ended] == ["done", "done"]
+        alone = [session_of(fresh(SearchRequest(**INNOCENT, seed=seed))).run().digest for seed in (1, 2)]
+        assert [each["result"]["digest"] for each in ended] == alone
+        lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+        assert "banyan_server_restarts_total 3.0" in lines
+        # Another is as good as any.
+        assert client.wait(client.submit(INNOCENT | {"simulations": 500})["id"])["state"] == "done"
+        assert server.end() == 0
+
+
+def test_only_deaths_of_the_server_alone_count(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for search_id in ("one", "two", "three"):
+        body = SearchBody(game="tictactoe", simulations=10).model_dump(mode="json")
+        store.add(search_id, body, None, "", 0.0)
+    store.opening("one")
+    store.opening("two")
+    assert store.count_death() == ({"one": 1, "two": 1}, ["one", "two"])
+    store.opening("one")
+    assert store.count_death() == ({"one": 2, "two": 1}, ["one"])
+    # The server ends as it should, or its parent with it.
+    store.opening("one")
+    store.put_away()
+    assert store.count_death() == ({"one": 2, "two": 1}, [])
+    # One that is over is forgotten, and begins anew when it is resumed.
+    store.finish("one", "failed", None, None, 1, 0.0)
+    store.reopen("one")
+    store.begin("one", 0.0)
+    store.opening("one")
+    assert store.get("one").state == RUNNING  # type: ignore[union-attr]
+    assert store.count_death() == ({"one": 1, "two": 1}, ["one"])
+    store.close()
+
+
+PROGRAM = """
+import os, signal, subprocess, sys, time
+from cluster.service import supervisor
+
+supervisor.RESTART_AFTER_S = (0.05,)
+word = sys.argv[1]
+
+def serve(ready, restarts):
+    orphan = subprocess.Popen(["sh", "-c", "sleep 100 & echo $!"], stdout=subprocess.PIPE, text=True)
+    number = orphan.stdout.readline().strip()
+    # A signal may come as soon as this has been read.
+    try:
+        print("server", os.getpid(), restarts, number, flush=True)
+        if word == "refuse":
+            return 2
+        ready()
+        if word == "crash" and restarts < 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if word == "end":
+            return 0
+        # In one long sleep, a signal that came just before it would be heard of after it.
+        until_s = time.monotonic() + 100
+        while time.monotonic() < until_s:
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        print("drained", flush=True)
+        return 0
+
+sys.exit(supervisor.Supervisor(serve).run())
+"""
+
+
+class Supervised:
+    """A supervisor whose server does nothing."""
+
+    def __init__(self, word: str) -> None:
+        command = [sys.executable, "-c", PROGRAM, word]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def server(self) -> tuple[int, int, int]:
+        """What the next one that begins says: its process, how many died before, an orphan of its own."""
+        assert self.process.stdout is not None
+        word, *numbers = self.process.stdout.readline().split()
+        assert word == "server"
+        pid, restarts, orphan = map(int, numbers)
+        return pid, restarts, orphan
+
+    def ended(self) -> tuple[int, str]:
+        """Exit status, and what it said last."""
+        out, _ = self.process.communicate(timeout=20)
+        return self.process.returncode, out
+
+
+@pytest.fixture
+def supervised() -> Iterator[list[Supervised]]:
+    made: list[Supervised] = []
+    yield made
+    for each in made:
+        each.process.kill()
+        each.process.communicate()
+
+
+def begin(made: list[Supervised], word: str) -> Supervised:
+    made.append(Supervised(word))
+    return made[-1]
+
+
+def gone(pid: int) -> bool:
+    until_s = time.monotonic() + 60
+    while runs(pid):
+        if time.monotonic() > until_s:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def runs(pid: int) -> bool:
+    """Whether there is such a process; one that has ended may wait until its parent has heard of it."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_server_that_dies_is_followed_by_another_and_leaves_nothing(supervised: list[Supervised]) -> None:
+    parent = begin(supervised, "crash")
+    servers = [parent.server() for _ in range(3)]
+    assert [restarts for _, restarts, _ in servers] == [0, 1, 2]
+    assert all(gone(orphan) for _, _, orphan in servers[:2])
+    os.kill(servers[2][0], signal.SIGKILL)
+    assert parent.server()[1] == 3
+    parent.process.send_signal(signal.SIGINT)
+    assert parent.ended() == (0, "drained\n")
+
+
+@pytest.mark.parametrize(("word", "status"), [("refuse", 2), ("end", 0)])
+def test_one_that_ends_as_it_should_or_never_serves_is_the_last(
+    supervised: list[Supervised], word: str, status: int
+) -> None:
+    parent = begin(supervised, word)
+    _, _, orphan = parent.server()
+    assert parent.ended() == (status, "")
+    assert gone(orphan)
+
+
+def test_none_outlives_its_parent(supervised: list[Supervised]) -> None:
+    parent = begin(supervised, "stay")
+    pid, _, orphan = parent.server()
+    parent.process.kill()
+    assert gone(pid)
+    assert gone(orphan)
