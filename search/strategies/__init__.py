@@ -3,7 +3,7 @@
 from games.game import Game
 from search.plan import SearchPlan
 from search.request import SearchRequest
-from search.strategies.base import Setup, Strategy
+from search.strategies.base import Runner, Setup, Strategy
 from search.strategies.in_place import InPlaceStrategy
 from search.strategies.leaf import LeafStrategy
 from search.strategies.root import RootStrategy
@@ -15,6 +15,7 @@ __all__ = [
     "InPlaceStrategy",
     "LeafStrategy",
     "RootStrategy",
+    "Runner",
     "Setup",
     "Strategy",
     "SubtreeStrategy",

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from games.game import Game
-from search.job import Context, Job, JobResult, Outlook, tells_lines
+from search.job import Context, Job, JobResult, LaneTree, Outlook, tells_lines
 from search.kernel.engine import Engine
+from search.kernel.experience import forget
 from search.kernel.params import SearchParams
+from search.kernel.playouts import PLAYOUTS
+from search.kernel.rewards import VALUE, reset_outlook
 from search.kernel.solver import prove_root
+from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.jobs import pack_outlooks, unpack_outlooks
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import ENDLESS_JOB_S, ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan, job_seconds
 from search.request import MAX_SIMULATIONS, SearchRequest
 from search.summary import Child, digest, root_children
-from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of
+from search.tree.arena import FULL, NODES, ROOT, Tree, proof_of, tree_bytes
 from search.tree.merge import Statistics, merge, snapshot
 
 
@@ -39,6 +45,63 @@ class Setup:
     moves."""
     num_legal: int
     """How many legal moves the root has."""
+
+
+class Runner:
+    """What a worker does with the jobs of one search. All that it keeps between jobs is a cache, whose loss
+    costs only time, unless ``goes_on`` is set."""
+
+    at_once = 1
+    """How many jobs should be begun before the first of them has ended; 1: they are not begun, but run."""
+
+    def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
+        """``work``: scratch; ``goes_on``: whether a job knows what playouts learnt in those before it."""
+        self.engine, self.context, self.work, self.goes_on = engine, context, work, goes_on
+
+    def run(self, job: Any, started: float) -> JobResult:
+        """The job's increments; they depend on context and job alone, unless ``goes_on`` is set. ``started``:
+        when the worker got the job."""
+        raise NotImplementedError("jobs that run by stretches alone")
+
+    def begin(self, job: Any) -> Future[JobResult]:
+        """Begin a job; the future gets what `run` returns or raises. Only if `at_once` is more than 1."""
+        raise NotImplementedError("jobs that are not awaited")
+
+    def hand_over(self, lane: int) -> LaneTree | None:
+        """Remove and return the tree of a lane, for another worker; None if it is not here."""
+        return None
+
+    def take_over(self, lane: int, tree: LaneTree) -> None:
+        """Keep the tree of a lane from another worker; a tree that cannot be read is ignored."""
+        return
+
+    def _forget(self) -> None:
+        """Forget what belongs to the job before."""
+        reset_outlook(self.work)
+        if not self.goes_on:
+            forget(self.work)
+
+    def _outlook(self) -> Outlook | None:
+        """What the job that has just run found beside statistics; None in games of two players."""
+        game, work = self.engine.game, self.work
+        if tells_lines(game, self.context.request) and work.best[VALUE] > -math.inf:
+            moves = work.best_line[1 : 1 + work.best_line[0]].tolist()
+            return Outlook(line=tuple(moves), value=float(work.best[VALUE]))
+        return Outlook(totals=tuple(work.totals.tolist())) if game.num_players > 2 else None
+
+    def _grown(self, job: Job, tree: Tree, done: int, added: Statistics, started: float) -> JobResult:
+        """The result of a job that has made ``done`` simulations in a tree of its own."""
+        return JobResult(
+            index=job.index,
+            simulations=done,
+            added=added,
+            playouts=int(self.work.tally[PLAYOUTS]),
+            outlook=self._outlook(),
+            tree_nodes=int(tree.counts[NODES]),
+            tree_bytes=tree_bytes(tree),
+            tree_full=bool(tree.counts[FULL]),
+            duration_s=time.perf_counter() - started,
+        )
 
 
 class Strategy(ABC):
@@ -61,6 +124,8 @@ class Strategy(ABC):
     pairs_moves: ClassVar[bool] = True
     """Whether several moves of the root can be searched with one determinization."""
 
+    runner: ClassVar[type[Runner]] = Runner
+    """What a worker does with jobs."""
     sends_jobs: ClassVar[bool] = True
     """Whether jobs can be sent to other processes."""
     by_rounds: ClassVar[bool] = False

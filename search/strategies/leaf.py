@@ -13,32 +13,35 @@ evaluated once. Job 0 is the root alone, and no other job is made before its pri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.specialise import entry_of, is_compiled
+from games.compile.specialise import is_compiled
 from games.game import Game
-from games.rng import Stream, new_stream
-from search.evaluator import EXTERNAL
-from search.job import SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies, Positions
+from games.rng import new_stream
+from search.evaluator import EXTERNAL, Evaluator, Places, awaited_at_once, load_evaluator, start
+from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies
 from search.kernel.asking import positions_of
 from search.kernel.engine import Engine
-from search.kernel.known import Known, new_known, remember, with_room
-from search.kernel.params import SearchParams, params_of
+from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
+from search.kernel.params import params_of
+from search.kernel.playouts import PLAYOUTS
 from search.kernel.puct import expand_leaves
 from search.kernel.workspace import Leaves
 from search.packing.arrays import Arrays
 from search.packing.jobs import pack_leaves, unpack_leaves
 from search.plan import MIN_ROUNDS, SearchPlan
 from search.request import SearchRequest
-from search.strategies.base import Setup, expected_simulations
+from search.strategies.base import Runner, Setup, expected_simulations
 from search.strategies.in_place import GROWTH, STRETCH_S, InPlaceStrategy, StretchJob, StretchResult
+from search.strategies.selection import Selection, selection_of
 from search.strategies.stretches import PAYS_JOB_S, PAYS_JOBS, SharedTree
-from search.tree.arena import Tree
 
 IN_FLIGHT, IN_FLIGHT_IF_SLOW = 0.25, 1.0
 """With one leaf a job as many visits are in flight as there are lanes. Longer jobs have no more than
@@ -54,89 +57,84 @@ MOST_IN_FLIGHT = 16_384
 BATCH = 64
 """Default limit of the leaves of a job that are evaluated by a network."""
 
-
-class Selection:
-    """Selects with the game's rules."""
-
-    def __init__(self, setup: Setup) -> None:
-        self._engine: Engine = setup.engine
-        self._params: SearchParams = setup.params
-        self._root_state = setup.context.root_state
-        self._work = setup.engine.new_workspace()
-
-    def select(self, tree: Tree, leaves: Leaves, stream: Stream) -> None:
-        """Fill the batch with leaves of the tree; see `search.kernel.loop.select_leaves`."""
-        self._engine.select_leaves(tree, self._params, self._root_state, leaves, 0, stream, self._work)
-
-    def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
-        """Back the batch up; see `search.kernel.loop.absorb_leaves`."""
-        self._engine.absorb_leaves(tree, self._params, leaves, sums, self._work)
-
-    def learn(self, job: LeafJob, positions: Positions) -> None:
-        """Take what a result says of its job's leaves; not used here."""
+AHEAD = 2
+"""Jobs that are begun, as a multiple of the positions that are awaited at once, so that the evaluator never
+idles while the next job travels."""
 
 
-class KnownSelection(Selection):
-    """Selects with compiled code whatever the game is written in; asks the rules about what it has not heard.
+class LeafRunner(Runner):
+    """Plays from leaves, or has them evaluated."""
 
-    That are positions whose first result is still in flight, and those that `known.with_room` forgets. The
-    leaves are the same as those of `Selection`.
-    """
+    @cached_property
+    def at_once(self) -> int:  # type: ignore[override]
+        if self.context.request.evaluator is None:
+            return 1
+        awaited = awaited_at_once(self._evaluator)
+        return AHEAD * awaited if awaited > 1 else 1
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
-        self._use(new_known())
-        self._select, self._absorb, self._add = self._compiled(setup)
-        self.asked = 0
-        """Number of positions that the rules were asked about."""
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        text, source = self.context.request.evaluator, self.context.evaluator_source
+        assert text is not None
+        assert source is not None
+        return load_evaluator(text, source, self.engine.game)
 
-    def select(self, tree: Tree, leaves: Leaves, stream: Stream) -> None:
-        done = 0
-        while True:
-            done = self._select(tree, self._params, self._known, leaves, done, stream, self._work)
-            if done == len(leaves.depths):
-                return
-            self.asked += 1
-            moves, depths = leaves.moves[done : done + 1], leaves.depths[done : done + 1]
-            self._remember(moves, depths, positions_of(self._engine.game, self._root_state, moves, depths))
+    @cached_property
+    def _places(self) -> Places:
+        """For positions that are awaited; those of earlier jobs come first."""
+        return Places(self._evaluator.concurrency)
 
-    def absorb(self, tree: Tree, leaves: Leaves, sums: npt.NDArray[np.float64]) -> None:
-        self._absorb(tree, self._params, leaves, sums, self._work)
-
-    def learn(self, job: LeafJob, positions: Positions) -> None:
-        self._remember(job.moves, job.depths, positions)
-
-    def _remember(
-        self, moves: npt.NDArray[np.uint16], depths: npt.NDArray[np.int32], positions: Positions
-    ) -> None:
-        known = with_room(self._known, len(depths), len(positions.moves))
-        if known is not self._known:
-            self._use(known)
-        self._add(known, moves, depths, positions.movers, positions.scores, positions.counts, positions.moves)
-
-    def _compiled(self, setup: Setup) -> tuple[Callable[..., Any], ...]:
-        """The kernels for selecting, absorbing and remembering, after a call of each on minimal data."""
-        kernels, engine, known = setup.engine.known, setup.engine, new_known()
-        tree, leaves = engine.new_tree(64), engine.new_leaves(np.ones(1, dtype=np.int32))
-        work, params, stream = self._work._replace(state=known), setup.params, new_stream(0)  # type: ignore[arg-type]
-        nothing = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
-        return (
-            entry_of(kernels["select_leaves"], tree, params, known, leaves, 0, stream, work),
-            entry_of(kernels["absorb_leaves"], tree, params, leaves, np.zeros(len(work.ends)), work),
-            entry_of(
-                remember, known, leaves.moves, leaves.depths, np.zeros(1, np.uint8), np.zeros(1), *nothing
-            ),
+    def run(self, job: LeafJob, started: float) -> JobResult:
+        engine, context, work = self.engine, self.context, self.work
+        if context.request.evaluator is not None:
+            temperature = context.request.policy_temperature
+            return _evaluated(
+                job, started, *evaluate_job(engine, self._evaluator, temperature, context.root_state, job)
+            )
+        self._forget()
+        stream = new_stream(context.request.seed, PLAYOUT_STREAM, job.index)
+        sums = np.zeros(len(job.visits) * len(work.ends), dtype=np.float64)
+        moves, depths, visits, draws = job.moves, job.depths, job.visits, job.draws
+        params, root_state = params_of(context), context.root_state.copy()
+        positions = positions_of(engine.game, root_state, moves, depths) if engine.asks_workers else None
+        engine.evaluate_leaves(root_state, params, moves, depths, visits, draws, sums, stream, work)
+        if engine.game.num_players > 2:
+            work.totals[:] = sums.reshape(-1, len(work.ends)).sum(axis=0)
+        return JobResult(
+            job.index,
+            job.simulations,
+            sums=sums,
+            playouts=int(work.tally[PLAYOUTS]),
+            positions=positions,
+            outlook=self._outlook(),
+            duration_s=time.perf_counter() - started,
         )
 
-    def _use(self, known: Known) -> None:
-        self._known = known
-        # Kernels are compiled for what they are called with: here known positions in the place of a state.
-        self._work = self._work._replace(state=known)  # type: ignore[arg-type]
+    def begin(self, job: LeafJob) -> Future[JobResult]:
+        """Begin to await the evaluation; up to ``Evaluator.concurrency`` positions are awaited at once. To
+        cancel the future cancels the evaluation."""
+        started = time.perf_counter()
+        with np.errstate(over="ignore"):
+            reached = reach(self.engine, self.context.root_state, job)
+        return start(self._await(reached, job, started))
+
+    async def _await(self, reached: Reached, job: LeafJob, started: float) -> JobResult:
+        temperature = self.context.request.policy_temperature
+        found = await await_job(self._evaluator, temperature, reached, job, self._places)
+        return _evaluated(job, started, *found)
 
 
-def selection_of(setup: Setup) -> Selection:
-    """The selection for a search's game."""
-    return KnownSelection(setup) if setup.engine.asks_workers else Selection(setup)
+def _evaluated(
+    job: LeafJob, started: float, sums: npt.NDArray[np.float64], policies: Policies, evaluated: int
+) -> JobResult:
+    return JobResult(
+        job.index,
+        job.simulations,
+        sums=sums,
+        playouts=evaluated,
+        policies=policies,
+        duration_s=time.perf_counter() - started,
+    )
 
 
 class LeafStrategy(InPlaceStrategy):
@@ -144,6 +142,7 @@ class LeafStrategy(InPlaceStrategy):
 
     grows_trees = False
     pairs_moves = False
+    runner = LeafRunner
     by_leaves = True
 
     @classmethod

@@ -3,18 +3,95 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from games.game import Game
-from search.job import Context, GrowJob, Job, JobResult, LaneTree
+from games.rng import new_stream
+from search.job import GROW_STREAM, Context, GrowJob, Job, JobResult, LaneTree
 from search.kernel.engine import Engine
-from search.packing.arrays import Arrays, take, within
+from search.kernel.params import params_of
+from search.kernel.playouts import PLAYOUTS
+from search.kernel.workspace import Workspace
+from search.packing.arrays import Arrays, BadArchive, CorruptState, compress, decompress, take, within
+from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
-from search.strategies.base import Setup, Strategy
+from search.strategies.base import Runner, Setup, Strategy
 from search.summary import Child
+from search.tree.arena import NODES, Tree
+from search.tree.merge import Statistics, first_children_of, increments, snapshot
+
+
+@dataclass
+class _Lane:
+    """A lane's tree between two of its jobs, with the statistics already reported."""
+
+    tree: Tree
+    pieces: int
+    reported: Statistics
+
+
+class RootRunner(Runner):
+    """Keeps the trees of lanes between their jobs."""
+
+    def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
+        super().__init__(engine, context, work, goes_on)
+        self._lanes: dict[int, _Lane] = {}
+
+    def run(self, job: GrowJob, started: float) -> JobResult:
+        engine, context, work = self.engine, self.context, self.work
+        last = len(job.sizes) - 1
+        lane = self._lanes.get(job.lane)
+        if lane is None or lane.pieces > last:
+            lane = self._lanes[job.lane] = self._begun(job)
+        params, root_state = params_of(context), engine.lane_root(context, job.lane)
+        done = 0
+        while lane.pieces <= last:
+            # What a job learns changes the tree at its end, also when the lane is grown again.
+            if lane.pieces == last or engine.features.learnt:
+                lane.reported, _ = snapshot(lane.tree, context.report_visits, int(lane.tree.counts[NODES]))
+            work.tally[PLAYOUTS] = 0
+            self._forget()
+            stream = new_stream(context.request.seed, GROW_STREAM, job.lane, lane.pieces)
+            done = engine.simulate(lane.tree, params, root_state, job.sizes[lane.pieces], stream, work)
+            if engine.features.learnt:
+                rows = first_children_of(lane.reported.num_children)
+                engine.look_back(lane.tree, lane.reported, rows, work)
+            lane.pieces += 1
+        added, _ = increments(lane.tree, lane.reported, context.report_visits, int(lane.tree.counts[NODES]))
+        result = self._grown(job, lane.tree, done, added, started)
+        return replace(result, tree=_packed(lane)) if job.hand_in else result
+
+    def hand_over(self, lane: int) -> LaneTree | None:
+        kept = self._lanes.pop(lane, None)
+        return None if kept is None else _packed(kept)
+
+    def take_over(self, lane: int, tree: LaneTree) -> None:
+        kept = self._unpacked(tree)
+        if kept is not None:
+            self._lanes[lane] = kept
+
+    def _begun(self, job: GrowJob) -> _Lane:
+        """The lane's tree that the job contains; an empty tree if it contains none, or a corrupt one."""
+        kept = None
+        if job.begin is not None and job.begin.pieces < len(job.sizes):
+            kept = self._unpacked(job.begin)
+        return kept or _Lane(self.engine.new_tree(self.context.tree_slots), 0, self.engine.lone_root())
+
+    def _unpacked(self, lane_tree: LaneTree) -> _Lane | None:
+        """A lane's tree from elsewhere; None if it is corrupt."""
+        tree = self.engine.new_tree(self.context.tree_slots)
+        with suppress(BadArchive, CorruptState):
+            unpack_tree(tree, decompress(lane_tree.data))
+            return _Lane(tree, lane_tree.pieces, self.engine.lone_root())
+        return None
+
+
+def _packed(lane: _Lane) -> LaneTree:
+    return LaneTree(lane.pieces, compress(pack_tree(lane.tree)))
 
 
 class RootStrategy(Strategy):
@@ -24,6 +101,7 @@ class RootStrategy(Strategy):
     cheap; it stays on its worker between pieces, as a cache. For a checkpoint it is handed in.
     """
 
+    runner = RootRunner
     goes_on = False
     determinizes_lanes = True
 

@@ -19,17 +19,29 @@ import numpy.typing as npt
 
 from games.game import Game
 from games.rng import new_stream
-from search.job import SELECTION_STREAM, Context, Job, JobResult, Portions, RoundJob, Snapshot, empty_portions
+from search.job import (
+    ROUND_STREAM,
+    SELECTION_STREAM,
+    Context,
+    Job,
+    JobResult,
+    Portions,
+    RoundJob,
+    Snapshot,
+    empty_portions,
+)
 from search.kernel.engine import Engine
+from search.kernel.lazy_snapshot import Base, base_of, begin
 from search.kernel.params import params_of
 from search.kernel.portions import are_paths, divide
+from search.kernel.workspace import Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.tree import pack_snapshots, unpack_snapshots
 from search.plan import ENDLESS_S, FEW_LANES, MIN_ROUNDS, SearchPlan
 from search.request import MAX_SIMULATIONS, SUBTREE, SearchRequest
-from search.strategies.base import Setup, Strategy
+from search.strategies.base import Runner, Setup, Strategy
 from search.tree.arena import Tree
-from search.tree.merge import snapshot
+from search.tree.merge import increments, snapshot
 
 QUANTA = 8
 """Selections with which the visits of one lane in a round are planned. More of them change no strength."""
@@ -146,9 +158,47 @@ def unpack_portions(arrays: Arrays, lanes: int, plies: int, tree: Tree) -> list[
     return [part(portions, begin, end) for begin, end in pairwise([0, *ends])]
 
 
+class TreeRunner(Runner):
+    """Grows the tree of each job in one arena, from the snapshot of its round."""
+
+    def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
+        super().__init__(engine, context, work, goes_on)
+        self._arena = engine.new_tree(context.tree_slots)
+        self._base: tuple[int, Base] | None = None
+        """The snapshot that the last job started from, and its key."""
+
+    def run(self, job: RoundJob, started: float) -> JobResult:
+        engine, context, tree = self.engine, self.context, self._arena
+        if self._base is None or self._base[0] != job.snapshot.key:
+            # Prepared once for all jobs that start from it.
+            self._base = (job.snapshot.key, base_of(job.snapshot.statistics))
+        base = self._base[1]
+        stream = new_stream(context.request.seed, ROUND_STREAM, job.lane, job.round)
+        work, root_state = self.work._replace(base=base), context.root_state.copy()
+        self._forget()
+        if job.portions is not None:
+            params = params_of(context)
+            begin(tree, base, params)
+            done = engine.grow_portions(tree, params, root_state, job.portions, stream, work)
+        else:
+            lanes = context.request.lanes
+            # The tree counts in int32: what a job anticipates in all must not run over.
+            anticipated = min(lanes - 1, (2**31 - 1) // (job.simulations + 1))
+            # Ranks go round, so that none stays with a lane.
+            params = params_of(context, anticipated, (job.lane + job.round) % lanes, lanes)
+            begin(tree, base, params)
+            done = engine.simulate(tree, params, root_state, job.simulations, stream, work)
+        if engine.features.learnt:
+            engine.look_back(tree, base.statistics, base.first_children, work)
+        least, rows = context.request.share_visits, context.increment_rows
+        added, _ = increments(tree, base.statistics, least, rows, base.first_children)
+        return self._grown(job, tree, done, added, started)
+
+
 class TreeStrategy(Strategy):
     """Every round starts from the merge of all rounds before it."""
 
+    runner = TreeRunner
     by_rounds = True
 
     @classmethod
