@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from search.features import Features
+from search.features import POLICIES, Features
 from search.options import (
     BASIC,
     HIDDEN,
@@ -21,7 +21,6 @@ from search.options import (
     option,
     refuse,
 )
-from search.policies import POLICIES
 
 STRATEGIES = ("root", "tree", "leaf")
 """Those whose jobs can be sent to other processes."""

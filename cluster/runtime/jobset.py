@@ -21,7 +21,7 @@ from cluster.system.interruption import until_signal
 from cluster.system.status_line import StatusLine
 from cluster.system.terminal import duration
 from games.user_games import Files, files_read, know_files
-from search.ledger import Ledger, LostTooOften
+from search.coordinator import Ledger, LostTooOften
 
 if TYPE_CHECKING:
     from rich.console import Console

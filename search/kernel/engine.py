@@ -13,8 +13,7 @@ from games.compile.specialise import is_compiled, specialise
 from games.game import Game, State
 from games.rng import new_stream
 from games.rules import HasForm, HasRules
-from search import policies
-from search.features import PLAIN, Features
+from search.features import DEEPEST, PLAIN, Features
 from search.job import DEAL_STREAM, Context
 from search.kernel import (
     expansion,
@@ -204,7 +203,7 @@ class Engine:
             nodes=np.zeros(plies, dtype=np.int32),
             slots=np.zeros(plies, dtype=np.uint16),
             movers=np.zeros(plies, dtype=np.uint8),
-            frames=new_frames(self.game, policies.DEEPEST if self.features.thinking else 0),
+            frames=new_frames(self.game, DEEPEST if self.features.thinking else 0),
             tally=np.zeros(2, dtype=np.int64),
             scores=np.zeros(scored),
             ends=np.zeros(players),

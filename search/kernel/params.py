@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from games.game import Game
+from search.features import POLICIES
 from search.job import Context
-from search.policies import POLICIES
 from search.request import (
     EXPLORATION,
     ISMCTS_EXPLORATION,
@@ -47,9 +47,9 @@ class SearchParams(NamedTuple):
     playout_plies: int
     """Steered playouts: plies after which a playout is cut; NO_CUT for never."""
     first_policy: int
-    """Steered playouts: how the first player moves, a code of search/policies.py."""
+    """Steered playouts: how the first player moves, a code of search/features.py."""
     second_policy: int
-    """Steered playouts: how the second player moves, a code of search/policies.py."""
+    """Steered playouts: how the second player moves, a code of search/features.py."""
     cpuct_base: float
     """PUCT: c_base, the number of visits around which exploration begins to grow."""
     fpu_reduction: float

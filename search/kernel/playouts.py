@@ -25,11 +25,11 @@ from games.compile.rule_stubs import (
 )
 from games.rng import Stream, below
 from games.rules import CHANCE, State
+from search.features import DECISIVE, GREEDY, MINIMAX
 from search.kernel.params import SearchParams
 from search.kernel.stubs import THINKS, leaf_playout, steered_move
 from search.kernel.workspace import Workspace
 from search.minimax.alphabeta import Limits, advance, begin
-from search.policies import DECISIVE, GREEDY, MINIMAX
 
 PLAYOUTS, PLIES = 0, 1
 """Places in `Workspace.tally`."""

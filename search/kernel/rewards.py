@@ -41,11 +41,11 @@ from games.compile.rule_stubs import (
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, State
+from search.features import RANDOM
 from search.kernel.params import SearchParams
 from search.kernel.playouts import PLAYOUTS, PLIES
 from search.kernel.stubs import LEAF, leaf_playout, select_move, steered_move
 from search.kernel.workspace import Leaves, Workspace
-from search.policies import RANDOM
 from search.tree.arena import NO_BLOCK, ROOT, Tree, add_child, num_children
 
 CHANCE_CODE = 255

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from search.coordinator import DURATION_BUCKETS_S, Coordinator, Durations, SearchFailed
+from search.coordinator import DURATION_BUCKETS_S, MAX_ATTEMPTS, Coordinator, Durations, SearchFailed
 from search.job import GrowJob, Job, JobResult, LeafJob, RoundJob
-from search.ledger import MAX_ATTEMPTS
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies.tree import resized

@@ -35,7 +35,7 @@ from cluster.runtime.jobset import Jobset
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
 from cluster.runtime.worker_state import WorkerStatus
 from games.errors import InvalidInput
-from search.ledger import MAX_ATTEMPTS
+from search.coordinator import MAX_ATTEMPTS
 
 TEXT = """
 title = "two players"

@@ -14,7 +14,7 @@ from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
 from cluster.runtime.jobset import Jobset, UnitFailed
 from cluster.runtime.tasks import JobDone, JobFailed, JobLost
-from search.ledger import MAX_ATTEMPTS
+from search.coordinator import MAX_ATTEMPTS
 
 CONTEXT = MatchContext("tictactoe", None, ("random", "first"), 0, 2)
 

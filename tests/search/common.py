@@ -20,11 +20,11 @@ from games.compile.specialise import cached_njit
 from games.game import State
 from games.rng import Stream, new_stream
 from search.coordinator import Coordinator
+from search.features import RANDOM
 from search.job import Context
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
 from search.kernel.params import NO_CUT, SearchParams
-from search.policies import RANDOM
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult

@@ -17,7 +17,7 @@ from games.game import Game, State
 from games.jit import njit
 from games.rng import below, new_stream
 from games.tictactoe import TicTacToe
-from search.features import Features
+from search.features import DECISIVE, GREEDY, RANDOM, Features
 from search.kernel.engine import engine_of
 from search.kernel.params import NO_CUT, SearchParams, params_of
 from search.kernel.playouts import minimax_move
@@ -25,7 +25,6 @@ from search.kernel.unpruning import FIRST_VISITS, GROWTH, allowed
 from search.kernel.workspace import Workspace
 from search.minimax.alphabeta import advance, begin, open_frame
 from search.minimax.lookahead import lookahead_of
-from search.policies import DECISIVE, GREEDY, RANDOM
 from search.prepare import open_search
 from search.request import PLAYOUT_POLICIES, SearchRequest
 from search.tree.arena import PLAIN_LAYOUT, ROOT, new_tree
