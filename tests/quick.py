@@ -282,7 +282,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "cluster/test_turns.py": (
         "test_memory_ends_a_search_at_the_same_result",
         "test_a_budget_in_seconds_is_kept",
-        "test_a_short_budget_in_seconds_has_a_move",
         "test_many_threads_and_short_stretches_lose_nothing",
         "test_scores_of_many_players_do_not_depend_on_stretches",
         "test_a_search_goes_on_after_a_checkpoint",
