@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
@@ -25,30 +24,32 @@ from games.morris import Morris
 from games.othello import Othello
 from games.pig import Pig
 from games.samegame import SameGame
-from games.spec import DATA_OF, EXPLICIT, GYM, JOBSHOP, OPENSPIEL, Spec, file_of, parse_game_spec
+from games.spec import DATA_OF, GYM, OPENSPIEL, Spec, file_of, parse_game_spec
 from games.thud import Thud
 from games.tictactoe import TicTacToe
 from games.twenty48 import Twenty48
 
-_FACTORIES: dict[str, Callable[[Spec], Game]] = {
-    "2048": Twenty48.from_spec,
-    "battleship": Battleship.from_spec,
-    "breakthrough": Breakthrough.from_spec,
-    "chinese_checkers": ChineseCheckers.from_spec,
-    "connect_four": ConnectFour.from_spec,
-    EXPLICIT: ExplicitTree.from_spec,
-    "gomoku": Gomoku.from_spec,
-    "grundy": Grundy.from_spec,
-    "hex": Hex.from_spec,
-    JOBSHOP: JobShop.from_spec,
-    "morris": Morris.from_spec,
-    "othello": Othello.from_spec,
-    "pig": Pig.from_spec,
-    "samegame": SameGame.from_spec,
-    "thud": Thud.from_spec,
-    "tictactoe": TicTacToe.from_spec,
+_BUILT_IN: dict[str, type[Game]] = {
+    kind.name: kind
+    for kind in (
+        Battleship,
+        Breakthrough,
+        ChineseCheckers,
+        ConnectFour,
+        ExplicitTree,
+        Gomoku,
+        Grundy,
+        Hex,
+        JobShop,
+        Morris,
+        Othello,
+        Pig,
+        SameGame,
+        Thud,
+        TicTacToe,
+        Twenty48,
+    )
 }
-
 
 _by_whole_spec: WeakValueDictionary[tuple[str, str | None, bool], Game] = WeakValueDictionary()
 """The games of `_load` by their whole specs, with every option."""
@@ -56,12 +57,12 @@ _by_whole_spec: WeakValueDictionary[tuple[str, str | None, bool], Game] = WeakVa
 
 def names() -> list[str]:
     """The names of all games, sorted: the built-in ones and those of installed packages."""
-    return sorted({*_FACTORIES, *own.installed()})
+    return sorted({*_BUILT_IN, *own.installed()})
 
 
 def built_in() -> list[str]:
     """The names of the built-in games, sorted."""
-    return sorted(_FACTORIES)
+    return sorted(_BUILT_IN)
 
 
 def forget() -> None:
@@ -99,7 +100,7 @@ def load(text: str, source: str | None = None, *, files: bool = True, tried: boo
         _refuse_files(text, spec)
     if _names_data(spec):
         # The file may change, so what is kept is the game of its data.
-        text = _FACTORIES[spec.name](spec).spec
+        text = _BUILT_IN[spec.name].from_spec(spec).spec
     path = file_of(spec)
     if path is None:
         return _load(text, None, tried)
@@ -146,8 +147,8 @@ def _made(text: str, source: str | None, tried: bool) -> Game:
         return own.game_from_file(spec, source)
     if spec.name == OPENSPIEL:
         return openspiel.game_from_spec(spec)
-    if factory := _FACTORIES.get(spec.name):
-        return factory(spec)
+    if kind := _BUILT_IN.get(spec.name):
+        return kind.from_spec(spec)
     if point := own.installed().get(spec.name):
         return own.game_from_package(point, spec)
     accepted = (

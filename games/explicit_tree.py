@@ -13,15 +13,16 @@ index of the first child (for a leaf: its score). A move is the index of a branc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from games.errors import InvalidInput
-from games.game import FIRST, GAME_OVER, SECOND, Board, Cell, Game, Moves, Rules, State
+from games.game import FIRST, SECOND, Board, Cell, Game, Moves, Rules, State
 from games.jit import njit, source_of
 from games.rng import Stream, below
-from games.spec import EXPLICIT, Spec
+from games.spec import EXPLICIT
 
 MAX_NODES = 1_000
 MAX_VALUE = 9_999
@@ -110,6 +111,7 @@ class ExplicitTree(Game):
 
     name = EXPLICIT
     player_names = ("max", "min")
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack)
 
     def __init__(self, tree: str = EXAMPLE) -> None:
         """``tree``: text such as ``([1 3][2 8])``; raises InvalidInput (field ``game option tree``)."""
@@ -124,24 +126,9 @@ class ExplicitTree(Game):
         self.options = {"tree": _write(root)}
         self.points = max(1, *(abs(node.value or 0) for node in order))
         self._start = _state_of(order, self.points)
-        self.rules = Rules(
-            current_player,
-            legal_moves,
-            play,
-            is_terminal,
-            returns,
-            playout,
-            pack=pack,
-            unpack=unpack,
-        )
         self.max_moves = max(len(node.branches) for node in order)
         self.max_plies = max(depths)
         self.nominal_simulations_per_s = 1e7 / (1 + self.max_plies)
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> ExplicitTree:
-        """The tree after the colon, or the example tree; raises InvalidInput if the text is not a tree."""
-        return cls(spec.options.get("tree", EXAMPLE))
 
     @property
     def spec(self) -> str:
@@ -156,14 +143,9 @@ class ExplicitTree(Game):
         """The number of the branch, from 1."""
         return str(move + 1)
 
-    def parse_move(self, state: State, text: str) -> int:
-        """The branch that the text names; raises InvalidInput (field ``moves``)."""
-        if source_of(is_terminal)(state):
-            raise InvalidInput("moves", text, GAME_OVER)
-        count = abs(int(state[NODES + 2 * state[AT]]))
-        if _BRANCH.fullmatch(text) is None or int(text) > count:
-            raise InvalidInput("moves", text, f"a branch, from 1 to {count}")
-        return int(text) - 1
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """The numbers of the branches."""
+        return f"a branch, from 1 to {len(moves)}"
 
     def format_position(self, state: State) -> str:
         """The branches that lead to the position, such as ``2.1.3``; ``root`` if there are none."""

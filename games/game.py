@@ -9,17 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from games.board import Board, Cell, column_name, format_cell, row_name
 from games.compile.calls import calls_of
 from games.errors import InvalidInput, in_words
-from games.judge import Judge
-from games.notation import column_name, format_cell, row_name
 from games.rng import Stream
 from games.rules import CHANCE, FIRST, SECOND, Evaluator, Moves, Rules, State
-from games.spec import Spec, options_of
+from games.spec import Accepted, Spec, options_of
 
 __all__ = ["CHANCE", "FIRST", "SECOND", "Board", "Cell", "Game", "Moves", "Rules", "State"]
 
@@ -33,53 +33,34 @@ CHANCE_NAME = "chance"
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell of a drawn board: a text of at most five characters, and how to draw it."""
+class Outcome:
+    """The result of a move under best play."""
 
-    text: str
-    owner: int | None = None
-    """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
-    last: bool = False
-    """Whether the last move was made here."""
-    colour: int | None = None
-    """The colour of a piece without an owner: red, green, blue, yellow, violet, cyan, orange (0 to 6)."""
+    move: int
+    value: int
+    """The value for the first player: 1 win, 0 draw, -1 loss."""
+    plies: int | None
+    """Plies from after the move to the end if the winner plays for a short game and the loser for a long
+    one; None for a draw, and where only values are known."""
 
 
-@dataclass(frozen=True)
-class Board:
-    """A position as a grid of cells for any user interface; row 0 is the top row."""
+class Judge(Protocol):
+    """The exact values of the positions of one game.
 
-    rows: Sequence[Sequence[Cell]]
-    row_labels: Sequence[str]
-    column_labels: Sequence[str]
-    lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
-    """Lines between pairs of cells (row, column), for games where pieces move along lines."""
-    slanted: bool = False
-    """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
-    have a text, the first player's edges are above and below, the second's left and right."""
+    The last two methods raise InvalidInput (field ``position``) for a position that the judge does not know.
+    """
 
-    @staticmethod
-    def of_owners(
-        owners: Sequence[Sequence[int | None]],
-        texts: Mapping[int | None, str],
-        last: tuple[int, int] | None,
-        *,
-        first_row_on_top: bool = False,
-        slanted: bool = False,
-    ) -> Board:
-        """A board of pieces.
+    def can_judge(self, state: State) -> bool:
+        """Whether the values of this unfinished position and of its moves are known in some milliseconds."""
+        ...
 
-        ``owners``: the owner of each cell's piece (None: empty), rows from the top. ``texts``: what a cell
-        shows, by owner. ``last``: the (row, column) of the cell to mark. ``first_row_on_top``: whether rows
-        are counted from the top.
-        """
-        rows = [
-            [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
-            for r, row in enumerate(owners)
-        ]
-        names = [row_name(row) for row in range(len(rows))]
-        columns = [column_name(column) for column in range(len(rows[0]))]
-        return Board(rows, names if first_row_on_top else names[::-1], columns, slanted=slanted)
+    def value_of(self, state: State) -> int:
+        """The first player's return under best play: 1, 0 or -1."""
+        ...
+
+    def outcomes(self, state: State) -> list[Outcome]:
+        """The outcome of each legal move, in ascending order of moves; empty if the game is over."""
+        ...
 
 
 class Game(ABC):
@@ -94,6 +75,9 @@ class Game(ABC):
     """The game's name in a spec, such as ``gomoku``; for a game file, the file's name without ``.py``."""
     options: Mapping[str, str | int] = {}
     """All options, defaults included, in their canonical order."""
+    accepts: Mapping[str, Accepted] = {}
+    """What options accept: a range of whole numbers, or values of which it must be one. Of other options any
+    text, or a whole number of at least 0."""
     rules: Rules
     num_players: int = 2
     """1; 2, whose returns add up to 0; or more, each of whom maximises an own score (``rules.score``)."""
@@ -143,7 +127,7 @@ class Game(ABC):
     @classmethod
     def from_spec(cls, spec: Spec) -> Game:
         """The game that the spec describes; raises InvalidInput for an option that the game does not have."""
-        return cls(**options_of(cls.__init__, spec))
+        return cls(**options_of(cls.__init__, spec, accepts=cls.accepts))
 
     @property
     def spec(self) -> str:
@@ -255,8 +239,11 @@ class Game(ABC):
         moves = {self.format_move(state, move): move for move in self.legal_moves(state)}
         if text in moves:
             return moves[text]
-        shown = ", ".join([*moves][:12]) + (", ..." if len(moves) > 12 else "")
-        raise InvalidInput("moves", text, f"one of {shown}" if moves else GAME_OVER)
+        raise InvalidInput("moves", text, self.accepted_moves(state, [*moves]) if moves else GAME_OVER)
+
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """What an error of `parse_move` names as accepted; ``moves`` are the texts of the legal moves."""
+        return f"one of {', '.join(moves[:12])}{', ...' * (len(moves) > 12)}"
 
     def format_position(self, state: State) -> str:
         """The position as one line of text without leading or trailing spaces."""

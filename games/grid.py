@@ -1,13 +1,143 @@
-"""Boards as one line of text: rows from the top divided by '/', a number for as many empty cells."""
+"""Games of two players with pieces on the cells of a grid, and boards as one line of text.
+
+Rows of the text are from the top and divided by '/'; a number stands for as many adjacent empty cells.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from games.board import Board, Cell, column_name, row_name
 from games.errors import InvalidInput
+from games.game import FIRST, SECOND, Game, State
+from games.jit import source_of
 
-_ITEM = re.compile(r"[a-z]|[1-9][0-9]?")
+Owners = list[list[int | None]]
+"""By row from the top and by column, the player whose piece is on the cell; None if it is empty."""
+
+
+class GridGame(Game):
+    """A game with at most one piece on each cell of ``rows`` x ``columns``.
+
+    A state begins with the bitboards of the first and of the second player, and ``places`` are the bits of
+    the cells; a game whose state is another one has its own `owners`.
+    """
+
+    signs: str = "xo"
+    """A letter for each player, of its pieces and of the player to move."""
+    top_first: bool = False
+    """Whether rows are counted from the top, instead of from the bottom."""
+    slanted: bool = False
+    """See `Board.slanted`."""
+    places: npt.NDArray[np.int64]
+    """int64[rows, columns]: the number of each cell's bit; row 0 is the bottom row."""
+
+    @abstractmethod
+    def state_of(self, owners: Owners, mover: int) -> State:
+        """The state with these pieces, ``mover`` to move."""
+
+    def owners(self, states: State) -> npt.NDArray[np.int8]:
+        """int8[B, rows, columns]: see `Game.owners`. Computed for all states at once."""
+        one = states.dtype.type(1)
+        pieces = states[:, :2, None, None] >> self.places.astype(states.dtype) & one
+        signs: npt.NDArray[np.int8] = pieces[:, FIRST].astype(np.int8) + 2 * pieces[:, SECOND].astype(np.int8)
+        return signs
+
+    def owners_of(self, state: State) -> Owners:
+        """The owners of the pieces of one position."""
+        signs = self.owners(state[None])[0, ::-1].tolist()
+        return [[None if sign == 0 else sign - 1 for sign in row] for row in signs]
+
+    def bitboards(self, owners: Owners) -> list[int]:
+        """The bitboards of both players."""
+        boards = [0, 0]
+        for row, places in zip(reversed(owners), self.places.tolist(), strict=True):
+            for owner, place in zip(row, places, strict=True):
+                if owner is not None:
+                    boards[owner] |= 1 << place
+        return boards
+
+    def format_position(self, state: State) -> str:
+        """Rows from the top with numbers for empty cells, a space, and the player to move."""
+        return format_grid(self.owners_of(state), self.signs, source_of(self.rules.current_player)(state))
+
+    def read_alternating(self, text: str) -> tuple[Owners, int]:
+        """(owners, player to move) of a text in a game in which each ply adds a piece.
+
+        Raises InvalidInput (field ``position``) if not just as many pieces of both players are there when the
+        first moves, and one more of the first when the second moves.
+        """
+        owners, mover = parse_grid(text, self.rows, self.columns, self.signs, from_top=False)
+        if num_more(owners) != mover:
+            raise InvalidInput("position", text, alternating(self.signs))
+        return owners, mover
+
+    def can_be_last(self, owners: Owners, cells: Iterable[tuple[int, int]]) -> bool:
+        """Whether the game would not be over without the piece on some one of ``cells``, (row, column) from
+        the top."""
+        for row, column in cells:
+            player, owners[row][column] = owners[row][column], None
+            over = source_of(self.rules.is_terminal)(self.state_of(owners, FIRST))
+            owners[row][column] = player
+            if not over:
+                return True
+        return False
+
+    def board(self, state: State, last_move: int | None = None) -> Board:
+        """The position as rows x columns cells."""
+        texts: dict[int | None, str] = {None: ".", **dict(enumerate(self.signs.upper()))}
+        last = None if last_move is None else self.marked(state, last_move)
+        rows = [
+            [Cell(texts[owner], owner, (r, c) == last) for c, owner in enumerate(row)]
+            for r, row in enumerate(self.owners_of(state))
+        ]
+        names = [row_name(row) for row in range(self.rows)]
+        columns = [column_name(column) for column in range(self.columns)]
+        return Board(rows, names if self.top_first else names[::-1], columns, slanted=self.slanted)
+
+    def marked(self, state: State, move: int) -> tuple[int, int] | None:
+        """The (row, column) of the drawn board, row 0 on top, that `board` marks after a move."""
+        return self.cells_of(move)
+
+    def cells_of(self, move: int) -> tuple[int, int] | None:
+        """The (row, column) of the drawn board, row 0 on top, where a move puts a piece; None if nowhere."""
+        row, column = divmod(move, self.columns)
+        if row >= self.rows:
+            return None
+        return (row if self.top_first else self.rows - 1 - row), column
+
+
+def cells_with(owners: Owners, player: int) -> list[tuple[int, int]]:
+    """The (row, column), row 0 on top, of a player's pieces."""
+    return [(r, c) for r, row in enumerate(owners) for c, owner in enumerate(row) if owner == player]
+
+
+def num_more(owners: Owners) -> int:
+    """How many pieces more the first player has than the second."""
+    return sum(row.count(FIRST) - row.count(SECOND) for row in owners)
+
+
+def alternating(signs: str) -> str:
+    """What is accepted where each ply adds a piece."""
+    first, second = [*signs]
+    return f"as many {first} as {second} when {first} moves, one {first} more when {second} moves"
+
+
+def with_numbers(row: str) -> str:
+    """A row of signs with numbers in place of dots."""
+    return re.sub(r"\.+", lambda empty: str(len(empty[0])), row)
+
+
+def with_dots(row: str, signs: str) -> str | None:
+    """A row with dots in place of numbers; None if it has anything but ``signs`` and numbers up to 99."""
+    if re.fullmatch(rf"(?:[{signs}]|[1-9][0-9]?)+", row) is None:
+        return None
+    return re.sub("[1-9][0-9]?", lambda number: "." * int(number[0]), row)
 
 
 def format_grid(owners: Sequence[Sequence[int | None]], signs: str, mover: int) -> str:
@@ -17,35 +147,30 @@ def format_grid(owners: Sequence[Sequence[int | None]], signs: str, mover: int) 
     player.
     """
     rows = ("".join("." if owner is None else signs[owner] for owner in row) for row in owners)
-    text = "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
-    return f"{text} {signs[mover]}"
+    return f"{'/'.join(map(with_numbers, rows))} {signs[mover]}"
 
 
 def parse_grid(
-    text: str, rows: int, columns: int | Sequence[int], signs: str
-) -> tuple[list[list[int | None]], int]:
+    text: str, rows: int, columns: int | Sequence[int], signs: str, *, from_top: bool = True
+) -> tuple[Owners, int]:
     """The (owners, mover) that `format_grid` wrote; raises InvalidInput (field ``position``).
 
-    ``columns``: cells of every row, or of each row from the top.
+    ``columns``: cells of every row, or of each row from the top. ``from_top``: how an error counts rows.
     """
     board, _, mover = text.partition(" ")
-    lines = board.split("/")
-    well_formed = re.compile(rf"(?:[{signs}]|[1-9][0-9]?)+")
-    widths = [columns] * rows if isinstance(columns, int) else columns
-    if mover not in [*signs] or len(lines) != rows or not all(map(well_formed.fullmatch, lines)):
+    lines = [with_dots(line, signs) for line in board.split("/")]
+    if mover not in [*signs] or len(lines) != rows or None in lines:
         accepted = (
             f"{rows} rows from the top divided by '/' ({', '.join(signs)}, or a number of empty cells), "
             f"a space, and {' or '.join(signs)} to move"
         )
         raise InvalidInput("position", text, accepted)
-    owners: list[list[int | None]] = []
-    for number, line in enumerate(lines, start=1):
-        row: list[int | None] = []
-        for item in _ITEM.findall(line):
-            row += [signs.index(item)] if item in signs else [None] * int(item)
-        if len(row) != (width := widths[number - 1]):
+    owners: Owners = []
+    widths = [columns] * rows if isinstance(columns, int) else columns
+    for number, (line, width) in enumerate(zip(filter(None, lines), widths, strict=True), start=1):
+        if len(line) != width:
             where = "each row" if isinstance(columns, int) else "this row"
-            accepted = f"{width} cells in {where} (row {number} from the top has {len(row)})"
-            raise InvalidInput("position", text, accepted)
-        owners.append(row)
+            which = f"row {number} from the top" if from_top else f"row {rows + 1 - number}"
+            raise InvalidInput("position", text, f"{width} cells in {where} ({which} has {len(line)})")
+        owners.append([None if sign == "." else signs.index(sign) for sign in line])
     return owners, signs.index(mover)

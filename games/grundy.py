@@ -11,6 +11,7 @@ piles is the option ``pile``: the size of the single pile at the start.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from games.errors import InvalidInput
 from games.game import Board, Cell, Game, Moves, Rules, State
 from games.jit import njit, source_of
 from games.rng import Stream, below
-from games.spec import Options, Spec
+from games.spec import accepting
 
 MIN_PILE, MAX_PILE = 3, 99
 COLUMNS = 10
@@ -28,7 +29,6 @@ MOVER, NUM_MOVES, PILES = 0, 1, 1
 """Indices into a state; the number of piles of a size is at PILES + size."""
 
 _MOVERS = ("first", "second")
-_MOVE = re.compile(r"([1-9][0-9]?)-([1-9][0-9]?)\+([1-9][0-9]?)")
 _POSITION = re.compile(r"[1-9][0-9]?(?:\+[1-9][0-9]?)* (?:first|second)")
 
 
@@ -178,34 +178,21 @@ class Grundy(Game):
     """Grundy's game from a given pile; piles of any size share one set of compiled rules."""
 
     name = "grundy"
+    rules = Rules(
+        *(current_player, legal_moves, play, is_terminal, returns, playout, random_move),
+        pack=pack,
+        unpack=unpack,
+    )
     exploration = 0.5
+    accepts = accepting(pile=range(MIN_PILE, MAX_PILE + 1))
 
     def __init__(self, pile: int = 20) -> None:
         """``pile``: the size of the pile at the start."""
         self.pile = pile
-        self.options: dict[str, str | int] = {"pile": pile}
-        self.rules = Rules(
-            current_player,
-            legal_moves,
-            play,
-            is_terminal,
-            returns,
-            playout,
-            random_move,
-            pack=pack,
-            unpack=unpack,
-        )
+        self.options = {"pile": pile}
         self.max_moves = (pile - 1) // 2
         self.max_plies = pile - 2
         self.nominal_simulations_per_s = 6e7 / pile
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Grundy:
-        """The game that the spec names; raises InvalidInput for an option that it does not have."""
-        options = Options(spec, "game")
-        game = cls(options.whole("pile", 20, MIN_PILE, MAX_PILE))
-        options.close()
-        return game
 
     def initial_state(self) -> State:
         """One pile, ``int8[2 + pile]``."""
@@ -216,17 +203,9 @@ class Grundy(Game):
         size, part = divmod(move, 64)
         return f"{size}-{part}+{size - part}"
 
-    def parse_move(self, state: State, text: str) -> int:
-        """The split that the text names; raises InvalidInput (field ``moves``)."""
-        match = _MOVE.fullmatch(text)
-        if match is not None:
-            size, part, rest = map(int, match.groups())
-            if part < rest and part + rest == size <= self.pile and state[PILES + size]:
-                return size * 64 + part
-        accepted = "a pile and its two unequal parts, the smaller one first, such as 7-3+4"
-        if source_of(is_terminal)(state):
-            accepted = "no further move: the game is over"
-        raise InvalidInput("moves", text, accepted)
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """How a split is written."""
+        return "a pile and its two unequal parts, the smaller one first, such as 7-3+4"
 
     def format_position(self, state: State) -> str:
         """The piles, the largest first, and the player to move, such as ``7+4+4+1 first``."""

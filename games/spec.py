@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from games.errors import InvalidInput
 
@@ -17,6 +17,8 @@ JOBSHOP = "jobshop"
 DATA_OF = {JOBSHOP: "instance"}
 """Games with an option that may be the path of a file of data, by name of the option."""
 N = TypeVar("N", int, float)
+Accepted: TypeAlias = range | Sequence[str | int]
+"""A range of whole numbers, or values of which an option must be one."""
 FORM = "name or name:key=value,key=value (letters, digits, '_', '-', '.')"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PATHS = _PLAIN | frozenset("/~:=")
@@ -85,24 +87,34 @@ def file_of(spec: Spec) -> str | None:
     return spec.name if is_path(spec.name) else None
 
 
-def options_of(function: Callable[..., Any], spec: Spec, field: str = "game") -> dict[str, Any]:
+def accepting(**options: Accepted) -> Mapping[str, Accepted]:
+    """What options accept, by name: the value of `games.game.Game.accepts`."""
+    return options
+
+
+def options_of(
+    function: Callable[..., Any],
+    spec: Spec,
+    field: str = "game",
+    accepts: Mapping[str, Accepted] | None = None,
+) -> dict[str, Any]:
     """The spec's options as keyword arguments of ``function``, converted to the types of its defaults.
 
-    Raises InvalidInput, which names the spec by ``field``, for an option that is not a parameter, or if an
-    integer is expected and the value is not one.
+    ``accepts`` says of an option which values it may have; a default need not be one of them.
+    Raises InvalidInput, which names the spec by ``field``, for an option that is not a parameter, and for a
+    value that is not accepted.
     """
-    known = {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name != "self" and isinstance(parameter.default, int | str)
-    }
-    options = Options(spec, field)
-    values = {
-        name: options.whole(name, default, 0, 2**31 - 1)
-        if isinstance(default, int)
-        else options.text(name, default)
-        for name, default in known.items()
-    }
+    options, values = Options(spec, field), {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        default, accepted = parameter.default, (accepts or {}).get(name, range(2**31))
+        if name == "self" or not isinstance(default, int | str):
+            continue
+        if not isinstance(accepted, range):
+            values[name] = type(default)(options.choice(name, str(default), tuple(map(str, accepted))))
+        elif isinstance(default, int):
+            values[name] = options.whole(name, default, accepted.start, accepted.stop - 1)
+        else:
+            values[name] = options.text(name, default)
     options.close()
     return values
 
@@ -133,9 +145,10 @@ class Options:
         return self._number(key, float, "a number")
 
     def choice(self, key: str, default: str, accepted: tuple[str, ...]) -> str:
-        """The option ``key`` as one of ``accepted``."""
-        self._known.append(key)
-        text = self._left.pop(key, default)
+        """The option ``key`` as one of ``accepted``; ``default`` if it was not given."""
+        text = self._take(key)
+        if text is None:
+            return default
         if text not in accepted:
             raise InvalidInput(f"{self._field} option {key}", text, " or ".join(accepted))
         return text

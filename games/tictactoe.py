@@ -13,11 +13,10 @@ import re
 import numpy as np
 
 from games.errors import InvalidInput
-from games.game import FIRST, SECOND, Board, Game, Moves, Rules, State
-from games.jit import njit, source_of
-from games.notation import format_cell, parse_cell
+from games.game import FIRST, SECOND, Moves, Rules, State
+from games.grid import GridGame, Owners, alternating, num_more, parse_grid, with_numbers
+from games.jit import njit
 from games.rng import Stream, next_uint64
-from games.spec import Options, Spec
 
 SIZE = 3
 NUM_CELLS = 9
@@ -138,46 +137,35 @@ def unpack(key: np.uint64, state: State) -> None:
         state[PLIES] += ((state[FIRST] | state[SECOND]) >> cell) & 1
 
 
-class TicTacToe(Game):
+class TicTacToe(GridGame):
     """Tic-tac-toe; it has no options."""
 
     name = "tictactoe"
     player_names = ("x", "o")
+    rules = Rules(current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack)
+    rows = columns = SIZE
+    places = np.arange(NUM_CELLS).reshape(SIZE, SIZE)
     max_moves = NUM_CELLS
     max_plies = NUM_CELLS
     nominal_simulations_per_s = 4e6
     exploration = 1.0
 
-    def __init__(self) -> None:
-        self.options: dict[str, str | int] = {}
-        self.rules = Rules(
-            current_player, legal_moves, play, is_terminal, returns, playout, pack=pack, unpack=unpack
-        )
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> TicTacToe:
-        """The game; raises InvalidInput if the spec has an option."""
-        Options(spec, "game").close()
-        return cls()
-
     def initial_state(self) -> State:
         """An empty board, ``int64[3]``."""
         return np.zeros(3, dtype=np.int64)
 
-    def format_move(self, state: State, move: int) -> str:
-        """The cell, such as ``b2``."""
-        return format_cell(*divmod(move, SIZE))
-
     def parse_move(self, state: State, text: str) -> int:
         """The free cell that the text names; raises InvalidInput (field ``moves``)."""
-        cell = parse_cell(text, SIZE, SIZE)
-        if cell is None or _is_taken(state, cell) or source_of(is_terminal)(state):
+        moves = {self.format_move(state, move): move for move in self.legal_moves(state)}
+        if text not in moves:
             raise InvalidInput("moves", text, "an empty cell from a1 to c3 of a game that is not over")
-        return cell[0] * SIZE + cell[1]
+        return moves[text]
 
     def format_position(self, state: State) -> str:
         """Rows from the top divided by '/', a space, and the player to move, such as ``x../.o./... x``."""
-        rows = ["".join(_SIGNS[owner] for owner in row) for row in _owners(state)]
+        rows = [
+            "".join("." if owner is None else "xo"[owner] for owner in row) for row in self.owners_of(state)
+        ]
         return f"{'/'.join(rows)} {'xo'[int(state[PLIES]) & 1]}"
 
     def parse_position(self, text: str) -> State:
@@ -186,44 +174,15 @@ class TicTacToe(Game):
             raise InvalidInput(
                 "position", text, "rows of x, o and . from the top and the player to move: x../.o./... x"
             )
-        board, mover = text.split(" ")
-        signs = "".join(reversed(board.split("/")))
-        state = self.initial_state()
-        for player, sign in ((FIRST, "x"), (SECOND, "o")):
-            state[player] = sum(1 << cell for cell in range(NUM_CELLS) if signs[cell] == sign)
-        ahead = signs.count("x") - signs.count("o")
-        if ahead != (0 if mover == "x" else 1):
-            raise InvalidInput("position", text, "as many x as o when x moves, one x more when o moves")
-        if _WON[state[FIRST if mover == "x" else SECOND]]:
+        owners, mover = parse_grid(with_numbers(text), SIZE, SIZE, self.signs)
+        if num_more(owners) != mover:
+            raise InvalidInput("position", text, alternating("xo"))
+        state = self.state_of(owners, mover)
+        if _WON[state[mover]]:
             raise InvalidInput("position", text, "no three in a row of the player to move")
-        state[PLIES] = signs.count("x") + signs.count("o")
         return state
 
-    def board(self, state: State, last_move: int | None = None) -> Board:
-        """The position as 3x3 cells."""
-        last = None if last_move is None else self.cells_of(last_move)
-        return Board.of_owners(_owners(state), _TEXTS, last)
-
-    def cells_of(self, move: int) -> tuple[int, int]:
-        """The (row, column) of the drawn board, row 0 on top."""
-        row, column = divmod(move, SIZE)
-        return SIZE - 1 - row, column
-
-
-_SIGNS: dict[int | None, str] = {FIRST: "x", SECOND: "o", None: "."}
-_TEXTS: dict[int | None, str] = {FIRST: "X", SECOND: "O", None: "."}
-
-
-def _is_taken(state: State, cell: tuple[int, int]) -> bool:
-    """Whether a (row, column), row 0 at the bottom, holds a mark."""
-    return bool(int(state[FIRST] | state[SECOND]) >> (cell[0] * SIZE + cell[1]) & 1)
-
-
-def _owners(state: State) -> list[list[int | None]]:
-    """The owner of each cell (None: free), rows from the top."""
-    first, second = int(state[FIRST]), int(state[SECOND])
-
-    def owner(cell: int) -> int | None:
-        return FIRST if first >> cell & 1 else SECOND if second >> cell & 1 else None
-
-    return [[owner(row * SIZE + column) for column in range(SIZE)] for row in reversed(range(SIZE))]
+    def state_of(self, owners: Owners, mover: int) -> State:
+        """The state with these marks."""
+        first, second = self.bitboards(owners)
+        return np.array([first, second, (first | second).bit_count()], dtype=np.int64)

@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 import games
-from games.board_svg import board_svg
-from games.drawing import draw
+from games.board import board_svg, draw
 from games.errors import InvalidInput, counted
 from games.game import Board, Game, State
 from games.rng import new_stream

@@ -75,7 +75,7 @@ def _compiled(game: Game) -> bool:
 def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless quiet."""
     from cluster.system.terminal import count, has_colour, rate, stdout_console, write
-    from games.drawing import draw
+    from games.board import draw
 
     counts = _perft(game, seed)
     texts, state, last = _playthrough(game, seed)

@@ -124,7 +124,7 @@ def show(
     if json_output:
         print_json(position_json(shown))
         return
-    from games.drawing import draw
+    from games.board import draw
     from games.errors import counted
 
     console = stdout_console(colour_wanted(no_color))

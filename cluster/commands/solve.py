@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cluster.play.position import Position
     from games.analysis.position_graph import PositionGraph
     from games.analysis.solving import Solution
-    from games.judge import Outcome
+    from games.game import Outcome
 
 MAX_POSITIONS = 10_000_000
 """About 1 GB if positions have a dozen moves."""
@@ -227,7 +227,7 @@ def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: 
 
     from cluster.observe import view as report
     from cluster.system import terminal
-    from games.drawing import draw
+    from games.board import draw
 
     console = terminal.stdout_console(colour)
     board = draw(shown.game.board(shown.state, shown.last_move), colour=terminal.has_colour(console))

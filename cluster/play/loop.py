@@ -13,7 +13,7 @@ from cluster.matches.record import write_file
 from cluster.play.play import HUMAN, Play, sides_of
 from cluster.play.position import read_record
 from cluster.system import terminal
-from games.drawing import draw
+from games.board import draw
 from games.errors import InvalidInput, counted
 from games.game import REST
 from search.players import Choice

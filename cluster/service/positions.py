@@ -17,7 +17,7 @@ from cluster.play.descriptions import describe, position_json
 from cluster.play.play import FLEET_STREAM
 from cluster.play.position import Position
 from cluster.service.request_models import MoveBody, PositionBody
-from games.drawing import draw
+from games.board import draw
 from games.errors import InvalidInput
 from games.game import CHANCE, Board, Game, State
 from games.rng import new_stream

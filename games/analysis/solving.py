@@ -22,9 +22,8 @@ import numpy.typing as npt
 from games.compile.rule_stubs import current_player, is_terminal, legal_moves, pack, play, returns, unpack
 from games.compile.specialise import cached_njit, specialise
 from games.errors import InvalidInput
-from games.game import FIRST, Game
+from games.game import FIRST, Game, Outcome
 from games.jit import njit
-from games.judge import Outcome
 from games.rng import mix
 from games.rules import Moves, State
 

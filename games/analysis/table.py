@@ -22,8 +22,7 @@ import numpy.typing as npt
 from games.analysis.solving import Solution, list_successors, number_of, solve
 from games.compile.specialise import fingerprint, specialise
 from games.errors import InvalidInput
-from games.game import Game, State
-from games.judge import Judge, Outcome
+from games.game import Game, Judge, Outcome, State
 from games.user_games import cache_base
 
 Keys = npt.NDArray[np.uint64]

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from games.battleship import rules
 from games.battleship.placements import Placements, cells_of, free_places
 from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
+from games.board import format_cell, parse_cell
 from games.errors import InvalidInput
-from games.notation import format_cell, parse_cell
 
 _ROW = re.compile(r"(?:[xo?]|[1-9][0-9]?)+")
 _ITEM = re.compile(r"[xo?]|[0-9]+")

@@ -27,9 +27,8 @@ import numpy.typing as npt
 from games.compile.specialise import cached_njit
 from games.connect_four.rules import HEIGHT, STONES, has_four
 from games.errors import InvalidInput
-from games.game import FIRST, Game
+from games.game import FIRST, Game, Outcome
 from games.jit import njit
-from games.judge import Outcome
 from games.rng import GOLDEN
 from games.rules import State
 

@@ -1,5 +1,145 @@
-"""Gomoku on boards from 5x5 to 20x20."""
+"""Gomoku: five in a row on a square board; X moves first, and a full board is a draw.
 
-from games.gomoku.game import Gomoku
+A move's text is its cell, such as ``f6`` for row 5 and column 5 counted from 0; its code is
+row * size + column, row 0 the bottom row.
 
-__all__ = ["Gomoku"]
+A position's text is its rows from the top, divided by '/', then the player to move. Within a row, ``x`` and
+``o`` are stones and a number stands for that many adjacent empty cells, as in the FEN of chess. After
+f6 and g7 on a 12x12 board: ``12/12/12/12/12/6o5/5x6/12/12/12/12/12 x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from games.board import format_cell
+from games.errors import InvalidInput
+from games.game import FIRST, SECOND, Rules, State
+from games.gomoku import patterns, rules
+from games.gomoku.rules import MAX_SIZE
+from games.grid import GridGame, Owners, cells_with
+from games.jit import source_of
+from games.rules import Evaluator
+from games.spec import accepting
+
+MIN_SIZE = 5
+
+RULES = Rules(
+    rules.current_player,
+    rules.legal_moves,
+    rules.play,
+    rules.is_terminal,
+    rules.returns,
+    rules.playout,
+    evaluate=patterns.evaluate,
+    priority=patterns.priority,
+)
+
+
+class Gomoku(GridGame):
+    """Gomoku with given options; all sizes and options share one set of compiled rules."""
+
+    name = "gomoku"
+    player_names = ("x", "o")
+    rules = RULES
+    exploration = 0.35
+    accepts = accepting(
+        size=range(MIN_SIZE, MAX_SIZE + 1),
+        candidates=range(5),
+        overline=("wins", "not"),
+    )
+
+    def __init__(self, size: int = 12, candidates: int = 0, overline: str = "wins") -> None:
+        """``size``: cells a side. ``candidates``: moves must be within this distance of a stone, 0 for no
+        limit. ``overline``: whether more than five in a row ``wins`` or does ``not``."""
+        self.size, self.candidates, self.overline = size, candidates, overline
+        self.rows = self.columns = size
+        self.options = {"size": size, "candidates": candidates, "overline": overline}
+        self.max_moves = self.max_plies = size * size
+        self.nominal_simulations_per_s = 8e5 * 144 / size**2
+        self._centre = (size - 1) // 2
+        self._start = self.state_of([[None] * size for _ in range(size)], FIRST)
+
+    def owners(self, states: State) -> npt.NDArray[np.int8]:
+        """int8[B, rows, columns]: see `Game.owners`. Computed for all states at once from the row masks."""
+        rows = states[:, rules.ROWS : rules.ROWS + 2 * self.size].reshape(-1, self.size, 2, 1)
+        stones = rows >> np.arange(self.size, dtype=rows.dtype) & 1
+        signs: npt.NDArray[np.int8] = (stones[:, :, 0] + 2 * stones[:, :, 1]).astype(np.int8)
+        return signs
+
+    @property
+    def evaluators(self) -> Mapping[str, Evaluator]:
+        """``table``, and ``table_printed``, which also evaluates finished games; see `patterns`."""
+        rule = patterns.evaluate
+        return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
+
+    def initial_state(self) -> State:
+        """An empty board, ``int32[CELLS + 2 * size**2]`` (see `games.gomoku.rules`)."""
+        return self._start.copy()
+
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """The cells of the board, or those near to a stone."""
+        if self.candidates and not state[rules.STONES]:
+            centre = format_cell(self._centre, self._centre)
+            return f"the centre cell {centre} (candidates={self.candidates})"
+        near = f" within {self.candidates} cells of a stone" if self.candidates else ""
+        return f"an empty cell from a1 to {format_cell(self.size - 1, self.size - 1)}{near}"
+
+    def parse_position(self, text: str) -> State:
+        """The state of a text of `format_position`; raises InvalidInput (field ``position``)."""
+        owners, mover = self.read_alternating(text)
+        state = self.state_of(owners, mover)
+        if state[rules.OVER] and not self.can_be_last(owners, cells_with(owners, 1 - mover)):
+            raise InvalidInput("position", text, "no five in a row except by the last move")
+        return state
+
+    def state_of(self, owners: Owners, mover: int) -> State:
+        """The state with these stones; cells are listed in ascending order."""
+        size, area = self.size, self.size**2
+        state = np.zeros(rules.CELLS + 2 * area, dtype=np.int32)
+        state[rules.SIZE], state[rules.AREA] = size, area
+        state[rules.CANDIDATES], state[rules.EXACT] = self.candidates, self.overline == "not"
+        lines_of, fives = source_of(rules.lines_of), source_of(rules.fives)
+        stones = [
+            (size - 1 - row, column, player)
+            for player in (FIRST, SECOND)
+            for row, column in cells_with(owners, player)
+        ]
+        for row, column, player in stones:
+            for line, bit in zip(lines_of(size, row, column), (column, row, column, column), strict=True):
+                state[line + player] |= 1 << bit
+        for player in (FIRST, SECOND):
+            masks = state[rules.ROWS + player : rules.CELLS : 2]
+            if any(fives(mask, int(state[rules.EXACT])) for mask in masks[masks > 0].tolist()):
+                state[rules.OVER], state[rules.RESULT] = 1, 1 - 2 * player
+        state[rules.STONES] = len(stones)
+        if len(stones) == area:
+            state[rules.OVER] = 1
+        seen = self._seen(stones)
+        state[rules.SEEN : rules.SEEN + size] = seen
+        state[rules.CELLS + area :] = -1
+        for row, line in enumerate(reversed(owners)):
+            for column, owner in enumerate(line):
+                if owner is None and seen[row] >> column & 1:
+                    place = state[rules.LISTED]
+                    state[rules.CELLS + place] = row * 64 + column
+                    state[rules.CELLS + area + row * size + column] = place
+                    state[rules.LISTED] += 1
+        return state
+
+    def _seen(self, stones: Sequence[tuple[int, int, int]]) -> list[int]:
+        """For each row a mask of the cells that are or were in the list of playable cells."""
+        full, reach = (1 << self.size) - 1, self.candidates
+        if not reach:
+            return [full] * self.size
+        seen = [0] * self.size
+        if not stones:
+            seen[self._centre] = 1 << self._centre
+        for row, column, _ in stones:
+            window = (2 << column + reach) - (1 << max(column - reach, 0))
+            for near in range(max(row - reach, 0), min(row + reach + 1, self.size)):
+                seen[near] |= window & full
+        return seen

@@ -4,17 +4,26 @@ The evaluation of a position counts stones on the board and in hand, and with sm
 mills, mills that one stone would close, and possible moves. The priority of moves: first those that
 close a mill, then those that block one, then all others, as a thesis on nine men's morris rates them; and,
 which it does not, removals that break up an open mill of the other player before other removals.
+
+The looks are the scores of moves of that thesis's simple players: generic functions of (state, move), to be
+bound by `games.compile.specialise`. A higher score is better; ties are broken at random.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from games.jit import Int, njit
-from games.morris.boards import BIT_OF, MILLS, MILLS_OF, NEIGHBOURS, POINTS
 from games.morris.rules import (
+    BIT_OF,
     BOARD,
     HANDS,
+    MILLS,
+    MILLS_OF,
     MOVE,
     MOVER,
+    NEIGHBOURS,
+    POINTS,
     REMOVING,
     STONES,
     State,
@@ -29,6 +38,10 @@ CLOSES, BLOCKS, NEEDED = 2.0, 1.0, 1.0
 STONE, MILL, OPEN_MILL, MOBILITY = 32, 6, 3, 1
 FULL = 1024.0
 """An upper bound of the evaluation's sum: 12 stones, at most 20 mills of either kind, 48 moves."""
+
+_FIRST_OF_ALL, _NEXT, _THEN = 10_000.0, 1_000.0, 10.0
+_CHANCES = np.array([0, 1, 4, 6], dtype=np.int64)
+"""Score of a mill without stones of the other player, by its number of own stones."""
 
 
 @njit
@@ -110,3 +123,52 @@ def is_needed(board: Int, stones: Int, enemies: Int, bit: Int) -> bool:
         if mill > 0 and enemies & mill == 0 and popcount(stones & mill) == 2:
             return True
     return False
+
+
+@njit
+def _chances(board: Int, own: Int, other: Int) -> int:
+    """The sum of the scores of all mills for the player with the stones ``own``."""
+    total = np.int64(0)
+    for number in range(MILLS.shape[1]):
+        mill = MILLS[board, number]
+        if mill > 0 and other & mill == 0:
+            total += _CHANCES[popcount(own & mill)]
+    return total  # type: ignore[return-value]
+
+
+@njit
+def _gains(state: State, move: Int) -> tuple[int, int]:
+    """What a move adds to the mover's sum of scores of mills, and takes from the other player's."""
+    board, player = state[BOARD], state[MOVER]
+    own, other = state[STONES + player], state[STONES + 1 - player]
+    _, after = landing(state, move)
+    gain = _chances(board, after, other) - _chances(board, own, other)
+    return gain, _chances(board, other, own) - _chances(board, other, after)
+
+
+def look_of_own_mills(state: State, move: int) -> float:
+    """Score of a player who closes mills if possible, else builds them, and ignores the other's mills."""
+    if state[REMOVING] != 0:
+        return 0.0
+    look = _FIRST_OF_ALL if priority(state, move) == CLOSES else 0.0
+    gain, _ = _gains(state, move)
+    return look + float(gain)
+
+
+def look_of_blocker(state: State, move: int) -> float:
+    """Score of a player who blocks a mill that the other could close, else closes one, else hinders mills.
+
+    Of stones to remove, it prefers one that the other player needs for an open mill.
+    """
+    look = priority(state, move)
+    if state[REMOVING] != 0:
+        return look
+    to, _ = landing(state, move)
+    if threatens(state, 1 - state[MOVER], to):
+        look = _FIRST_OF_ALL
+    elif look == CLOSES:
+        look = _NEXT
+    else:
+        look = 0.0
+    gain, loss = _gains(state, move)
+    return look + _THEN * float(loss) + float(gain)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from games.jit import Int, njit
-from games.morris.boards import POINTS, SEVEN, SIX, TWELVE
 from games.morris.rules import (
     AT_THREE,
     BOARD,
@@ -20,11 +19,15 @@ from games.morris.rules import (
     MOVER,
     MOVES_EARLY,
     OVER,
+    POINTS,
     REMOVING,
     REPETITION,
     RESULT,
+    SEVEN,
+    SIX,
     STONES,
     TURNS,
+    TWELVE,
     State,
     closes_mill,
     in_mills,

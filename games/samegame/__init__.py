@@ -1,5 +1,206 @@
-"""SameGame for one player on boards of up to 16 columns and 15 rows."""
+"""SameGame: remove groups of neighbours of one colour; stones fall down, and empty columns close to the left.
 
-from games.samegame.game import SameGame
+A group of n stones, at least two, gives (n - 2)² points. When no group is left, an empty board gives 1,000
+points more, and n stones left of a colour take (n - 2)² away.
 
-__all__ = ["SameGame"]
+A move's text is a cell of the group, such as ``c4``; any of its cells is read. ``a1`` is the lower left cell.
+
+A position's text is its rows from the top, divided by '/', then the points. Within a row a letter is a colour
+(``rgbyvco``: red, green, blue, yellow, violet, cyan, orange) and a number stands for that many adjacent empty
+cells: ``4/1r2/rrgb/rggb 16``.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+
+from games.board import column_name, parse_cell
+from games.errors import InvalidInput
+from games.game import GAME_OVER, Cell, Game, Rules, State
+from games.grid import with_dots, with_numbers
+from games.jit import source_of
+from games.rng import below, new_stream
+from games.samegame import rules
+from games.samegame.rules import MOST_COLOURS
+from games.spec import accepting
+
+MIN_SIDE = 4
+MAX_COLUMNS = 16
+MAX_ROWS = 15
+LETTERS = "rgbyvco"
+MAX_POINTS = 10**9
+
+RULES = Rules(
+    rules.current_player,
+    rules.legal_moves,
+    rules.play,
+    rules.is_terminal,
+    rules.returns,
+    rules.playout,
+    rules.random_move,
+    priority=rules.priority,
+    greedy_move=rules.greedy_move,
+)
+
+_FINISH, _RETURNS = source_of(rules.finish), source_of(rules.returns)
+_POINTS = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+
+
+class SameGame(Game):
+    """SameGame on a random board; all sizes share one set of compiled rules."""
+
+    name = "samegame"
+    num_players = 1
+    rewards = True
+    rules = RULES
+    player_names = ("player",)
+    opening_plies = 0
+    accepts = accepting(
+        columns=range(MIN_SIDE, MAX_COLUMNS + 1),
+        rows=range(MIN_SIDE, MAX_ROWS + 1),
+        colours=range(2, MOST_COLOURS + 1),
+    )
+
+    def __init__(self, columns: int = 15, rows: int = 15, colours: int = 5, seed: int = 1) -> None:
+        """``columns`` (4 to 16) and ``rows`` (4 to 15): the size of the board. ``colours``: how many, 2 to 7.
+        ``seed``: of the random start position."""
+        self.rows, self.columns = rows, columns
+        self.options = {"columns": columns, "rows": rows, "colours": colours, "seed": seed}
+        self._colours, self._seed = colours, seed
+        # Each move removes two stones or more.
+        self.max_moves = self.max_plies = rows * columns // 2
+        self.nominal_simulations_per_s = 2e5 * 225 / (rows * columns)
+
+    def initial_state(self) -> State:
+        """A full board of random colours with at least one group, ``uint64[LENGTH]``.
+
+        See `games.samegame.rules`. It depends on the options alone.
+        """
+        stream = new_stream(self._seed)
+        while True:
+            board = [
+                [1 + int(below(stream, self._colours)) for _ in range(self.rows)] for _ in range(self.columns)
+            ]
+            if _has_group(board):
+                return self._state_of(board, 0)
+
+    def parse_move(self, state: State, text: str) -> int:
+        """The move that removes the group of a cell; raises InvalidInput (field ``moves``)."""
+        moves = self.legal_moves(state)
+        cell = parse_cell(text, self.rows, self.columns)
+        if cell is not None and moves:
+            board = self._columns_of(state)
+            group = _group(board, cell[1], cell[0])
+            for move in moves:
+                if (move % self.columns, move // self.columns) in group:
+                    return move
+        such = self.format_move(state, moves[0]) if moves else ""
+        accepted = f"a cell with a neighbour of the same colour, such as {such}" if moves else GAME_OVER
+        raise InvalidInput("moves", text, accepted)
+
+    def format_position(self, state: State) -> str:
+        """Rows of colours from the top with numbers for empty cells, a space, and the points."""
+        board = self._columns_of(state)
+        rows = []
+        for row in reversed(range(self.rows)):
+            signs = "".join(LETTERS[column[row] - 1] if row < len(column) else "." for column in board)
+            rows.append(with_numbers(signs))
+        return f"{'/'.join(rows)} {_points(state)}"
+
+    def parse_position(self, text: str) -> State:
+        """The state that `format_position` wrote; raises InvalidInput (field ``position``)."""
+        rows, _, points = text.partition(" ")
+        lines = [with_dots(line, LETTERS) for line in rows.split("/")]
+        if (
+            len(lines) != self.rows
+            or None in lines
+            or not _POINTS.fullmatch(points)
+            or abs(int(points)) > MAX_POINTS
+        ):
+            accepted = (
+                f"{self.rows} rows from the top divided by '/' ({LETTERS}, or a number of empty cells), "
+                "a space, and the points"
+            )
+            raise InvalidInput("position", text, accepted)
+        board: list[list[int]] = [[] for _ in range(self.columns)]
+        for row, signs in enumerate(filter(None, reversed(lines))):
+            if len(signs) != self.columns:
+                accepted = f"{self.columns} cells in each row (row {row + 1} has {len(signs)})"
+                raise InvalidInput("position", text, accepted)
+            for column, sign in enumerate(signs):
+                if sign == ".":
+                    continue
+                if len(board[column]) != row:
+                    accepted = f"no empty cell below a stone (column {column_name(column)})"
+                    raise InvalidInput("position", text, accepted)
+                board[column].append(1 + LETTERS.index(sign))
+        heights = [len(column) > 0 for column in board]
+        if heights != sorted(heights, reverse=True):
+            raise InvalidInput("position", text, "no empty column to the left of a stone")
+        state = self._state_of(board, 0)
+        earned = int(points) - _points(state)
+        if earned < 0:
+            raise InvalidInput("position", text, f"points from {_points(state)} on")
+        state[rules.POINTS] = earned
+        return state
+
+    def cell(self, state: State, row: int, column: int) -> str | Cell | None:
+        """The letter of the colour, coloured, or None."""
+        colour = _colour(state, row, column)
+        return Cell(LETTERS[colour - 1].upper(), colour=colour - 1) if colour else None
+
+    def _columns_of(self, state: State) -> list[list[int]]:
+        """The colours (1 to 7) of each column's stones from the bottom."""
+        rows, columns = range(self.rows), range(self.columns)
+        board = ([_colour(state, row, column) for row in rows] for column in columns)
+        return [[colour for colour in column if colour] for column in board]
+
+    def _state_of(self, board: list[list[int]], points: int) -> State:
+        """The state with these columns of colours; it is over, with what the end gives, without a group."""
+        state = np.zeros(rules.LENGTH, dtype=np.uint64)
+        for column, colours in enumerate(board):
+            for row, colour in enumerate(colours):
+                for plane in range(rules.PLANES):
+                    bit = (colour >> plane & 1) << 16 * (column % 4) + row
+                    state[plane * rules.WORDS + column // 4] |= np.uint64(bit)
+                state[rules.COUNTS + colour] += np.uint64(1)
+        state[rules.POINTS], state[rules.COLUMNS] = points, self.columns
+        if not _has_group(board):
+            _FINISH(state)
+        return state
+
+
+def _colour(state: State, row: int, column: int) -> int:
+    """The colour of a cell, 1 to 7; 0 if it is empty."""
+    words = (int(state[plane * rules.WORDS + column // 4]) for plane in range(rules.PLANES))
+    return sum((word >> 16 * (column % 4) + row & 1) << plane for plane, word in enumerate(words))
+
+
+def _points(state: State) -> int:
+    """What `rules.returns` gives, as a whole number."""
+    return int(_RETURNS(state))
+
+
+def _has_group(board: list[list[int]]) -> bool:
+    """Whether two neighbours have the same colour; ``board``: each column's colours from the bottom."""
+    above = [(one, other) for column in board for one, other in pairwise(column)]
+    aside = [pair for left, right in pairwise(board) for pair in zip(left, right, strict=False)]
+    return any(one == other for one, other in above + aside)
+
+
+def _group(board: list[list[int]], column: int, row: int) -> set[tuple[int, int]]:
+    """The (column, row) of all cells of the group of a cell; none if that is empty."""
+    if row >= len(board[column]):
+        return set()
+    group, left = {(column, row)}, [(column, row)]
+    while left:
+        x, y = left.pop()
+        for near in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)):
+            inside = 0 <= near[0] < len(board) and 0 <= near[1] < len(board[near[0]])
+            if inside and near not in group and board[near[0]][near[1]] == board[column][row]:
+                group.add(near)
+                left.append(near)
+    return group

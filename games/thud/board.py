@@ -1,4 +1,4 @@
-"""Thud's board and the array that holds a position.
+"""Thud's board, the array that holds a position, and codes of moves.
 
 A cell is 16 * row + column with rows and columns from 1 to 15, row 1 the bottom row. So a step in a
 direction always adds a fixed number, and column 0 is a margin on both sides. A line is a row, a column, or a
@@ -16,6 +16,14 @@ TROLL   the cells of the trolls, in any order
 BOARD   for each cell: EMPTY, OUTSIDE, index of the dwarf in DWARF plus 1, or index of
         the troll in TROLL plus FIRST_TROLL
 ======  ============================================================================
+
+Codes of moves: code = 9 * path + variant.
+
+A path is an ordered pair of cells in one line. There are 6,960, numbered by source cell, then by line; the
+pair of a cell with itself is included so that the numbers within a line are consecutive. The variant
+says what a troll takes: 0 nothing, 1 all neighbouring dwarfs; or with ``one_or_none`` 1 to 8, the
+dwarf in direction variant - 1 of `AROUND`. Moves of dwarfs have variant 0; a dwarf takes the piece
+that it lands on.
 """
 
 from __future__ import annotations
@@ -43,6 +51,8 @@ ALL_FORCED, ALL_OR_NONE, ONE_OR_NONE = 0, 1, 2
 """Values of the option CAPTURE: what a troll that lands beside dwarfs takes."""
 BY_AGREEMENT, BY_CAP, BY_ANNIHILATION = 0, 1, 2
 """Values of the option END: how a game ends."""
+
+TROLL_WORTH = 4
 
 SIZE = 15
 STONE = 16 * 8 + 8
@@ -172,3 +182,40 @@ DWARF_STARTS = [
     if not {cell + 1, cell - 1, cell + 16, cell - 16} <= set(CELLS) and 8 not in (cell >> 4, cell & 15)
 ]
 """The start cells of the dwarfs: the border of the octagon except the middle cells of its four long sides."""
+
+NUM_VARIANTS = 9
+
+
+def _paths() -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
+    """Compute the tables FIRST_PATH and ENDS."""
+    first = np.zeros(4 * 256, dtype=np.int32)
+    ends: list[int] = []
+    places = {(cell, kind): source_of(line_of)(cell, kind) for cell in CELLS for kind in range(4)}
+    for (cell, kind), (line, _) in places.items():
+        others = sorted((places[other, kind][1], other) for other in CELLS if places[other, kind][0] == line)
+        first[4 * cell + kind] = len(ends) - others[0][0]
+        ends += [256 * cell + other for _, other in others]
+    return first, np.array(ends, dtype=np.uint16)
+
+
+FIRST_PATH, ENDS = _paths()
+"""FIRST_PATH: by (cell, kind of line), the number of the path to the line's bit 0. ENDS: by path,
+256 * source + target."""
+
+PATH_OF = {(int(ends) >> 8, int(ends) & 255): path for path, ends in enumerate(ENDS)}
+"""The number of a path by (source, target)."""
+
+
+@njit
+def encode(source: int, target: int, kind: int, variant: int) -> int:
+    """The code of a move along a line of kind ``kind`` (see `line_of`)."""
+    _, bit = line_of(target, kind)
+    return int(NUM_VARIANTS * (FIRST_PATH[4 * source + kind] + bit) + variant)
+
+
+@njit
+def decode(move: int) -> tuple[int, int, int]:
+    """The (source, target, variant) of a move code."""
+    path = move // NUM_VARIANTS
+    ends = int(ENDS[path])
+    return ends >> 8, ends & 255, move - NUM_VARIANTS * path

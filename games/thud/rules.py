@@ -24,19 +24,20 @@ from games.thud.board import (
     PLIES,
     SINCE,
     TROLL,
+    TROLL_WORTH,
     TROLLS,
     TURNS,
     State,
+    decode,
+    encode,
     is_shut_in,
     near,
     shift,
     take_dwarf,
     take_troll,
 )
-from games.thud.codes import decode, encode
 from games.thud.moves import draw, kind_between
 
-TROLL_WORTH = 4
 FULL_SCORE = 32.0
 
 

@@ -9,7 +9,7 @@ from games.compile.specialise import specialise
 from games.errors import InvalidInput
 from games.game import FIRST, Game, State
 from games.morris import Morris
-from games.morris.strategies import look_of_blocker, look_of_own_mills
+from games.morris.insight import look_of_blocker, look_of_own_mills
 from games.spec import Options, Spec
 from search.players.player import Choice, Player, Seen
 

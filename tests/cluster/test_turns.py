@@ -120,8 +120,7 @@ def test_memory_ends_a_search_at_the_same_result(monkeypatch: pytest.MonkeyPatch
 RAISES = """
 import numpy as np
 from games import njit
-from games.connect_four import rules
-from games.connect_four.game import RULES, ConnectFour
+from games.connect_four import RULES, ConnectFour, rules
 
 _play, _play_out = rules.play, rules.playout
 

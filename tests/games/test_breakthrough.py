@@ -10,8 +10,8 @@ import pytest
 
 import games
 from games import InvalidInput
+from games.board import format_cell
 from games.breakthrough import Breakthrough
-from games.notation import format_cell
 from tests.games.common import JIT, SPECS, loaded, random_game
 from tests.games.naive_breakthrough import Move, NaiveBreakthrough
 

@@ -10,14 +10,13 @@ import pytest
 
 import games
 from games import InvalidInput, State
-from games.board_svg import board_svg
-from games.chinese_checkers import ChineseCheckers, rules, star
-from games.drawing import draw
+from games.board import board_svg, draw
+from games.chinese_checkers import ChineseCheckers, rules
 from games.openspiel import name_of
 from games.rng import new_stream
 from tests.games.common import JIT, loaded, random_game
 
-SPECS = [f"chinese_checkers:players={players},turns=60" for players in star.HOMES]
+SPECS = [f"chinese_checkers:players={players},turns=60" for players in rules.HOMES]
 
 
 _load = partial(loaded, ChineseCheckers)
@@ -37,7 +36,7 @@ def _greedy_game(game: ChineseCheckers, seed: int, noise: float) -> list[tuple[S
     return played
 
 
-@pytest.mark.parametrize("players", star.HOMES)
+@pytest.mark.parametrize("players", rules.HOMES)
 @pytest.mark.parametrize("noise", [0.0, 0.2, 1.0])
 def test_games_agree_with_openspiel(players: int, noise: float) -> None:
     """Legal moves, turns, ends and returns, in games that are won and in random ones, which nobody wins."""
@@ -59,15 +58,15 @@ def test_games_agree_with_openspiel(players: int, noise: float) -> None:
 
 def test_the_star_is_regular() -> None:
     """Steps and hops lead back, each triangle has ten cells, and opposite points are as far apart."""
-    for table in (star.NEAR, star.FAR):
+    for table in (rules.NEAR, rules.FAR):
         for move, end in enumerate(table):
-            if end != star.WALL:
+            if end != rules.WALL:
                 back = 6 * int(end) + 5 - move % 6
                 assert table[back] == move // 6
-    assert all(len(cells) == rules.EACH for cells in star.TRIANGLES)
-    for triangle, point in enumerate(star.POINTS):
-        assert star.DISTANCE[star.CELLS * triangle + star.POINTS[(triangle + 3) % 6]] == 16
-        assert star.DISTANCE[star.CELLS * triangle + point] == 0
+    assert all(len(cells) == rules.EACH for cells in rules.TRIANGLES)
+    for triangle, point in enumerate(rules.POINTS):
+        assert rules.DISTANCE[rules.CELLS * triangle + rules.POINTS[(triangle + 3) % 6]] == 16
+        assert rules.DISTANCE[rules.CELLS * triangle + point] == 0
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -131,7 +130,7 @@ def test_turns_end_the_game_in_a_draw() -> None:
     game = _load("chinese_checkers:turns=3")
     state = game.initial_state()
     for _ in range(3):
-        step = next(move for move in game.legal_moves(state) if state[rules.BOARD + star.NEAR[move]] < 0)
+        step = next(move for move in game.legal_moves(state) if state[rules.BOARD + rules.NEAR[move]] < 0)
         game.rules.play(state, step)
     assert game.rules.is_terminal(state) and game.outcome_text(state) == "a draw"
     assert [game.rules.score(state, player) for player in range(3)] == [0.0, 0.0, 0.0]  # type: ignore[misc]
@@ -159,7 +158,7 @@ def test_greedy_moves_are_those_of_the_highest_priority(spec: str) -> None:
 
 
 @pytest.mark.skipif(not JIT, reason="takes a minute without compilation")
-@pytest.mark.parametrize("players", star.HOMES)
+@pytest.mark.parametrize("players", rules.HOMES)
 def test_greedy_players_come_to_an_end(players: int) -> None:
     """So playouts by priority have winners, where random ones have none."""
     game = _load(f"chinese_checkers:players={players}")
@@ -223,7 +222,7 @@ def test_six_players_have_six_colours_and_the_star_no_edges() -> None:
     coloured = draw(board, colour=True)
     assert all(f"\x1b[1;{code}m" in coloured for code in (31, 32, 33, 35, 36, 37))
     drawn = board_svg(board)
-    assert drawn.count("<polygon") == star.CELLS and "<polyline" not in drawn
+    assert drawn.count("<polygon") == rules.CELLS and "<polyline" not in drawn
     assert len({part.split('"')[0] for part in drawn.split('r="12.0" fill="')[1:]}) == 6
 
 

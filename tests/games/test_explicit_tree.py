@@ -9,7 +9,7 @@ import games
 from games import FIRST, SECOND, InvalidInput
 from games.analysis.perft import perft
 from games.analysis.solving import solve
-from games.drawing import draw
+from games.board import draw
 
 FIGURE_9 = "([(1 3)(2 8)(7 4)] [(2 3)(-9 -1)] [(-5 -2 -3)(9)(7)])"
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import games
-from games.gomoku import patterns, rules
-from games.gomoku.game import Gomoku
+from games.gomoku import Gomoku, patterns, rules
 from games.jit import source_of
 from tests.games.common import JIT, random_game
 

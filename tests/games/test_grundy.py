@@ -14,7 +14,7 @@ import games
 from games import Game, InvalidInput
 from games.analysis.perft import perft
 from games.analysis.solving import solve
-from games.drawing import draw
+from games.board import draw
 from games.game import State
 from tests.games.common import JIT, random_game, sample
 from tests.games.naive import Piles, splits

@@ -10,8 +10,7 @@ import pytest
 
 import games
 from games import InvalidInput
-from games.board_svg import board_svg
-from games.drawing import draw
+from games.board import board_svg, draw
 from games.game import State
 from games.hex import Hex
 from tests.games.common import JIT, SPECS, loaded, random_game
@@ -63,7 +62,7 @@ def test_on_a_full_board_exactly_one_side_is_connected(size: int) -> None:
             naive.play(cell)
         assert naive.is_connected(0) != naive.is_connected(1)
         owners = [[naive.stones[row, column] for column in range(size)] for row in range(size)]
-        state = game._state_of(owners, size**2)  # type: ignore[arg-type]
+        state = game.state_of(owners, size & 1)  # type: ignore[arg-type]
         assert game.rules.is_terminal(state)
         assert game.rules.returns(state) == (1.0 if naive.is_connected(0) else -1.0)
 
@@ -79,7 +78,7 @@ def test_any_stone_of_a_path_that_winds_may_be_the_last(player: int) -> None:
         owners = [
             [player if (r, c) in cells and (r, c) != last else None for c in range(7)] for r in range(7)
         ]
-        state = game._state_of(owners, player)
+        state = game.state_of(owners, player)
         assert not game.rules.is_terminal(state)
         game.rules.play(state, last[0] * 7 + last[1])
         assert game.rules.is_terminal(state)
@@ -93,9 +92,9 @@ def test_rows_and_columns_are_alike(spec: str) -> None:
     for seed in range(20 if JIT else 2):
         *_, (state, _, move) = random_game(game, seed)
         game.rules.play(state, move)
-        owners = [[None if each is None else 1 - each for each in row] for row in game._owners(state)]
+        owners = [[None if each is None else 1 - each for each in row] for row in game.owners_of(state)]
         mirrored = [list(column) for column in zip(*owners, strict=True)]
-        assert game.rules.returns(game._state_of(mirrored, 0)) == -game.rules.returns(state)
+        assert game.rules.returns(game.state_of(mirrored, 0)) == -game.rules.returns(state)
 
 
 def test_a_swap_mirrors_the_first_stone() -> None:
@@ -161,7 +160,7 @@ def test_small_boards_have_their_known_values() -> None:
 def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
     game = _load(spec)
     states = np.stack([state for state, _, _ in random_game(game, 3)])
-    assert np.array_equal(game.owners(states), super(Hex, game).owners(states))
+    assert np.array_equal(game.owners(states), Game.owners(game, states))
 
 
 def test_rows_are_drawn_slanted() -> None:

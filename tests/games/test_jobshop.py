@@ -11,7 +11,7 @@ import pytest
 
 import games
 from games import InvalidInput, State
-from games.drawing import draw
+from games.board import draw
 from games.jobshop import JobShop, instances
 from games.jobshop.instances import Instance
 from tests.games.common import JIT, loaded, random_game

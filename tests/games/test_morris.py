@@ -9,8 +9,8 @@ import pytest
 
 import games
 from games import InvalidInput
-from games.morris.boards import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from games.morris.playout import byte_sums, select
+from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from tests.games.common import JIT, SPECS, sample
 from tests.games.naive_morris import NaiveMorris
 

@@ -11,7 +11,7 @@ from games import Game
 from games.compile.specialise import specialise
 from games.game import State
 from games.morris import insight
-from games.morris.strategies import look_of_blocker, look_of_own_mills
+from games.morris.insight import look_of_blocker, look_of_own_mills
 
 # White threatens a7-d7-g7 with g7, black threatens a1-d1-g1 with g1; both have stones in hand.
 BOTH_THREATEN = "ww./.../.../....../.../.../bb. w 7 7 4"

@@ -10,9 +10,10 @@ import pytest
 
 import games
 from games import InvalidInput
+from games import othello as rules
 from games.analysis.perft import perft
 from games.grid import format_grid
-from games.othello import Othello, rules
+from games.othello import Othello
 from tests.games.common import JIT, loaded, random_game
 from tests.games.naive_othello import NaiveOthello
 

@@ -14,8 +14,8 @@ import games
 from games import InvalidInput, catalogue
 from games import user_games as own
 from games.analysis.perft import perft
+from games.board import draw
 from games.contract.checking import check
-from games.drawing import draw
 from games.rng import below, new_stream
 from tests.games.common import JIT
 from tests.games.own_game import connect_four, write, write_waiting

@@ -9,9 +9,8 @@ import pytest
 
 import games
 from games import FIRST, InvalidInput
+from games import pig as rules
 from games.game import CHANCE
-from games.pig import rules
-from games.pig.worth import REACHING
 from tests.games.common import JIT
 from tests.games.naive_pig import win_probabilities
 
@@ -164,7 +163,7 @@ def test_the_worth_of_positions_is_near_the_probability_to_win() -> None:
 
 
 def test_the_probability_to_reach_a_number_of_points() -> None:
-    assert REACHING[:4].tolist() == pytest.approx([1.0, 5 / 6, 5 / 6, 4 / 6 + 1 / 6 * 5 / 6])
+    assert rules.REACHING[:4].tolist() == pytest.approx([1.0, 5 / 6, 5 / 6, 4 / 6 + 1 / 6 * 5 / 6])
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import games
 from games import FIRST, SECOND, Board, Cell, Game, InvalidInput, State
-from games.board_svg import board_svg
-from games.drawing import draw
-from games.notation import format_cell, parse_cell
+from games.board import board_svg, draw, format_cell, parse_cell
 from games.rng import below, new_stream, next_uint64, uniform
 from games.spec import Options, Spec, parse_spec
 from tests.games.common import JIT, SPECS, start

@@ -11,8 +11,7 @@ import pytest
 import games
 from games import Game, InvalidInput
 from games.game import CHANCE, State
-from games.twenty48 import Twenty48, rules, worth
-from games.twenty48.game import DIRECTIONS
+from games.twenty48 import DIRECTIONS, Twenty48, rules
 from tests.games.common import JIT, random_game
 
 Rows = list[list[int]]
@@ -174,11 +173,11 @@ def _worth(line: list[int]) -> float:
     disorder = min(sum(max(step, 0) for step in steps), sum(max(-step, 0) for step in steps))
     merging = sum(run for run in runs if run > 1)
     return (
-        worth.ALIVE
-        + worth.EMPTY * ranks.count(0)
-        + worth.MERGING * merging
-        - worth.WEIGHT * sum(rank**3.5 for rank in ranks)
-        - worth.DISORDER * disorder
+        rules.ALIVE
+        + rules.EMPTY * ranks.count(0)
+        + rules.MERGING * merging
+        - rules.WEIGHT * sum(rank**3.5 for rank in ranks)
+        - rules.DISORDER * disorder
     )
 
 

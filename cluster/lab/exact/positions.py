@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from cluster.matches.game import ask, seed_of
 from games.errors import InvalidInput
-from games.game import FIRST, Game, State
-from games.judge import Judge
+from games.game import FIRST, Game, Judge, State
 from search.players import Player
 
 KEEPING = 1 / 3

@@ -7,8 +7,7 @@ banyan speedup ./cluster/lab/predict/waiting_compiled.py --executor threads --st
 import numpy as np
 from numba import types
 
-from games.connect_four import rules
-from games.connect_four.game import RULES, ConnectFour
+from games.connect_four import RULES, ConnectFour, rules
 from games.jit import njit
 from games.rng import Stream
 from games.rules import Moves, State

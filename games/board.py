@@ -1,11 +1,30 @@
-"""A board as SVG for a page, light or dark: it has no background, and the text colour of the page."""
+"""Boards that any user interface can show: names of cells, the grid, and drawings for terminals and pages.
+
+``a1`` is the bottom left cell; letters are columns, numbers are rows from the bottom.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from games.game import FIRST, SECOND, Board, Cell
+from games.rules import FIRST, SECOND
+
+_CELL = re.compile(r"([a-z])([1-9][0-9]?)")
+
+_RESET = "\x1b[0m"
+_DIM = "\x1b[2m"
+_BRIGHT = "\x1b[97m"
+_LAST = "\x1b[1;4m"
+_OWNERS = tuple(f"\x1b[1;{code}m" for code in (36, 33, 31, 32, 35, 37))
+"""By player: cyan, yellow, red, green, magenta, white."""
+_COLOURS = ("1;31", "1;32", "1;34", "1;33", "1;35", "1;36", "1;38;5;208")
+"""The codes of `Cell.colour`."""
+_HEAT = (17, 18, 54, 90, 126, 161, 196)
+"""Background colours (numbers of the 256-colour palette) from the smallest share to the largest."""
 
 CELL = 30
 """Width and height of a cell, in pixels."""
@@ -29,15 +48,120 @@ _PIECES = (
     ("#f2f2f2", "#1b1d22"),
 )
 """By player, the colour of a piece and of the letter on it."""
-_COLOURS = (
+_FILLS = (
     *(("#c8364a", "#ffffff"), ("#2e7d4f", "#ffffff"), ("#1f5fa8", "#ffffff"), ("#f2d13d", "#1b1d22")),
     *(("#7d4aa8", "#ffffff"), ("#4cc3cf", "#1b1d22"), ("#ee8f3c", "#1b1d22")),
 )
 """By `Cell.colour`, the colour of a piece and of the letter on it."""
-_HEAT = "#c2417c"
+_TINT = "#c2417c"
 """Of cells that were visited. As light as a colour can be on which both white and black are read well."""
 _STRONGEST = 0.85
 """The opacity of the cell with the most visits."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a drawn board: a text of at most five characters, and how to draw it."""
+
+    text: str
+    owner: int | None = None
+    """The owner of the piece, from 0 (at most 5), which decides the colour; None if there is no piece."""
+    last: bool = False
+    """Whether the last move was made here."""
+    colour: int | None = None
+    """The colour of a piece without an owner: red, green, blue, yellow, violet, cyan, orange (0 to 6)."""
+
+    def shown(self, share: float) -> str:
+        """The text, or without a piece a share in [0, 1] as whole percent, at most 99, if that is not 0."""
+        is_piece = self.owner is not None or self.colour is not None
+        return self.text if is_piece or share < 0.005 else str(min(99, round(100 * share)))
+
+
+@dataclass(frozen=True)
+class Board:
+    """A position as a grid of cells for any user interface; row 0 is the top row."""
+
+    rows: Sequence[Sequence[Cell]]
+    row_labels: Sequence[str]
+    column_labels: Sequence[str]
+    lines: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
+    """Lines between pairs of cells (row, column), for games where pieces move along lines."""
+    slanted: bool = False
+    """Whether each row begins half a cell further to the right than the row above, as in Hex. If all cells
+    have a text, the first player's edges are above and below, the second's left and right."""
+
+
+def column_name(column: int) -> str:
+    """The letter of a column (0 to 25); no letter is skipped."""
+    return string.ascii_lowercase[column]
+
+
+def row_name(row: int) -> str:
+    """The text of a row's number, which counts from 1; row 0 is the bottom row."""
+    return str(row + 1)
+
+
+def format_cell(row: int, column: int) -> str:
+    """The cell's name, such as ``f6`` for (5, 5)."""
+    return column_name(column) + row_name(row)
+
+
+def parse_cell(text: str, num_rows: int, num_columns: int) -> tuple[int, int] | None:
+    """The (row, column) that the text names; None if it is malformed or outside the board."""
+    match = _CELL.fullmatch(text)
+    if match is None:
+        return None
+    row, column = int(match[2]) - 1, string.ascii_lowercase.index(match[1])
+    return (row, column) if row < num_rows and column < num_columns else None
+
+
+def draw(board: Board, *, colour: bool, heat: Mapping[tuple[int, int], float] | None = None) -> str:
+    """The board as lines of text, without a line break at the end.
+
+    The cell of the last move is in brackets. ``heat`` is a share in [0, 1] by cell (row, column), row 0 on
+    top, for example the share of a search's visits. An empty cell shows its share as whole percent, at
+    most 99, and with ``colour`` also as background, brightest for the highest share. Without
+    ``colour`` the text contains no escape sequences.
+    """
+    shares = {cell: share for cell, share in (heat or {}).items() if share > 0}
+    top = max(shares.values(), default=1.0)
+    slant = 1 if board.slanted else 0
+    cells = [cell for row in board.rows for cell in row]
+    width = max([len(cell.text) for cell in cells] + [len(label) for label in board.column_labels])
+    width = max(width, 2) if shares else width
+    margin = max(len(label) for label in board.row_labels)
+    lines = []
+    for r, (label, row) in enumerate(zip(board.row_labels, board.rows, strict=True)):
+        drawn = "".join(
+            _draw_cell(cell, shares.get((r, c)), top, width, colour) for c, cell in enumerate(row)
+        )
+        shift = " " * (slant * r * (width + 2) // 2)
+        lines.append(f"{shift}{_dim(label.rjust(margin), colour)} {drawn}".rstrip())
+    labels = "".join(f" {label.rjust(width)} " for label in board.column_labels)
+    shift = " " * (slant * len(board.rows) * (width + 2) // 2)
+    lines.append(_dim(f"{shift}{' ' * margin} {labels}".rstrip(), colour))
+    return "\n".join(lines)
+
+
+def _draw_cell(cell: Cell, share: float | None, top: float, width: int, colour: bool) -> str:
+    text = cell.shown(share or 0.0)
+    text = (f"[{text}]" if cell.last else f"{text} ").rjust(width + 2)
+    if not colour:
+        return text
+    style = _DIM if share is None else _BRIGHT
+    if cell.owner is not None:
+        style = _OWNERS[cell.owner]
+    elif cell.colour is not None:
+        style = f"\x1b[{_COLOURS[cell.colour]}m"
+    if cell.last:
+        style += _LAST
+    if share is not None:
+        style += f"\x1b[48;5;{_HEAT[min(int(share / top * len(_HEAT)), len(_HEAT) - 1)]}m"
+    return f"{style}{text}{_RESET}"
+
+
+def _dim(text: str, colour: bool) -> str:
+    return f"{_DIM}{text}{_RESET}" if colour else text
 
 
 def board_svg(board: Board, heat: Mapping[tuple[int, int], float] | None = None) -> str:
@@ -123,23 +247,21 @@ def _cell(
     """One cell whose upper left corner is (x, y); ``warmth`` is its share of the highest share."""
     middle = f'cx="{x + CELL / 2}" cy="{y + CELL / 2}"'
     place = ground(x, y)
-    text, percent = cell.text.strip(), round(100 * share)
+    text, shown = cell.text.strip(), cell.shown(share).strip()
     parts = []
     if square and (text or share):
         parts.append(f'<{place} fill="none" stroke="currentColor" stroke-opacity="0.3"/>')
     if warmth > 0:
         opacity = 0.1 + (_STRONGEST - 0.1) * warmth
-        parts.append(f'<{place} fill="{_HEAT}" fill-opacity="{opacity:.2f}"/>')
+        parts.append(f'<{place} fill="{_TINT}" fill-opacity="{opacity:.2f}"/>')
     if cell.owner is not None or cell.colour is not None:
-        fill, letter = _PIECES[cell.owner] if cell.owner is not None else _COLOURS[cell.colour or 0]
+        fill, letter = _PIECES[cell.owner] if cell.owner is not None else _FILLS[cell.colour or 0]
         parts.append(f'<circle {middle} r="{0.4 * CELL}" fill="{fill}" stroke="currentColor"/>')
         parts.append(_text(text, x, y, f' fill="{letter}"'))
-    elif share >= 0.005:
-        parts.append(_text(str(min(99, percent)), x, y))
-    elif text == EMPTY and not square:
+    elif shown == EMPTY and not square:
         parts.append(f'<circle {middle} r="3"/>')
-    elif text and text != EMPTY:
-        parts.append(_text(text, x, y))
+    elif shown not in ("", EMPTY):
+        parts.append(_text(shown, x, y))
     if cell.last:
         inner = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}"'
         parts.append(f'<rect {inner} rx="3" fill="none" stroke="currentColor" stroke-width="2.5"/>')

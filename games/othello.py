@@ -1,22 +1,35 @@
-"""The compiled rules of Othello: one set of functions for every size of the board.
+"""Othello: discs that enclose others turn them over; black moves first, and most discs win.
+
+A move's text is its cell, such as ``d3``, or ``pass``, which is the only move of a player who cannot turn
+over a disc while the other can. ``a1`` is the upper left cell, as in all records of Othello. A move's code is
+row * 8 + column, row 0 on top, for every size; 64 is a pass.
+
+A position's text is its rows from the top, divided by '/', then the player to move. Within a row, ``b`` and
+``w`` are discs and a number stands for that many adjacent empty cells. The start is
+``8/8/8/3wb3/3bw3/8/8/8 b``.
 
 A state is ``uint64[LENGTH]``: the bitboards of the first (black) and of the second player (white), the player
 to move, the cells on which that player may place a disc, the status (MOVE, PASS or END), and the bitboard
 of the whole board.
 
 The bit of a cell is row * 8 + column for every size, row 0 on top. Cells outside of a smaller board hold no
-disc, and moves onto them are masked out. A move code is the number of the cell's bit; PASS_MOVE is a pass.
+disc, and moves onto them are masked out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from games.bits import ONE, ZERO, count, place_of, random_bit
-from games.jit import njit
+from games.board import format_cell
+from games.game import FIRST, SECOND, Moves, Rules
+from games.grid import GridGame, Owners, parse_grid
+from games.jit import njit, source_of
 from games.rng import Stream, next_uint64
-from games.rules import Moves
+from games.spec import accepting
 
 MOVER, LEGAL, STATUS, BOARD = 2, 3, 4, 5
 LENGTH = 6
@@ -183,3 +196,70 @@ def _closed_up(disc: np.uint64, mine: np.uint64, theirs: np.uint64, step: np.uin
 def _closed_down(disc: np.uint64, mine: np.uint64, theirs: np.uint64, step: np.uint64) -> np.uint64:
     run = _run_down(disc, theirs, step)
     return run if (run >> step) & mine != ZERO else ZERO
+
+
+RULES = Rules(current_player, legal_moves, play, is_terminal, returns, playout)
+
+
+class Othello(GridGame):
+    """Othello on a board of a given size; all sizes share one set of compiled rules."""
+
+    name = "othello"
+    player_names = ("black", "white")
+    rules = RULES
+    signs = "bw"
+    top_first = True
+    # From matches of 200 games with 1,000 simulations a move: 0.1, 0.2, 0.7 and 1 score 23, 40, 46 and 39 %
+    # against 0.35.
+    exploration = 0.35
+    opening_plies = 4
+    accepts = accepting(size=(4, 6, 8))
+
+    def __init__(self, size: int = 8) -> None:
+        """``size``: cells a side, 4, 6 or 8."""
+        self.size = self.rows = self.columns = size
+        self.options = {"size": size}
+        self.max_moves = size * size - 4
+        # A pass follows on a disc, so there are as many passes as discs at most.
+        self.max_plies = 2 * (size * size - 4)
+        self.nominal_simulations_per_s = 4e5 * 64 / size**2
+        self.places = np.arange(size)[::-1, None] * STRIDE + np.arange(size)
+
+    def initial_state(self) -> State:
+        """Two discs each in the middle, ``uint64[LENGTH]``."""
+        owners: Owners = [[None] * self.size for _ in range(self.size)]
+        low, high = self.size // 2 - 1, self.size // 2
+        owners[low][high] = owners[high][low] = FIRST
+        owners[low][low] = owners[high][high] = SECOND
+        return self.state_of(owners, FIRST)
+
+    def format_move(self, state: State, move: int) -> str:
+        """The cell, such as ``d3``, or ``pass``."""
+        return "pass" if move == PASS_MOVE else format_cell(*divmod(move, STRIDE))
+
+    def accepted_moves(self, state: State, moves: Sequence[str]) -> str:
+        """The legal cells, or the pass."""
+        if moves == ["pass"]:
+            return "pass: the player to move cannot turn over a disc"
+        return f"a cell that turns over a disc: {', '.join(moves)}"
+
+    def parse_position(self, text: str) -> State:
+        """The state of a text of `format_position`, with any discs; raises InvalidInput (``position``)."""
+        return self.state_of(*parse_grid(text, self.size, self.size, self.signs))
+
+    def outcome_text(self, state: State) -> str:
+        """The winner and the discs of both, such as ``black wins 40-24``."""
+        first, second = (int(state[player]).bit_count() for player in (FIRST, SECOND))
+        return f"{super().outcome_text(state)} {first}-{second}"
+
+    def cells_of(self, move: int) -> tuple[int, int] | None:
+        """The (row, column) of the drawn board, row 0 on top; None for a pass."""
+        return None if move == PASS_MOVE else divmod(move, STRIDE)
+
+    def state_of(self, owners: Owners, mover: int) -> State:
+        """The state with these discs."""
+        board = sum(1 << place for place in self.places.ravel().tolist())
+        state = np.array([*self.bitboards(owners), mover, 0, 0, board], dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            source_of(settle)(state)
+        return state
