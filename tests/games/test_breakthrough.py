@@ -12,7 +12,7 @@ import games
 from games import InvalidInput
 from games.board import format_cell
 from games.breakthrough import Breakthrough
-from tests.games.common import JIT, SPECS, loaded, random_game
+from tests.games.common import JIT, SPECS, loaded
 from tests.games.naive_breakthrough import Move, NaiveBreakthrough
 
 SIZES = [
@@ -92,13 +92,6 @@ def test_the_last_row_or_the_last_piece_wins(position: str, move: str | None, re
     assert game.rules.is_terminal(state)
     assert game.rules.returns(state) == returns
     assert game.rules.returns(game.parse_position(game.format_position(state))) == returns
-
-
-@pytest.mark.parametrize("spec", SIZES)
-def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
-    game = _load(spec)
-    states = np.stack([state for state, _, _ in random_game(game, 3)])
-    assert np.array_equal(game.owners(states), super(Breakthrough, game).owners(states))
 
 
 def test_the_start_reads_as_it_is_seen() -> None:

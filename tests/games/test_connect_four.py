@@ -141,13 +141,6 @@ def test_finished_positions_are_unpacked_as_finished() -> None:
     assert game.rules.returns(again) == 1.0
 
 
-def test_owners_are_those_of_the_drawn_board() -> None:
-    for spec in SIZES:
-        game = _load(spec)
-        states = np.stack([state for state, _, _ in random_game(game, 3)])
-        assert np.array_equal(game.owners(states), super(ConnectFour, game).owners(states))
-
-
 def test_a_position_reads_as_it_is_seen() -> None:
     game = _load("connect_four")
     state = game.initial_state()

@@ -156,13 +156,6 @@ def test_small_boards_have_their_known_values() -> None:
     assert after == turned
 
 
-@pytest.mark.parametrize("spec", SIZES)
-def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
-    game = _load(spec)
-    states = np.stack([state for state, _, _ in random_game(game, 3)])
-    assert np.array_equal(game.owners(states), Game.owners(game, states))
-
-
 def test_rows_are_drawn_slanted() -> None:
     game = _load("hex:size=3")
     state = game.parse_position("1bw/3/3 b")

@@ -14,7 +14,7 @@ from games import othello as rules
 from games.analysis.perft import perft
 from games.grid import format_grid
 from games.othello import Othello
-from tests.games.common import JIT, loaded, random_game
+from tests.games.common import JIT, loaded
 from tests.games.naive_othello import NaiveOthello
 
 SIZES = ["othello", "othello:size=6", "othello:size=4"]
@@ -140,13 +140,6 @@ def test_the_smallest_board_has_its_known_value() -> None:
         return known[key]
 
     assert value(game.parse_position("4/1wb1/1bw1/4 b")) == -1.0
-
-
-@pytest.mark.parametrize("spec", SIZES)
-def test_owners_are_those_of_the_drawn_board(spec: str) -> None:
-    game = _load(spec)
-    states = np.stack([state for state, _, _ in random_game(game, 3)])
-    assert np.array_equal(game.owners(states), super(Othello, game).owners(states))
 
 
 def test_the_board_has_its_first_row_on_top() -> None:
