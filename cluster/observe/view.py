@@ -16,7 +16,7 @@ from cluster.observe.progress import Sample, Sampler, Searched
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import WorkerState
 from cluster.system import terminal
-from games.drawing import draw
+from games.board import draw
 from games.errors import counted
 from games.game import FIRST, Board, Cell, Game, State
 from search.request import SearchRequest

@@ -32,10 +32,10 @@ from cluster.service.errors import shown
 from cluster.service.foreign import MOST_TIMES
 from cluster.system.processes import waited_s
 from games import catalogue
+from games.board import draw
 from games.compile.specialise import is_compiled
 from games.contract.findings import deal
 from games.contract.trial import PLIES, try_out
-from games.drawing import draw
 from games.errors import InvalidInput
 from games.game import Game, State
 from games.python_game import PythonGame

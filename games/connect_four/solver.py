@@ -259,7 +259,7 @@ def value_for_mover(
 
 
 class Solver:
-    """Exact values of all positions of connect four on one size of the board; see `games.judge.Judge`.
+    """Exact values of all positions of connect four on one size of the board; see `games.game.Judge`.
 
     It keeps what it found for later calls, in 32 MiB. Values never depend on earlier calls, times do. For one
     thread at a time.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from games.board import draw
 from games.compile.rule_stubs import (
     default_playout,
     default_rollout,
@@ -39,7 +40,6 @@ from games.contract.findings import (
     said,
 )
 from games.contract.trial import RandomGame, Trial, is_return, limit_of, look_at_attributes
-from games.drawing import draw
 from games.errors import InvalidInput, counted
 from games.game import CHANCE, Game, Moves, State
 from games.rng import Stream, new_stream

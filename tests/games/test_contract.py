@@ -10,8 +10,8 @@ import pytest
 
 import games
 from games import Game, InvalidInput
+from games.board import draw
 from games.contract.trial import is_return
-from games.drawing import draw
 from games.game import CHANCE, State
 from games.rng import new_stream
 from tests.games.common import (
