@@ -39,14 +39,15 @@ class RootRunner(Runner):
 
     def __init__(self, engine: Engine, context: Context, work: Workspace, goes_on: bool) -> None:
         super().__init__(engine, context, work, goes_on)
-        self._lanes: dict[int, _Lane] = {}
+        self.lanes: dict[int, _Lane] = {}
+        """Trees of lanes, by lane."""
 
     def run(self, job: GrowJob, started: float) -> JobResult:
         engine, context, work = self.engine, self.context, self.work
         last = len(job.sizes) - 1
-        lane = self._lanes.get(job.lane)
+        lane = self.lanes.get(job.lane)
         if lane is None or lane.pieces > last:
-            lane = self._lanes[job.lane] = self._begun(job)
+            lane = self.lanes[job.lane] = self._begun(job)
         params, root_state = params_of(context), engine.lane_root(context, job.lane)
         done = 0
         while lane.pieces <= last:
@@ -66,13 +67,13 @@ class RootRunner(Runner):
         return replace(result, tree=_packed(lane)) if job.hand_in else result
 
     def hand_over(self, lane: int) -> LaneTree | None:
-        kept = self._lanes.pop(lane, None)
+        kept = self.lanes.pop(lane, None)
         return None if kept is None else _packed(kept)
 
     def take_over(self, lane: int, tree: LaneTree) -> None:
         kept = self._unpacked(tree)
         if kept is not None:
-            self._lanes[lane] = kept
+            self.lanes[lane] = kept
 
     def _begun(self, job: GrowJob) -> _Lane:
         """The lane's tree that the job contains; an empty tree if it contains none, or a corrupt one."""

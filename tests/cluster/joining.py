@@ -61,8 +61,8 @@ class SleepyWorker(Worker):
 
     def run(self, context: Context, job: Job) -> JobResult:
         time.sleep(JOB_S)
-        known = context.search_id == self._search_id
-        if isinstance(job, GrowJob) and len(job.sizes) > 1 and not (known and job.lane in self._lanes):
+        lanes = self._runner.lanes if context.search_id == self._search_id else {}
+        if isinstance(job, GrowJob) and len(job.sizes) > 1 and job.lane not in lanes:
             with self.notes.open("a") as notes:
                 notes.write("again\n")
         result = super().run(context, job)

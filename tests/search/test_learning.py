@@ -156,7 +156,7 @@ class Forgetful(Worker):
     """Loses the trees of its lanes before each job, as a process does that takes another's place."""
 
     def run(self, context: Context, job: Job) -> JobResult:
-        self._lanes.clear()
+        self._search_id = None
         return super().run(context, job)
 
 
