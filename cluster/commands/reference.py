@@ -1,4 +1,4 @@
-"""`banyan reference`: generates REFERENCE.md from the code: commands, players, metrics, answers of the API.
+"""`banyan reference`: generates REFERENCE.md from the code: commands, players, answers of the API.
 
 banyan reference > cluster/commands/REFERENCE.md
 banyan reference --games > cluster/play/built_in.json
@@ -9,25 +9,25 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cluster.system.terminal import write
-from search.options import BASIC, knobs_of
+from search.options import knobs_of
 from search.request import SearchRequest
 
 HEAD = """# Reference
 
-Options of commands and players, metrics, and answers of the HTTP API. This page is made from the code by
-`banyan reference`; edit the code, not the page.
+Options of commands and players, and answers of the HTTP API; metrics are in
+[METRICS.md](../observe/METRICS.md). This page is made from the code by `banyan reference`; edit the code, not
+the page.
 """
 GAMES = ("tictactoe", "morris", "battleship")
 """Games of which each player plays one."""
-LIKE_SEARCH = ("tree",)
-"""Commands with the options of `banyan search`, except those for checkpoints and servers."""
 MEANINGS = {
     200: "Done.",
     202: "Accepted; the search goes on.",
@@ -57,7 +57,7 @@ def reference(
     context: typer.Context,
     games: Annotated[bool, typer.Option("--games", help="The built-in games as JSON instead.")] = False,
 ) -> None:
-    """Print the reference of options, players, metrics and answers of the API as Markdown."""
+    """Print the reference of options, players and answers of the API as Markdown."""
     if games:
         write(descriptions_text(), end="")
         return
@@ -74,35 +74,35 @@ def descriptions_text() -> str:
 
 def reference_text(root: Any) -> str:
     """The text of the page; ``root`` is the parser of the command `banyan`."""
-    from search.players import names
+    from search.players import describe, names
 
-    lines = [HEAD, "## Commands", ""]
-    for name, command in sorted(root.commands.items()):
-        if not command.hidden:
-            like = ("search", root.commands["search"]) if name in LIKE_SEARCH else None
-            lines += _command_lines(name, command, like)
+    shown = {name: command for name, command in sorted(root.commands.items()) if not command.hidden}
+    texts = {f"banyan {name}": " ".join(command.help.split()) for name, command in shown.items()}
+    rows = {f"banyan {name}": [*option_rows(command.params)] for name, command in shown.items()}
+    lines = [HEAD, "## Commands", "", *_sections(texts, rows, ("option", "value", "default", "meaning"))]
     lines += [
         "## Players",
         "",
         "`name:key=value,key=value`, as `banyan match` and `banyan play` take them.",
         "",
     ]
-    lines += [line for name in names() for line in _player_lines(name)]
+    described = {name: f"{describe(name)[0].upper()}{describe(name)[1:]}." for name in names()}
+    options = {name: player_rows(name) for name in names()}
+    lines += _sections(described, options, ("option", "accepted", "default", "meaning"))
     lines += _service_lines()
     return "\n".join(lines).rstrip() + "\n"
 
 
-def option_rows(parameters: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
-    """Heading and row of each option of a command: name, value, default, meaning."""
+def option_rows(parameters: Iterable[Any]) -> Iterator[list[str]]:
+    """A row for each option of a command: name, value, default, meaning."""
     for each in parameters:
         if getattr(each, "hidden", False) or each.name == "help":
             continue
         is_argument = each.param_type_name == "argument"
         names = [each.metavar or each.name] if is_argument else [*each.opts, *each.secondary_opts]
         value = "" if is_argument or each.is_flag else each.metavar or ""
-        heading = "Arguments" if is_argument else getattr(each, "rich_help_panel", None) or BASIC
         name = " / ".join(f"`{name}`" for name in names)
-        yield heading, [name, f"`{value}`" if value else "", _default(each), each.help.replace("\\[", "[")]
+        yield [name, f"`{value}`" if value else "", _default(each), each.help.replace("\\[", "[")]
 
 
 def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[list[str]]:
@@ -128,7 +128,7 @@ def player_rows(name: str, kind: type[SearchRequest] = SearchRequest) -> list[li
         text = OPTION_TEXTS.get(key, "")
         if request is not None and key in searched:
             knob = searched[key]
-            text, unit = knob.option.help, knob.option.unit
+            text, unit = f"`--{knob.cli}` of `banyan search`.", knob.option.unit
             if knob.kind is not bool:
                 accepted = f"{knob.accepted} ({unit})" if unit else knob.accepted
             own = getattr(request, knob.name)
@@ -171,30 +171,23 @@ def _recorder(name: str) -> Any:
     return Recorder()
 
 
-def _player_lines(name: str) -> list[str]:
-    from search.players import describe
-
-    rows = player_rows(name)
-    lines = [f"### {name}", "", describe(name)[0].upper() + describe(name)[1:] + ".", ""]
-    return lines + (_table(("option", "accepted", "default", "meaning"), rows) if rows else [])
-
-
-def _command_lines(name: str, command: Any, like: tuple[str, Any] | None) -> list[str]:
-    """The lines about a command; options that it shares with another command are left out."""
-    lines = [f"### banyan {name}", "", " ".join(command.help.split()), ""]
-    lines += (
-        [f"It has the options of `banyan {like[0]}` as well, but for checkpoints and servers.", ""]
-        if like
-        else []
-    )
-    known = list(option_rows(like[1].params)) if like else []
-    rows: dict[str, list[list[str]]] = {}
-    for heading, row in option_rows(command.params):
-        if (heading, row) not in known:
-            rows.setdefault(heading, []).append(row)
-    for heading in sorted(rows, key=lambda each: (each != "Arguments", each != BASIC)):
-        lines += [f"**{heading}**", ""]
-        lines += _table(("option", "value", "default", "meaning"), rows[heading])
+def _sections(
+    texts: Mapping[str, str], rows: Mapping[str, list[list[str]]], headings: Sequence[str]
+) -> list[str]:
+    """A section for each name: its text and its options. Equal options of several are listed once, first."""
+    counts = Counter(tuple(row) for own in rows.values() for row in own)
+    # Of options of one name the most frequent one is listed.
+    most = {row[0]: list(row) for row, count in reversed(counts.most_common()) if count > 1}
+    shared = [row for _, row in sorted(most.items())]
+    title = f"Options of several {'commands' if headings[1] == 'value' else 'players'}"
+    lines = [f"### {title}", "", *_table(headings, shared)]
+    for name, text in texts.items():
+        lines += [f"### {name}", "", text, ""]
+        if own := [row for row in rows[name] if row not in shared]:
+            lines += _table(headings, own)
+        if more := [row[0].partition(" / ")[0] for row in rows[name] if row in shared]:
+            link = f"[{title[0].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})"
+            lines += [f"{'And' if own else 'Has'} {link}: {', '.join(more)}.", ""]
     return lines
 
 
@@ -213,12 +206,10 @@ def _text(value: object) -> str:
 
 
 def _service_lines() -> list[str]:
-    """Metrics and answers of a server that is created only for this and runs no search."""
+    """Routes and answers of a server that is created only for this and runs no search."""
     from contextlib import ExitStack
-    from functools import partial
 
     from cluster.commands.serve import PoolOptions
-    from cluster.lab.throughput.speedup_report import metric_families
     from cluster.observe.metrics import Metrics
     from cluster.service.api.app import create_app
     from cluster.service.api.operation_routes import families
@@ -232,22 +223,7 @@ def _service_lines() -> list[str]:
         stack.callback(store.close)
         pool = Pool(PoolOptions(workers="1", executor="inline").starter())
         stack.callback(pool.close)
-        searches = Searches(store, pool, Limits())
-        metrics = Metrics(sources=(partial(families, searches), partial(metric_families, ())))
-        measured = [
-            [f"`{each.name}{'_total' if each.type == 'counter' else ''}`", each.type, each.documentation]
-            for each in metrics.registry.collect()
-        ]
-        document = create_app(searches, metrics).openapi()
-    return [
-        *("## Metrics", "", "Labels and queries: cluster/observe/METRICS.md.", ""),
-        *_table(("metric", "type", "meaning"), sorted(measured)),
-        *("## HTTP API", "", "The document is `/api/v1/openapi.json`.", ""),
-        *_answer_lines(document),
-    ]
-
-
-def _answer_lines(document: dict[str, Any]) -> list[str]:
+        document = create_app(Searches(store, pool, Limits()), Metrics()).openapi()
     routes, statuses = [], set()
     for path, methods in document["paths"].items():
         for method, route in methods.items():
@@ -256,6 +232,7 @@ def _answer_lines(document: dict[str, Any]) -> list[str]:
             routes.append([f"`{method.upper()} {path}`", route["summary"], " ".join(map(str, found))])
     rows = [[str(status), MEANINGS[status]] for status in sorted(statuses)]
     return [
+        *("## HTTP API", "", "The document is `/api/v1/openapi.json`.", ""),
         *_table(("route", "what it does", "answers"), routes),
         "Errors are problem details (RFC 9457): `title`, `status`, `detail`, and often `field`, `value` and",
         "`accepted`.",

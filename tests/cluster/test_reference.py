@@ -52,9 +52,9 @@ def command_line() -> tuple[Any, list[Any]]:
 
 def test_a_new_option_is_one_edit_on_the_command_line() -> None:
     command, called = command_line()
-    (row,) = (row for row in option_rows(command.params) if "last-good" in row[1][0])
+    (row,) = (row for row in option_rows(command.params) if "last-good" in row[0])
     text = "Replies of earlier playouts that a playout tries first."
-    assert row == (PLAYOUTS, ["`--last-good-reply`", "`N`", "`4`", text])
+    assert row == ["`--last-good-reply`", "`N`", "`4`", text]
     for options in ([], ["--last-good-reply", "7"]):
         command.main(["tictactoe", *options], standalone_mode=False)
     assert [request.last_good_reply for request in called] == [4, 7]
@@ -81,6 +81,17 @@ def test_a_new_option_is_checked(value: object) -> None:
         Extended("tictactoe", last_good_reply=value)  # type: ignore[arg-type]
     assert (refusal.value.field, refusal.value.value) == ("last_good_reply", value)
     assert refusal.value.accepted == "a whole number from 0 to 9"
+
+
+def test_options_of_several_commands_are_listed_once() -> None:
+    page = (ROOT / "cluster" / "commands" / "REFERENCE.md").read_text()
+    assert page.count("Print JSON on standard output") == 1
+    commands = [each for each in get_command(app).commands.values() if not each.hidden]  # type: ignore[attr-defined]
+    sections = page.split("\n### ")
+    for command in commands:
+        (section,) = (each for each in sections if each.startswith(f"banyan {command.name}\n"))
+        for name in (name for each in command.params for name in each.opts if name.startswith("--")):
+            assert f"`{name}`" in section or name in ("--help", "--output"), (command.name, name)
 
 
 def test_the_page_is_of_this_code() -> None:
