@@ -212,7 +212,6 @@ def _service_lines() -> list[str]:
     from cluster.commands.serve import PoolOptions
     from cluster.observe.metrics import Metrics
     from cluster.service.api.app import create_app
-    from cluster.service.api.operation_routes import families
     from cluster.service.limits import Limits
     from cluster.service.pool import Pool
     from cluster.service.searches import Searches
