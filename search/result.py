@@ -18,6 +18,7 @@ from search.tree.arena import ROOT
 
 STOPPED_BY = ("simulations", "seconds", "memory", "proven", "cancelled")
 LINE_MOVES = 20
+DIGEST_SHOWN = 12
 HEAT_FROM = 0.005
 """The smallest share of visits that a drawn board shows."""
 
@@ -223,13 +224,17 @@ class SearchResult(AnswerView):
 
     def facts(self) -> list[tuple[str, str]]:
         """Facts about the answer and the search as pairs of name and text."""
-        rate = f", {self.simulations / self.elapsed_s:,.0f} simulations/s" if self.elapsed_s > 0 else ""
+        rate = self.simulations / self.elapsed_s if self.elapsed_s > 0 else 0.0
+        resumed = f", resumed {counted(self.resumed, 'time')}" if self.resumed else ""
         return [
             *super().facts(),
-            ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s{rate}"),
+            ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s"),
+            ("rate", f"{rate:,.0f} simulations/s"),
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
-            ("ran on", self.ran_on),
+            ("ran on", self.ran_on + resumed),
+            ("tree", counted(self.tree_nodes, "node")),
             ("stopped by", self.stopped_by),
+            ("digest", self.digest[:DIGEST_SHOWN]),
         ]
 
     @property

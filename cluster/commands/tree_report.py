@@ -36,7 +36,7 @@ def print_tree(search: Search, result: SearchResult, top: TopNode, output: Outpu
     from rich.text import Text
 
     console = terminal.stdout_console(output.colour)
-    for name, text in report.facts(result):
+    for name, text in result.facts():
         if name in FACTS:
             console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
     if search.game.num_players > 2:

@@ -20,7 +20,7 @@ from games.board import draw
 from games.errors import counted
 from games.game import FIRST, Board, Cell, Game, State
 from search.request import SearchRequest
-from search.result import Answer, AnswerView, SearchResult
+from search.result import Answer, SearchResult
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -33,7 +33,6 @@ LINE_S = 1.0
 DRAWING_SHARE = 0.03
 """Largest share of the time that drawing may take."""
 CHILDREN_SHOWN, CHILDREN_SHOWN_LIVE = 8, 5
-DIGEST_SHOWN = 12
 NAME_WIDTH = 13
 """Width in columns of the names of facts."""
 WORKERS_SHOWN = 8
@@ -283,24 +282,3 @@ def warnings(result: SearchResult, memory_mb: int) -> list[str]:
         jobs = "1 job was" if result.jobs_retried == 1 else f"{terminal.count(result.jobs_retried)} jobs were"
         lines.append(f"{jobs} lost with a worker and run again (this does not change the statistics)")
     return lines
-
-
-def resumed(result: SearchResult) -> str:
-    """Text such as ``, resumed 2 times`` for a search that was resumed from a checkpoint, else empty."""
-    return f", resumed {counted(result.resumed, 'time')}" if result.resumed else ""
-
-
-def facts(result: SearchResult) -> list[tuple[str, str]]:
-    """[(name, text)] of the facts about the answer and the search."""
-    rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
-    return [
-        *AnswerView.facts(result),
-        ("", ""),
-        ("simulations", f"{terminal.count(result.simulations)} in {terminal.duration(result.elapsed_s)}"),
-        ("rate", terminal.rate(rate)),
-        ("search", f"{result.strategy}, {counted(result.lanes, 'lane')}, seed {result.seed}"),
-        ("ran on", f"{result.ran_on}{resumed(result)}"),
-        ("tree", f"{counted(result.tree_nodes, 'node')}"),
-        ("stopped by", result.stopped_by),
-        ("digest", result.digest[:DIGEST_SHOWN]),
-    ]

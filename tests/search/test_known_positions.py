@@ -22,7 +22,7 @@ from search.kernel.params import params_of
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.strategies import LeafStrategy, Setup
-from search.strategies.leaf import KnownSelection, Selection
+from search.strategies.selection import KnownSelection, Selection
 from search.summary import digest
 from search.worker import Worker
 from tests.games.common import JIT
