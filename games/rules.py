@@ -121,6 +121,9 @@ class HasForm(HasRules, Protocol):
     def num_players(self) -> int: ...
 
     @property
+    def discount(self) -> float: ...
+
+    @property
     def has_lines(self) -> bool: ...
 
     @property

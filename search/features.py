@@ -34,17 +34,17 @@ class Features(NamedTuple):
     """Hidden information: the root is an information set, and each simulation starts by a determinization."""
     steered: bool = False
     """Playouts with a limit of plies, or with a policy other than uniformly random moves
-    (search/kernel/playouts.py)."""
+    (search/kernel/playout.py)."""
     thinking: bool = False
     """Playout policies that use minimax; requires ``steered``."""
     widened: bool = False
     """Progressive unpruning: a node considers more moves, in order of priority, the more often it is visited
-    (search/kernel/unpruning.py)."""
+    (search/kernel/expand.py)."""
     paired: bool = False
-    """Each determinization is used for simulations of several root moves (search/kernel/ismcts.py); requires
+    """Each determinization is used for simulations of several root moves (search/kernel/select.py); requires
     ``hidden``."""
     evaluated: bool = False
-    """Nodes store the game's static evaluation of their positions (search/kernel/heuristics.py)."""
+    """Nodes store the game's static evaluation of their positions (search/kernel/backup.py)."""
     decisive: bool = False
     """Decisive moves: in a position with an immediately winning move, no other move is searched."""
     wide: bool = False

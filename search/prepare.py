@@ -18,6 +18,7 @@ from games.rng import new_stream
 from search.evaluator import EXTERNAL, found_anywhere, source_of_evaluator
 from search.job import SPREAD_STREAM, Context
 from search.kernel.engine import Engine, engine_of
+from search.kernel.loop import ANY_MOVE
 from search.kernel.params import params_of, with_exploration
 from search.plan import SearchPlan
 from search.request import SearchRequest, features_of
@@ -296,11 +297,11 @@ def _spread(engine: Engine, context: Context) -> float:
         budget = SPREAD_SAMPLES * LEAST_SAMPLES if seconds is None else int(rate * seconds)
         budget = context.request.simulations or budget
         samples = max(LEAST_SAMPLES, min(samples, budget // LEAST_SAMPLES))
-    values = np.zeros(samples)
+    moves, values = np.full(samples, ANY_MOVE, dtype=np.uint16), np.zeros(samples)
     stream = new_stream(context.request.seed, SPREAD_STREAM)
     root_state = engine.lane_root(context, 0)
     with np.errstate(over="ignore"):
-        engine.sample_leaves(root_state, params_of(context), values, stream, engine.new_workspace())
+        engine.play_flat(root_state, params_of(context), moves, values, stream, engine.new_workspace())
     spread = pstdev(values.tolist())
     if spread == 0.0 and not engine.game.is_two_player:
         # Rewards that random play never meets: nothing is known of their size.

@@ -13,7 +13,7 @@ from games.compile.specialise import is_compiled
 from games.compile.watch import compile_for
 from search.job import Context, Job, JobResult, LaneTree
 from search.kernel.engine import engine_of
-from search.kernel.experience import forget
+from search.kernel.learning import forget
 from search.kernel.workspace import Workspace
 from search.strategies import STRATEGY_CLASSES, Runner
 from search.strategies.in_place import AnyJob, StretchJob, StretchResult

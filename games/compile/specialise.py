@@ -111,7 +111,7 @@ def _bind(
     kind = "inner_" if inner else ""
     copy.__qualname__ = f"{generic.__name__}.{kind}{game_name}_{fingerprint(copy)}"
     options = INNER_OPTIONS if inner else JIT_OPTIONS
-    jitted: Callable[..., Any] = numba.njit(cache=True, **options)(copy)
+    jitted: Callable[..., Any] = numba.njit(cache=not inner, **options)(copy)
     return jitted
 
 

@@ -1,49 +1,53 @@
 """The search loop: selection, expansion, playout, backup, written once for every game and every algorithm.
 
 These are generic functions. They call the rules of a game by the names in `games.compile.rule_stubs`, and
-what differs between algorithms by the names in `search.kernel.stubs`. `search.kernel.engine` makes from each
-of them a function of one game and one algorithm, compiled when the game's rules are.
+branch by the constants in `search.kernel.traits`. `search.kernel.wiring` makes from each of them a function
+of one game and one algorithm, compiled when the game's rules are.
 
-One simulation of a sequential search is deal, descend, value_of_leaf, and the backup. Leaf parallelisation
+One simulation of a sequential search is a start, descend, value_of_leaf, and the backup. Leaf parallelisation
 makes many descents first (`select_leaves`), has the leaves played out elsewhere (`evaluate_leaves`), and
 backs the results up when they return (`absorb_leaves`).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from games.compile.rule_stubs import (
+    CHANCES,
+    DISCOUNT,
     HIDDEN,
     PLAYERS,
+    REWARDS,
     current_player,
     determinize,
     is_terminal,
+    legal_moves,
     play,
     playout,
+    random_move,
     returns,
+    score,
 )
-from games.jit import Int, inner_njit
+from games.jit import Int
 from games.rng import Stream
-from games.rules import State
+from games.rules import CHANCE, MAX_MOVE_CODE, Moves, State
+from search.kernel.backup import back_up, keep_line, note_heuristic, note_score, score_at_end, value_of_leaf
+from search.kernel.known import was_asked_for
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.params import SearchParams
+from search.kernel.playout import leaf_playout
+from search.kernel.select import deal_paired, select_or_expand
 from search.kernel.solver import note_result, spread_proof
-from search.kernel.stubs import (
-    LEAF,
-    asked_for,
-    back_up,
-    deal,
-    keep_path,
-    leaf_playout,
-    note_leaf,
-    note_score,
-    select_or_expand,
-)
-from search.kernel.workspace import Leaves, Workspace
+from search.kernel.traits import CHANCE_CODE, EVALUATED, KNOWN, LEAF, PAIRED, SCORED
+from search.kernel.workspace import LENGTH, VALUE, Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 
+ANY_MOVE = MAX_MOVE_CODE + 1
+"""In place of a move for `play_flat`: a random one."""
 _ONE = np.uint64(1)
 # All callers give `descend` these types: it is compiled anew for any others.
 _AT_ROOT, _ONE_VISIT = np.int64(0), np.int64(1)
@@ -76,12 +80,13 @@ def descend(
             return np.int64(depth)  # type: ignore[return-value]
         player = current_player(state)
         work.movers[depth] = player & 255
-        note_score(state, work, depth, player)
+        if SCORED:
+            note_score(state, work, depth, player)
         if PLAYERS > 2:
             # Every player maximises.
             player = min(player, 0)
         count = num_children(tree, node)
-        slot = select_or_expand(tree, params, node, depth, player, visits, work, stream)
+        slot = select_or_expand(tree, params, node, player, visits, work, stream)
         if slot == LEAF:
             return np.int64(depth)  # type: ignore[return-value]
         work.slots[depth] = slot
@@ -95,46 +100,6 @@ def descend(
         play(state, np.int64(tree.move[node]))
 
 
-def deal_alone(
-    tree: Tree, params: SearchParams, root_state: State, done: int, stream: Stream, work: Workspace
-) -> None:
-    """Generic: `search.kernel.stubs.deal` that gives each simulation a determinization of its own.
-
-    Where nothing is hidden that is the position of the root.
-    """
-    determinize(root_state, work.state, stream)
-
-
-def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace, stream: Stream) -> float:
-    """Generic: the first player's return of one visit to work.nodes[depth], whose position is in
-    work.state."""
-    known = proof(tree, work.nodes[depth])
-    if known != UNPROVEN:
-        return float(DRAWN - known)
-    if is_terminal(work.state):
-        return returns(work.state)
-    return leaf_playout(params, work, stream)
-
-
-@inner_njit
-def back_up_return(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
-    """`search.kernel.stubs.back_up` where a return comes at the end."""
-    for d in range(depth + 1):
-        node = np.uint64(work.nodes[d])
-        tree.visits[node] += 1
-        tree.total_value[node] += value
-
-
-@inner_njit
-def no_score(state: State, work: Workspace, depth: np.uint64, player: Int) -> None:
-    """`search.kernel.stubs.note_score` where a return comes at the end."""
-
-
-@inner_njit
-def keep_nothing(leaves: Leaves, b: int, depth: Int, work: Workspace) -> None:
-    """`search.kernel.stubs.keep_path` where the path has no rewards."""
-
-
 def simulate(
     tree: Tree, params: SearchParams, root_state: State, simulations: int, stream: Stream, work: Workspace
 ) -> int:
@@ -145,10 +110,14 @@ def simulate(
     for done in range(simulations):
         if proof(tree, ROOT) != UNPROVEN:
             return done
-        deal(tree, params, root_state, done, stream, work)
+        if PAIRED:
+            deal_paired(tree, params, root_state, done, stream, work)
+        else:
+            determinize(root_state, work.state, stream)
         work.nodes[0] = ROOT
         depth = descend(tree, params, _AT_ROOT, _ONE_VISIT, work, stream)
-        note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
+        if EVALUATED:
+            note_heuristic(tree, params, work.state, work.nodes, work.movers, depth)
         value = value_of_leaf(tree, params, depth, work, stream)
         back_up(tree, params, work, depth, value)
         if params.anticipated != 0:
@@ -171,8 +140,8 @@ def select_leaves(
     """Generic: fill the batch from leaf ``begin`` on, one descent for each; returns the number of leaves.
 
     The visits of a leaf count as in flight on its whole path. ``leaves.visits`` is read, the other fields are
-    written; tree and stream are modified in place. Where a position is asked for (`search.kernel.stubs`), the
-    index of the leaf is returned whose path leads to that position: the batch is to be filled from there on.
+    written; tree and stream are modified in place. Where positions are KNOWN ones and one is missing, the
+    index of the leaf is returned whose path leads to it: the batch is to be filled from there on.
     """
     for b in range(begin, len(leaves.depths)):
         leaves.draws[b, 0], leaves.draws[b, 1] = stream[0], stream[1]
@@ -185,8 +154,9 @@ def select_leaves(
                 leaves.moves[b, d - 1] = tree.move[work.nodes[d]]
             leaves.slots[b, d] = work.slots[d]
             leaves.movers[b, d] = work.movers[d]
-        keep_path(leaves, b, depth, work)
-        if asked_for(work.state):
+            if SCORED and d < depth:
+                leaves.scores[b, d] = work.scores[d]
+        if KNOWN and was_asked_for(work.state):
             return b
         for d in range(depth + 1):
             tree.unobserved[work.nodes[d]] += leaves.visits[b]
@@ -206,21 +176,48 @@ def evaluate_leaves(
 ) -> None:
     """Generic: play visits[b] playouts from leaf b, to which the first depths[b] of moves[b] lead.
 
-    The sums of the first player's returns are written to ``sums`` ([B]); stream and workspace
-    are modified in place.
+    To ``sums`` ([B], or [B x players] from three players on) are written the sums of the first player's
+    returns; with rewards those of the Q samples of the leaf's last move; from three players on those of each
+    player's score at the end. The best line of the batch is kept in the workspace, which is modified in place
+    as the stream is.
     """
+    values = PLAYERS if PLAYERS > 2 else 1
     for b in range(len(visits)):
         if HIDDEN:
             work.draw[0], work.draw[1] = draws[b, 0], draws[b, 1]
         determinize(root_state, work.leaf_state, work.draw)
-        for d in range(depths[b]):
+        depth = np.int64(depths[b])
+        before = returns(work.leaf_state) if REWARDS else 0.0
+        came, weight, reward, factor = 0.0, 1.0, 0.0, 1.0
+        for d in range(depth):
+            chosen = not CHANCES or current_player(work.leaf_state) != CHANCE
             play(work.leaf_state, np.int64(moves[b, d]))
-        total = 0.0
+            if SCORED:
+                after = returns(work.leaf_state) if REWARDS or is_terminal(work.leaf_state) else 0.0
+                factor = DISCOUNT if chosen else 1.0
+                reward = after - before
+                before = after
+                came += weight * reward
+                weight *= factor
+        for player in range(values):
+            sums[b * values + player] = 0.0
         for _ in range(visits[b]):
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
-            total += returns(work.state) if is_terminal(work.state) else leaf_playout(params, work, stream)
-        sums[b] = total
+            work.best[LENGTH] = 0.0
+            if is_terminal(work.state):
+                future = 0.0 if SCORED else returns(work.state)
+            else:
+                future = leaf_playout(params, work, stream)
+            if PLAYERS > 2:
+                for player in range(PLAYERS):
+                    sums[b * values + player] += score_at_end(work.state, player)
+                continue
+            sums[b] += reward + factor * future
+            if SCORED and came + weight * future > work.best[VALUE]:
+                for d in range(depth):
+                    work.best_line[1 + d] = moves[b, d]
+                keep_line(work, depth, came + weight * future)
 
 
 def absorb_leaves(
@@ -228,28 +225,104 @@ def absorb_leaves(
 ) -> None:
     """Generic: back the batch up; its visits are in flight no more. Tree and workspace are modified in place.
 
-    A leaf that has been proven meanwhile counts with its proven value.
+    ``sums`` as `evaluate_leaves` writes them. A leaf that has been proven meanwhile counts with its proven
+    value.
     """
     for b in range(len(leaves.depths)):
-        depth = leaves.depths[b]
+        depth = np.int64(leaves.depths[b])
+        visits = np.int64(leaves.visits[b])
         node: Int = ROOT
         work.nodes[0] = ROOT
         for d in range(depth):
             node = np.int64(tree.children[node]) + np.int64(leaves.slots[b, d])
             work.nodes[d + 1] = node
             work.movers[d] = leaves.movers[b, d]
-        visits = leaves.visits[b]
-        total = sums[b]
-        known = proof(tree, node)
-        if known != UNPROVEN:
-            total = float(visits * (DRAWN - known))
-        for d in range(depth + 1):
-            node = work.nodes[d]
+        value = sums[b] if PLAYERS <= 2 else 0.0
+        if not SCORED:
+            known = proof(tree, node)
+            if known != UNPROVEN:
+                value = float(visits * (DRAWN - known))
+        for d in range(depth, -1, -1):
+            if SCORED and d > 0:
+                mover = np.int64(leaves.movers[b, d - 1])
+                if PLAYERS > 2:
+                    player = 0 if mover == CHANCE_CODE else mover
+                    value = sums[b * PLAYERS + player] - visits * leaves.scores[b, d - 1]
+                elif d < depth:
+                    factor = 1.0 if mover == CHANCE_CODE else DISCOUNT
+                    value = visits * (leaves.scores[b, d] - leaves.scores[b, d - 1]) + factor * value
+            node = np.int64(work.nodes[d])
             tree.visits[node] += visits
             tree.unobserved[node] -= visits
-            tree.total_value[node] += total
+            tree.total_value[node] += value
         if params.solver:
             spread_proof(tree, work.nodes, work.movers, depth)
+
+
+def reach_leaves(
+    root_state: State,
+    moves: npt.NDArray[np.uint16],
+    depths: npt.NDArray[np.int32],
+    states: npt.NDArray[Any],
+    signs: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int32],
+    legal: npt.NDArray[np.uint16],
+    scratch: Moves,
+) -> None:
+    """Generic: play the first depths[b] of moves[b] from the root, for each b, and describe where they lead.
+
+    These are written, for an evaluator:
+
+    ``states`` [B, state length]; ``signs`` [B]: 1 where the first player moves, -1 where the second does, and
+    for a finished game the first player's return; ``counts`` [B]: how many legal moves there are, 0 in a
+    finished game; ``legal`` [B, max_moves]: these moves.
+    """
+    for b in range(len(depths)):
+        state = states[b]
+        for i in range(len(root_state)):
+            state[i] = root_state[i]
+        for d in range(depths[b]):
+            play(state, np.int64(moves[b, d]))
+        counts[b] = 0
+        if is_terminal(state):
+            signs[b] = returns(state)
+            continue
+        signs[b] = 1.0 - 2.0 * current_player(state)
+        counts[b] = legal_moves(state, scratch)
+        for k in range(counts[b]):
+            legal[b, k] = scratch[k]
+
+
+def play_flat(
+    root_state: State,
+    params: SearchParams,
+    moves: npt.NDArray[np.uint16],
+    values: npt.NDArray[np.float64],
+    stream: Stream,
+    work: Workspace,
+) -> None:
+    """Generic: set ``values[i]`` to what a playout after ``moves[i]`` comes to, its rewards discounted.
+
+    ``values`` is float64[n], with one player or two the first player's, from three on those of the player who
+    moves. After ANY_MOVE a random move is played. Stream and workspace are modified in place. With hidden
+    information each playout has a determinization of its own.
+    """
+    for i in range(len(moves)):
+        determinize(root_state, work.state, stream)
+        player = current_player(work.state)
+        before = 0.0
+        if REWARDS:
+            before = score(work.state, player) if PLAYERS > 2 else returns(work.state)
+        move = np.int64(moves[i])
+        if move == ANY_MOVE:
+            move = np.int64(random_move(work.state, work.moves, stream))
+        play(work.state, move)
+        after = returns(work.state) if REWARDS or is_terminal(work.state) else 0.0
+        future = 0.0 if is_terminal(work.state) else leaf_playout(params, work, stream)
+        if PLAYERS > 2:
+            values[i] = score_at_end(work.state, player) - before
+        else:
+            values[i] = (after - before) + DISCOUNT * future
 
 
 def play_out(

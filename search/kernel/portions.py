@@ -21,11 +21,13 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, State
 from search.job import Portions
+from search.kernel.backup import back_up, note_heuristic, note_score, value_of_leaf
+from search.kernel.expand import may_expand
 from search.kernel.lazy_snapshot import unfold
-from search.kernel.loop import descend, value_of_leaf
+from search.kernel.loop import descend
 from search.kernel.params import SearchParams
 from search.kernel.solver import spread_proof
-from search.kernel.stubs import back_up, may_expand, note_leaf, note_score
+from search.kernel.traits import EVALUATED, SCORED
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
 from search.tree.arena import (
@@ -225,7 +227,8 @@ def go_to(
             return depth
         player = current_player(state)
         work.movers[depth] = player & 255
-        note_score(state, work, np.uint64(depth), player)
+        if SCORED:
+            note_score(state, work, np.uint64(depth), player)
         slot = find_child(tree, node, moves[depth], 0)
         if slot == ABSENT:
             slot = num_children(tree, node)
@@ -259,7 +262,8 @@ def grow_portions(
             for i in range(len(work.state)):
                 work.state[i] = work.leaf_state[i]
             depth = descend(tree, params, begin, np.int64(1), work, stream)
-            note_leaf(tree, params, work.state, work.nodes, work.movers, depth)
+            if EVALUATED:
+                note_heuristic(tree, params, work.state, work.nodes, work.movers, depth)
             value = value_of_leaf(tree, params, depth, work, stream)
             back_up(tree, params, work, depth, value)
             if params.solver:

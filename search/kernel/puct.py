@@ -19,11 +19,8 @@ import numpy.typing as npt
 
 from games.compile.specialise import cached_njit
 from games.jit import Int, inner_njit
-from games.rng import Stream
 from search.kernel.params import SearchParams
-from search.kernel.stubs import LEAF
 from search.kernel.uct import child_mean, natural_log, parent_mean
-from search.kernel.workspace import Workspace
 from search.tree.arena import (
     DRAWN,
     FIRST_WINS,
@@ -38,26 +35,6 @@ from search.tree.arena import (
 
 PARTS = 2**20
 """A c_base with a fraction counts in parts of one."""
-
-
-def select_by_prior(
-    tree: Tree,
-    params: SearchParams,
-    node: np.uint64,
-    depth: np.uint64,
-    player: int,
-    visits: Int,
-    work: Workspace,
-    stream: Stream,
-) -> int:
-    """Generic: `search.kernel.stubs.select_or_expand` of PUCT.
-
-    A node without children is a leaf: it has not been evaluated yet, or its evaluation is in flight, and then
-    this is one more visit of it. `expand_leaves` adds all children at once.
-    """
-    if num_children(tree, node) == 0:
-        return LEAF
-    return best_by_prior(tree, params, node, player)
 
 
 @inner_njit

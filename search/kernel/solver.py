@@ -57,7 +57,7 @@ def proof_from_children(tree: Tree, node: Int, player: Int) -> int:
 
 
 @inner_njit
-def spread_proof(tree: Tree, nodes: npt.NDArray[np.int32], movers: npt.NDArray[np.uint8], depth: int) -> None:
+def spread_proof(tree: Tree, nodes: npt.NDArray[np.int32], movers: npt.NDArray[np.uint8], depth: Int) -> None:
     """Carry the proof of the leaf nodes[depth] up the path as far as it reaches; modifies the tree.
 
     ``movers[d]`` is who moves at nodes[d].

@@ -30,14 +30,14 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import State
 from search.kernel.atomics import Marks, load, lock, store, unlock
-from search.kernel.loop import descend, value_of_leaf
+from search.kernel.backup import back_up, value_of_leaf
+from search.kernel.expand import add_untried, may_expand
+from search.kernel.loop import descend
 from search.kernel.params import SearchParams
-from search.kernel.playouts import PLAYOUTS
 from search.kernel.solver import spread_proof
-from search.kernel.stubs import add_untried, back_up, may_expand
 from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, stream_of, wait_for
 from search.kernel.uct import best_child
-from search.kernel.workspace import Workspace
+from search.kernel.workspace import PLAYOUTS, Workspace
 from search.tree.arena import (
     CAPACITIES,
     CLASS_OF,
@@ -164,13 +164,6 @@ def make_room(tree: Tree, jobs: Jobs, place: int) -> None:
 
 
 @inner_njit
-def take(jobs: Jobs, place: int, node: Int) -> None:
-    """From now on the node's subtree belongs to the job of a place."""
-    jobs.taken[node] = True
-    jobs.takes[place] = node
-
-
-@inner_njit
 def postpone(tree: Tree, jobs: Jobs, nodes: npt.NDArray[np.int32], depth: Int, simulations: int) -> None:
     """Count simulations below a node that is taken as unobserved, ``depth`` moves along the way ``nodes``."""
     for place in range(len(jobs.takes)):
@@ -203,24 +196,22 @@ def select_subtree(
     node: Int = np.int64(ROOT)
     nodes[0] = ROOT
     depth: Int = np.int64(0)
-    while True:
+    visits: Int = most
+    fresh, takes = False, False
+    while not takes and proof(tree, node) == UNPROVEN:
         visits_here = np.int64(tree.visits[node])
-        share = min(most, max(1, int(visits_here) // AGE))
+        # Of a job here.
+        visits = min(most, max(1, int(visits_here) // AGE))
         if jobs.taken[node]:
-            postpone(tree, jobs, nodes, depth, share)
+            postpone(tree, jobs, nodes, depth, int(visits))
             return
-        visits: Int = most
-        if proof(tree, node) != UNPROVEN:
-            break
         alone = tree.unobserved[node] == 0
-        if alone and (visits_here < AGE * most or is_terminal(state)):
-            take(jobs, place, node)
-            visits = share
+        takes = fresh or bool(alone and (visits_here < AGE * most or is_terminal(state)))
+        if takes:
             break
         player = current_player(state)
         movers[depth] = player & 255
         count = num_children(tree, node)
-        fresh = False
         if np.int64(tree.shape[node]) & COMPLETE == 0 and may_expand(tree, params, np.uint64(node), count):
             num_legal = legal_moves(state, work.moves)
             if count == num_legal:
@@ -234,29 +225,26 @@ def select_subtree(
                         # The children would have to move to a larger block, and others are below them.
                         return
                     room = room_of(tree, jobs, place)
-                    at, here = np.uint64(depth), np.uint64(node)
-                    fresh = add_untried(room, params, here, at, num_legal, work, stream)
+                    fresh = add_untried(room, params, np.uint64(node), num_legal, work, stream)
         slot: Int = count
         if not fresh:
-            if count == 0:
-                # The memory is used up.
-                take(jobs, place, node)
-                visits = share
-                break
-            slot = best_child(tree, params, np.uint64(node), player)[0]
-            best = np.int64(tree.children[node]) + slot
-            if alone and np.int64(tree.visits[best]) < AGE * max(SMALL, most // 2):
-                take(jobs, place, node)
-                visits = share
-                break
-        node = np.int64(tree.children[node]) + slot
-        play(state, np.int64(tree.move[node]))
-        depth += 1
-        nodes[depth] = node
-        if fresh:
-            take(jobs, place, node)
-            visits = 1
-            break
+            # Without children the memory is used up.
+            takes = count == 0
+            if not takes:
+                slot = best_child(tree, params, np.uint64(node), player)[0]
+                best = np.int64(tree.children[node]) + slot
+                takes = bool(alone and np.int64(tree.visits[best]) < AGE * max(SMALL, most // 2))
+        if not takes:
+            node = np.int64(tree.children[node]) + slot
+            play(state, np.int64(tree.move[node]))
+            depth += 1
+            nodes[depth] = node
+    if takes:
+        jobs.taken[node] = True
+        jobs.takes[place] = node
+    else:
+        # The node is proven.
+        visits = most
     jobs.visits[place] = visits
     jobs.depths[place] = depth
     for d in range(depth + 1):
@@ -301,7 +289,7 @@ def grow_subtree(
         value = value_of_leaf(room, params, depth, work, stream)
         back_up(room, params, work, depth, value)
         if params.solver:
-            spread_proof(room, work.nodes, work.movers, int(depth))
+            spread_proof(room, work.nodes, work.movers, depth)
     jobs.totals[place] = tree.total_value[top] - tree.total_value[node]
 
 

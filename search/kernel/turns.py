@@ -21,9 +21,7 @@ from games.rules import State
 from search.kernel.atomics import Marks, load, lock, pause, store, unlock
 from search.kernel.loop import absorb_leaves, evaluate_leaves, select_leaves
 from search.kernel.params import SearchParams
-from search.kernel.playouts import PLAYOUTS
-from search.kernel.rewards import VALUE
-from search.kernel.workspace import Leaves, Workspace
+from search.kernel.workspace import PLAYOUTS, VALUE, Leaves, Workspace
 from search.tree.arena import FULL, ROOT, UNPROVEN, Tree, proof
 
 LOCK, NEXT, ABSORBED, ENDED, READY = 0, 8, 16, 24, 32
@@ -151,8 +149,6 @@ def take_turns(
     number: int,
 ) -> int:
     """Generic: run jobs of a stretch, beside other threads that do the same, until none is left to begin.
-
-    The functions of `search.kernel.loop` that it calls are bound to the search's own, as the rules are.
 
     Tree and ring are common to all threads, ``work`` and ``streams`` ([2, 2]) are those of the thread with
     this ``number``, at least 1. Returns how many jobs it has played: all that it has selected.

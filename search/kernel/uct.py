@@ -1,4 +1,4 @@
-"""UCT: selection by UCB1 with unobserved samples, and expansion of one child at a time.
+"""UCT: the scores of children by UCB1 with unobserved samples.
 
 The score of child i of node s for the player who moves at s is
 
@@ -18,14 +18,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from games.compile.rule_stubs import legal_moves
 from games.jit import Int, inner_njit
-from games.rng import Stream
 from search.kernel.params import SearchParams
-from search.kernel.stubs import EVALUATED, LEAF, SCORED, add_untried, may_expand
-from search.kernel.workspace import Workspace
+from search.kernel.traits import EVALUATED, SCORED
 from search.tree.arena import (
-    COMPLETE,
     COUNT_MASK,
     DRAWN,
     FIRST_WINS,
@@ -127,9 +123,8 @@ def mean_of_children(tree: Tree, node: Int, sign: float) -> float:
     return sign * total / visits if visits > 0 else 0.0
 
 
-@inner_njit
 def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tuple[int, float]:
-    """The slot and score of the child that ``player``, who moves at the node, goes to.
+    """Generic: the slot and score of the child that ``player``, who moves at the node, goes to.
 
     The node has at least one child. With the solver, a child that is proven lost for the player is taken only
     if there is no other, a child that is proven won at once, and a proven draw scores 0, with nothing left to
@@ -192,37 +187,3 @@ def best_child(tree: Tree, params: SearchParams, node: Int, player: Int) -> tupl
             best_score = score
             best_slot = slot
     return best_slot, best_score
-
-
-def select_or_expand_uct(
-    tree: Tree,
-    params: SearchParams,
-    node: np.uint64,
-    depth: np.uint64,
-    player: int,
-    visits: Int,
-    work: Workspace,
-    stream: Stream,
-) -> int:
-    """Generic: `search.kernel.stubs.select_or_expand` of UCT.
-
-    A node gets a child for an untried move as long as it has one that `may_expand` admits and whose
-    first-play urgency exceeds all scores; after that the best child is taken.
-    """
-    shape = np.int64(tree.shape[node])
-    count = shape & COUNT_MASK
-    if shape & COMPLETE == 0 and may_expand(tree, params, node, count):
-        num_legal = legal_moves(work.state, work.moves)
-        if count == num_legal:
-            tree.shape[node] |= np.uint16(COMPLETE)
-        else:
-            slot, score = LEAF, -math.inf
-            if count > 0 and params.first_play_urgency < math.inf:
-                slot, score = best_child(tree, params, node, player)
-            if score < params.first_play_urgency and add_untried(
-                tree, params, node, depth, num_legal, work, stream
-            ):
-                return count  # type: ignore[return-value]
-            if count == 0 or slot != LEAF:
-                return slot
-    return best_child(tree, params, node, player)[0]

@@ -10,9 +10,14 @@ import numpy.typing as npt
 from search.kernel.lazy_snapshot import Base
 from search.minimax.alphabeta import Frames
 
+PLAYOUTS, PLIES = 0, 1
+"""Places in `Workspace.tally`."""
+VALUE, LENGTH = 0, 1
+"""Places in `Workspace.best`."""
+
 
 class Experience(NamedTuple):
-    """Positions in cells, their moves, and what came of these (search/kernel/experience.py)."""
+    """Positions in cells, their moves, and what came of these (search/kernel/learning.py)."""
 
     taken: npt.NDArray[np.bool_]
     """[cells] whether a position has the cell."""

@@ -14,7 +14,7 @@ from games.rng import new_stream
 from games.spec import Options, Spec
 from search.kernel.engine import engine_of
 from search.kernel.params import params_from
-from search.kernel.playouts import PLIES
+from search.kernel.workspace import PLIES
 from search.players.player import Choice, Player, Seen
 from search.players.request_options import PliesClock, read_budget, read_options, request_of_player
 from search.request import SearchRequest, features_of

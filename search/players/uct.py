@@ -10,7 +10,7 @@ from games.game import Game
 from games.spec import Options, Spec
 from search.evaluator import source_of_evaluator
 from search.job import Context
-from search.kernel.playouts import PLIES
+from search.kernel.workspace import PLIES
 from search.players.player import Choice, Player, Seen
 from search.players.presets import NAMES, PLAIN, settings_of
 from search.players.request_options import PliesClock, read_budget, read_options, request_of_player

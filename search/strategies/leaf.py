@@ -27,13 +27,12 @@ from games.game import Game
 from games.rng import new_stream
 from search.evaluator import EXTERNAL, Evaluator, Places, awaited_at_once, load_evaluator, start
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult, LeafJob, Policies
-from search.kernel.asking import positions_of
 from search.kernel.engine import Engine
 from search.kernel.evaluation import Reached, await_job, evaluate_job, reach
+from search.kernel.known import positions_of
 from search.kernel.params import params_of
-from search.kernel.playouts import PLAYOUTS
 from search.kernel.puct import expand_leaves
-from search.kernel.workspace import Leaves
+from search.kernel.workspace import PLAYOUTS, Leaves
 from search.packing.arrays import Arrays
 from search.packing.jobs import pack_leaves, unpack_leaves
 from search.plan import MIN_ROUNDS, SearchPlan

@@ -13,8 +13,7 @@ from games.rng import new_stream
 from search.job import GROW_STREAM, Context, GrowJob, Job, JobResult, LaneTree
 from search.kernel.engine import Engine
 from search.kernel.params import params_of
-from search.kernel.playouts import PLAYOUTS
-from search.kernel.workspace import Workspace
+from search.kernel.workspace import PLAYOUTS, Workspace
 from search.packing.arrays import Arrays, BadArchive, CorruptState, compress, decompress, take, within
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from games.compile.specialise import entry_of
 from games.rng import Stream, new_stream
 from search.job import LeafJob, Positions
-from search.kernel.asking import positions_of
 from search.kernel.engine import Engine
-from search.kernel.known import Known, new_known, remember, with_room
+from search.kernel.known import Known, new_known, positions_of, remember, with_room
 from search.kernel.params import SearchParams
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup

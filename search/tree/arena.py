@@ -28,9 +28,9 @@ class TreeLayout(NamedTuple):
     """The form of a search's trees and snapshots; the fields say what nodes keep beside visits and values."""
 
     hidden: bool = False
-    """How often their moves were available: with hidden information (search/kernel/ismcts.py)."""
+    """How often their moves were available: with hidden information (search/kernel/select.py)."""
     evaluated: bool = False
-    """What the game's evaluation says of them (search/kernel/heuristics.py)."""
+    """What the game's evaluation says of them (search/kernel/backup.py)."""
     priors: bool = False
     """Priors, from an evaluator (search/kernel/puct.py)."""
     wide: bool = False

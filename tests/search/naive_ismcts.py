@@ -17,9 +17,9 @@ from games import Game
 from games.compile.specialise import specialise
 from games.game import State
 from games.rng import Stream, below
+from search.kernel.expand import allowed
 from search.kernel.params import SearchParams
 from search.kernel.uct import natural_log
-from search.kernel.unpruning import allowed
 from tests.games.common import plain
 from tests.search.naive import play_to_the_end
 

@@ -11,9 +11,10 @@ import pytest
 import games
 from games.rng import new_stream
 from search.features import Features
+from search.kernel.backup import reset_outlook
 from search.kernel.engine import engine_of
 from search.kernel.params import params_of
-from search.kernel.rewards import VALUE, reset_outlook
+from search.kernel.workspace import VALUE
 from search.request import SearchRequest
 from search.tree.arena import ROOT, Tree, children_of
 from tests.games.common import JIT

@@ -18,7 +18,7 @@ from search.episode import Planner
 from search.features import Features
 from search.job import Context, Job, JobResult
 from search.kernel.engine import engine_of
-from search.kernel.experience import END, MOST_POSITIONS, NONE, POSITIONS
+from search.kernel.learning import END, MOST_POSITIONS, NONE, POSITIONS
 from search.kernel.params import params_from, with_exploration
 from search.kernel.workspace import Experience, Workspace
 from search.prepare import open_search

@@ -19,9 +19,10 @@ from games.rng import below, new_stream
 from games.tictactoe import TicTacToe
 from search.features import DECISIVE, GREEDY, RANDOM, Features
 from search.kernel.engine import engine_of
+from search.kernel.expand import FIRST_VISITS, GROWTH, allowed
+from search.kernel.loop import ANY_MOVE
 from search.kernel.params import NO_CUT, SearchParams, params_of
-from search.kernel.playouts import minimax_move
-from search.kernel.unpruning import FIRST_VISITS, GROWTH, allowed
+from search.kernel.playout import minimax_move
 from search.kernel.workspace import Workspace
 from search.minimax.alphabeta import advance, begin, open_frame
 from search.minimax.lookahead import lookahead_of
@@ -263,9 +264,10 @@ def test_the_spread_is_that_of_the_positions_after_the_root_moves() -> None:
     engine = engine_of(game, Features(steered=True))
     values = np.zeros(200)
     with np.errstate(over="ignore"):
-        engine.sample_leaves(
+        engine.play_flat(
             game.initial_state(),
             KNOBS._replace(playout_plies=0),
+            np.full(len(values), ANY_MOVE, dtype=np.uint16),
             values,
             new_stream(3),
             engine.new_workspace(),

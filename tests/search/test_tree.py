@@ -15,7 +15,7 @@ import games
 from games.compile.specialise import cached_njit
 from games.rng import new_stream
 from search.kernel.engine import engine_of
-from search.kernel.playouts import PLAYOUTS
+from search.kernel.workspace import PLAYOUTS
 from search.tree.arena import (
     CAPACITIES,
     FULL,

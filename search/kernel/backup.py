@@ -1,0 +1,172 @@
+"""Values: what a leaf is worth, and how that goes up the path; and what implicit minimax notes of a leaf.
+
+Of two players with a return at the end, a node's total value is the sum of the first player's returns. Of
+other problems (SCORED) it is the sum of Q samples of the move that leads to it: the reward of that move, plus
+the discount times what followed. Backing up goes from the leaf to the root,
+
+    G = r + discount * G,    total_value[node] += G,
+
+and the root gets what the first move got. With one player or two, G is the first player's. With three or more
+each player maximises an own score (max^n, Luckhardt and Irani 1986): the total value of a node is that of the
+player who moves at its parent, who alone compares it, and there is no discount. So merging stays a sum, and
+trees keep their form. Where chance moves, nothing is compared, and nothing discounted.
+
+Rewards are differences of scores (`Rules.returns`, `Rules.score`), which a descent notes on its way.
+
+Implicit minimax (Lanctot, Winands, Pepels and Sturtevant 2014) keeps v of each node, the minimax of the
+evaluations in the tree below it, and selects by (1 - a) Q + a v: see `search.kernel.uct.best_child`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from games.compile.rule_stubs import DISCOUNT, PLAYERS, REWARDS, evaluate, is_terminal, returns, score
+from games.jit import Int, inner_njit
+from games.rng import Stream
+from games.rules import State
+from search.kernel.learning import back_up_learnt, place_of
+from search.kernel.params import SearchParams
+from search.kernel.playout import leaf_playout
+from search.kernel.traits import CHANCE_CODE, LEARNT, LINES, SCORED
+from search.kernel.workspace import LENGTH, VALUE, Workspace
+from search.tree.arena import DRAWN, ROOT, UNPROVEN, Tree, num_children, proof
+
+
+def note_score(state: State, work: Workspace, depth: np.uint64, player: Int) -> None:
+    """Generic: note in the workspace what the score is at work.nodes[depth], where ``player`` moves."""
+    if PLAYERS > 2:
+        work.scores[depth] = score(state, max(np.int64(player), np.int64(0))) if REWARDS else 0.0
+    else:
+        work.scores[depth] = returns(state) if REWARDS else 0.0
+    if LEARNT:
+        work.places[depth] = place_of(state, work)
+
+
+def score_at_end(state: State, player: Int) -> float:
+    """Generic: a player's score where a simulation ends; none, without rewards, where its playout was cut."""
+    return score(state, player) if REWARDS or is_terminal(state) else 0.0
+
+
+def value_of_leaf(tree: Tree, params: SearchParams, depth: Int, work: Workspace, stream: Stream) -> float:
+    """Generic: what one visit to work.nodes[depth], whose position is in work.state, comes to.
+
+    That is the first player's return or, if nodes are SCORED, the discounted rewards that follow; with three
+    or more players 0, and work.ends holds each player's score at the end.
+    """
+    if not SCORED:
+        known = proof(tree, work.nodes[depth])
+        if known != UNPROVEN:
+            return float(DRAWN - known)
+        if is_terminal(work.state):
+            return returns(work.state)
+        return leaf_playout(params, work, stream)
+    work.best[LENGTH] = 0.0
+    if LEARNT:
+        # A finished position has no cell.
+        work.cells[0] = -1
+    value = 0.0
+    if is_terminal(work.state):
+        work.scores[depth] = returns(work.state)
+    else:
+        work.scores[depth] = returns(work.state) if REWARDS else 0.0
+        value = leaf_playout(params, work, stream)
+    if PLAYERS > 2:
+        for player in range(PLAYERS):
+            work.ends[player] = score_at_end(work.state, player)
+    return value
+
+
+def back_up(tree: Tree, params: SearchParams, work: Workspace, depth: Int, value: float) -> None:
+    """Generic: add one visit with this value of the leaf, work.nodes[depth], to the nodes of the path, in
+    place; the line is kept if none of this job was better."""
+    if not SCORED:
+        for d in range(depth + 1):
+            node = np.uint64(work.nodes[d])
+            tree.visits[node] += 1
+            tree.total_value[node] += value
+        return
+    sample = value
+    if LEARNT:
+        value, sample = back_up_learnt(tree, work, depth, value)
+    else:
+        if PLAYERS > 2:
+            value = 0.0
+        for d in range(depth, 0, -1):
+            node = np.uint64(work.nodes[d])
+            by_chance = work.movers[d - 1] == CHANCE_CODE
+            if PLAYERS > 2:
+                value = work.ends[0 if by_chance else np.int64(work.movers[d - 1])] - work.scores[d - 1]
+            else:
+                factor = 1.0 if by_chance else DISCOUNT
+                value = (work.scores[d] - work.scores[d - 1]) + factor * value
+            tree.visits[node] += 1
+            tree.total_value[node] += value
+        sample = value
+    tree.visits[ROOT] += 1
+    tree.total_value[ROOT] += sample
+    if PLAYERS > 2:
+        for player in range(PLAYERS):
+            work.totals[player] += work.ends[player]
+    if LINES and value > work.best[VALUE]:
+        for d in range(depth):
+            work.best_line[1 + d] = tree.move[work.nodes[d + 1]]
+        keep_line(work, depth, value)
+
+
+@inner_njit
+def keep_line(work: Workspace, depth: Int, value: float) -> None:
+    """Note that the best line of the job, whose first moves are there, goes on with that of the playout."""
+    plies = np.int64(work.best[LENGTH])
+    work.best[VALUE] = value
+    for k in range(plies):
+        work.best_line[1 + depth + k] = work.line[k]
+    work.best_line[0] = depth + plies
+
+
+def reset_outlook(work: Workspace) -> None:
+    """Forget the best line and the totals of the job before; the workspace is modified in place."""
+    work.best[VALUE] = -math.inf
+    work.totals[:] = 0.0
+
+
+def note_heuristic(
+    tree: Tree,
+    params: SearchParams,
+    state: State,
+    nodes: npt.NDArray[np.int32],
+    movers: npt.NDArray[np.uint8],
+    depth: Int,
+) -> None:
+    """Generic: evaluate a leaf without visits, at the end of the path, and note in the tree what was found.
+
+    With implicit minimax its value is carried up as far as it changes anything.
+    """
+    leaf = nodes[depth]
+    if tree.visits[leaf] != 0:
+        return
+    tree.heuristic[leaf] = returns(state) if is_terminal(state) else evaluate(state)
+    if params.implicit == 0.0:
+        return
+    for d in range(depth - 1, -1, -1):
+        value = minimax_of_children(tree, nodes[d], movers[d])
+        if tree.heuristic[nodes[d]] == value:
+            return
+        tree.heuristic[nodes[d]] = value
+
+
+@inner_njit
+def minimax_of_children(tree: Tree, node: Int, player: Int) -> float:
+    """The best of the children's heuristics for ``player``, who moves at the node; it has a child.
+
+    In the first player's view, as all heuristics in the tree.
+    """
+    sign = 1.0 - 2.0 * player
+    first = np.int64(tree.children[node])
+    best = -math.inf
+    for child in range(first, first + num_children(tree, node)):
+        best = max(best, sign * np.float64(tree.heuristic[child]))
+    return sign * best

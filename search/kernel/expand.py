@@ -1,0 +1,128 @@
+"""Expansion: when a node may get another child, and which of its untried moves it is for.
+
+Lanes with hidden information divide the moves. Progressive unpruning (Chaslot, Winands, van den Herik,
+Uiterwijk and Bouzy 2008, "Progressive strategies for Monte-Carlo tree search", section 4.2): a node begins
+with its moves of highest priority, and after A B**(k - k_init) visits it has k moves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from games.compile.rule_stubs import HIDDEN, priority
+from games.jit import Int, inner_njit
+from games.rng import Stream, below
+from games.rules import Moves, State
+from search.kernel.params import SearchParams
+from search.kernel.playout import winning_move
+from search.kernel.traits import DECISIVE, WIDENED
+from search.kernel.uct import natural_log
+from search.kernel.workspace import Workspace
+from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, Tree, add_child, num_children
+
+FIRST_VISITS = 50
+"""A: a node has more than its first moves only after so many visits."""
+GROWTH = 1.3
+"""B: the factor by which visits grow for each further move."""
+_LN_A = math.log(FIRST_VISITS)
+_PER_LN = 1.0 / math.log(GROWTH)
+
+
+@inner_njit
+def allowed(params: SearchParams, visits: Int) -> int:
+    """The number of children that a node may have after so many visits."""
+    if visits <= FIRST_VISITS:
+        return params.widening
+    return int(params.widening + np.int64((natural_log(visits) - _LN_A) * _PER_LN))
+
+
+def may_expand(tree: Tree, params: SearchParams, node: Int, count: Int) -> bool:
+    """Generic: whether a node with ``count`` children may get another. Visits in flight count as visits."""
+    if not WIDENED:
+        return True
+    visits = np.int64(tree.visits[node]) + np.int64(tree.unobserved[node])
+    return count < allowed(params, visits)  # type: ignore[return-value]
+
+
+def add_untried(
+    tree: Tree, params: SearchParams, node: np.uint64, num_moves: Int, work: Workspace, stream: Stream
+) -> bool:
+    """Generic: add a child to ``node`` for one of the first ``num_moves`` of work.moves.
+
+    These include all untried moves of the node; there is at least one. False where the arena is full. If
+    moves are DECISIVE, one that wins at once is the only one tried; if nodes are WIDENED, the move is one of
+    highest priority; else it is uniformly random. With hidden information work.moves holds untried moves
+    alone, which differ from one determinization to the next. At a node that was in the snapshot of the round,
+    and so is known to all lanes, a lane draws from its share of the list: as many equal parts as there are
+    shares. Tree, stream and workspace are modified in place.
+    """
+    if DECISIVE and num_children(tree, node) == 0:
+        winning = winning_move(work.state, work, num_moves)  # type: ignore[arg-type]
+        if winning >= 0:
+            if add_child(tree, node, winning) == NO_BLOCK:
+                return False
+            # No other move is of interest, so it is all of them.
+            tree.shape[node] |= np.uint16(COMPLETE)
+            return True
+    if WIDENED:
+        move = best_untried(tree, node, work.state, work.moves, num_moves, stream)
+    elif HIDDEN:
+        index: Int = below(stream, num_moves)  # type: ignore[arg-type]
+        if _is_known_to_all(tree, params, node):
+            index = (num_moves * params.share + index) // params.num_shares
+        move = np.int64(work.moves[index])  # type: ignore[assignment]
+    else:
+        move = _any_untried(tree, node, work.moves, num_moves, stream)
+    return add_child(tree, node, move) != NO_BLOCK
+
+
+@inner_njit
+def _is_known_to_all(tree: Tree, params: SearchParams, node: Int) -> bool:
+    """Whether the node was in the snapshot: one that this job made has nothing but its own visits."""
+    if params.anticipated == 0:
+        return False
+    return node == ROOT or tree.unobserved[node] < params.anticipated * np.int64(tree.visits[node])
+
+
+@inner_njit
+def _any_untried(tree: Tree, node: Int, moves: Moves, num_legal: Int, stream: Stream) -> int:
+    """A uniformly random untried move: legal moves are drawn until one has no child."""
+    while True:
+        move = np.int64(moves[below(stream, int(num_legal))])
+        if not is_tried(tree, node, move):
+            return move  # type: ignore[return-value]
+
+
+@inner_njit
+def is_tried(tree: Tree, node: Int, move: Int) -> bool:
+    """Whether the node has a child for the move."""
+    first = np.int64(tree.children[node])
+    tried = False
+    for child in range(first, first + num_children(tree, node)):
+        tried |= tree.move[child] == move
+    return tried
+
+
+def best_untried(tree: Tree, node: Int, state: State, moves: Moves, num_moves: Int, stream: Stream) -> int:
+    """Generic: of the first ``num_moves`` moves that have no child (there is one) one of highest priority.
+
+    Of equal ones each is as likely. ``stream`` is modified in place.
+    """
+    best = -math.inf
+    found = 0
+    chosen = np.int64(moves[0])
+    for i in range(num_moves):
+        move = np.int64(moves[i])
+        if is_tried(tree, node, move):
+            continue
+        score = priority(state, move)
+        if score > best:
+            best = score
+            found = 0
+        if score == best:
+            found += 1
+            if below(stream, found) == 0:
+                chosen = move
+    return chosen  # type: ignore[return-value]

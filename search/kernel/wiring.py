@@ -1,0 +1,147 @@
+"""What the kernels of a search are made of: their constants, and the functions that call each other.
+
+All generic functions of this folder call each other by their names. `KERNELS` lists them, callees first;
+`functions_of` binds those that a search needs to its game and to each other.
+`constants_of` says which branches of them are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from games.compile.rule_stubs import default_determinize
+from games.compile.specialise import is_compiled, specialise
+from games.game import Game
+from games.rules import HasForm
+from search.features import Features
+from search.kernel import (
+    backup,
+    expand,
+    known,
+    learning,
+    loop,
+    playout,
+    portions,
+    select,
+    subtrees,
+    turns,
+    uct,
+)
+from search.minimax import alphabeta
+
+Function = Callable[..., Any]
+
+INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
+    (
+        "LEARNT",
+        (
+            learning.place_of,
+            learning.settle,
+            learning.learn,
+            learning.note,
+            learning.settle_now_and_then,
+            learning.settle_all,
+            learning.learning_rollout,
+            learning.back_up_learnt,
+        ),
+    ),
+    ("THINKS", (alphabeta.open_frame, alphabeta.begin, alphabeta.advance, playout.minimax_move)),
+    ("", (playout.winning_move,)),
+    ("STEERED", (playout.steered_move, playout.steered_playout)),
+    ("", (playout.leaf_playout,)),
+    ("WIDENED", (expand.best_untried,)),
+    ("", (expand.may_expand, expand.add_untried, uct.best_child)),
+    ("HIDDEN", (select.best_available, select.select_among)),
+    ("PAIRED", (select.deal_paired,)),
+    ("CHANCES", (select.draw_outcome,)),
+    ("EVALUATED", (backup.note_heuristic,)),
+    (
+        "",
+        (
+            select.select_or_expand,
+            backup.note_score,
+            backup.score_at_end,
+            backup.value_of_leaf,
+            backup.back_up,
+            loop.descend,
+            portions.go_to,
+        ),
+    ),
+    ("COMPILED", (subtrees.select_subtree, subtrees.grow_subtree)),
+)
+"""Functions that only other ones call, callees first, and the constant without which a search has none of
+them."""
+OUTER: tuple[tuple[str, tuple[Function, ...]], ...] = (
+    (
+        "",
+        (
+            loop.simulate,
+            loop.select_leaves,
+            loop.evaluate_leaves,
+            loop.absorb_leaves,
+            loop.reach_leaves,
+            loop.play_flat,
+            loop.play_out,
+            portions.plan_visits,
+            portions.grow_portions,
+        ),
+    ),
+    ("LEARNT", (learning.look_back,)),
+    ("COMPILED", (turns.take_turns, subtrees.take_subtrees)),
+)
+"""The kernels, which Python calls."""
+
+
+def constants_of(game: HasForm, features: Features) -> dict[str, bool]:
+    """The constants of `search.kernel.traits`, and those of rules that a search has in another way."""
+    alone = game.num_players == 1
+    rules = game.rules
+    cuts = alone and rules.cut_rollout is not None and rules.evaluate is None
+    return {
+        "SCORED": not game.is_two_player,
+        "LINES": game.has_lines,
+        "STEPWISE": alone and (game.has_lines or game.discount < 1.0),
+        "CUTS": features.steered and cuts,
+        "HIDDEN": features.hidden,
+        "CHANCES": rules.chance is not None,
+        "PAIRED": features.paired,
+        "WIDENED": features.widened,
+        "EVALUATED": features.evaluated,
+        "DECISIVE": features.decisive,
+        "PRIORS": features.priors,
+        "STEERED": features.steered and not features.learnt,
+        "THINKS": features.thinking,
+        "LEARNT": features.learnt,
+        "KNOWN": isinstance(game, known.KnownGame),
+        "COMPILED": is_compiled(rules),
+    }
+
+
+def functions_of(game: Game, features: Features) -> dict[str, Function]:
+    """The kernels of a search by name, compiled at their first call if the game's rules are."""
+    constants = constants_of(game, features)
+    bound: dict[str, Any] = dict(constants)
+    if game.hidden_information and not features.hidden:
+        # Kernels that start from whole positions.
+        bound |= specialise((default_determinize,), game, {"HIDDEN": False}, inner=True)
+        bound["determinize"] = bound.pop("default_determinize")
+    bound |= specialise(_needed(INNER, constants), game, bound, inner=True)
+    return specialise(_needed(OUTER, constants), game, bound)
+
+
+def functions_of_known(game: Game, features: Features) -> dict[str, Function]:
+    """`loop.select_leaves` and `loop.absorb_leaves` for known positions (search/kernel/known.py)."""
+    over_known = known.KnownGame(game)
+    constants = constants_of(over_known, features)
+    bound: dict[str, Any] = {**constants, "determinize": known.go_to_root}
+    bound |= specialise(_needed(INNER, constants), over_known, bound, inner=True)
+    return specialise((loop.select_leaves, loop.absorb_leaves), over_known, bound)
+
+
+def _needed(
+    table: tuple[tuple[str, tuple[Function, ...]], ...], constants: dict[str, bool]
+) -> tuple[Function, ...]:
+    return tuple(
+        function for name, functions in table if not name or constants[name] for function in functions
+    )
