@@ -17,7 +17,7 @@ from games.rng import Stream, below
 from games.rules import Moves, State
 from search.kernel.params import SearchParams
 from search.kernel.playout import winning_move
-from search.kernel.traits import DECISIVE, WIDENED
+from search.kernel.traits import DECIDES, WIDENED
 from search.kernel.uct import natural_log
 from search.kernel.workspace import Workspace
 from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, Tree, add_child, num_children
@@ -52,13 +52,13 @@ def add_untried(
     """Generic: add a child to ``node`` for one of the first ``num_moves`` of work.moves.
 
     These include all untried moves of the node; there is at least one. False where the arena is full. If
-    moves are DECISIVE, one that wins at once is the only one tried; if nodes are WIDENED, the move is one of
+    a search DECIDES, a move that wins at once is the only one tried; if nodes are WIDENED, the move is one of
     highest priority; else it is uniformly random. With hidden information work.moves holds untried moves
     alone, which differ from one determinization to the next. At a node that was in the snapshot of the round,
     and so is known to all lanes, a lane draws from its share of the list: as many equal parts as there are
     shares. Tree, stream and workspace are modified in place.
     """
-    if DECISIVE and num_children(tree, node) == 0:
+    if DECIDES and num_children(tree, node) == 0:
         winning = winning_move(work.state, work, num_moves)  # type: ignore[arg-type]
         if winning >= 0:
             if add_child(tree, node, winning) == NO_BLOCK:

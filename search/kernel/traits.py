@@ -15,8 +15,9 @@ STEPWISE = False
 """Whether playouts of one player note their moves, or discount what comes later (`Rules.rollout`)."""
 CUTS = False
 """Whether `Rules.cut_rollout` stands for random playouts of a limited length."""
-PAIRED = WIDENED = EVALUATED = DECISIVE = PRIORS = STEERED = THINKS = LEARNT = False
-"""`search.features.Features` of these names; HIDDEN is one of games/compile/rule_stubs.py."""
+PAIRED = WIDENED = EVALUATED = DECIDES = PRIORS = STEERED = THINKS = LEARNT = False
+"""`search.features.Features` of these names, DECIDES: decisive, THINKS: thinking; HIDDEN is one of
+games/compile/rule_stubs.py. None may be called as anything that a kernel's module has."""
 KNOWN = False
 """Whether positions are those of search/kernel/known.py."""
 

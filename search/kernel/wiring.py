@@ -108,7 +108,7 @@ def constants_of(game: HasForm, features: Features) -> dict[str, bool]:
         "PAIRED": features.paired,
         "WIDENED": features.widened,
         "EVALUATED": features.evaluated,
-        "DECISIVE": features.decisive,
+        "DECIDES": features.decisive,
         "PRIORS": features.priors,
         "STEERED": features.steered and not features.learnt,
         "THINKS": features.thinking,
