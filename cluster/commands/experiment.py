@@ -85,7 +85,7 @@ def experiment(
     "open": more games of ours will decide.
     """
     from cluster.lab.sources.launch import ExperimentRequest, chosen, print_list, run_experiments
-    from cluster.lab.sources.store import DEFAULT_OUT
+    from cluster.lab.sources.units import DEFAULT_OUT
 
     folder = DEFAULT_OUT if out is None else out
     if not tables:

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from cluster.lab.sources import claims
-from cluster.lab.sources.counts_battleship import distribution_of_misses, sampling_accuracy
+from cluster.lab.sources.counts import distribution_of_misses, sampling_accuracy
 from cluster.lab.sources.estimate import Estimate
 from cluster.lab.sources.measures import Measured
-from cluster.lab.sources.need import need_of
-from cluster.lab.sources.page import to_markdown
-from cluster.lab.sources.store import Store
+from cluster.lab.sources.report import to_markdown
 from cluster.lab.sources.table import SCALES, load, names
+from cluster.lab.sources.units import Store, need_of
 from cluster.lab.sources.verdict import Verdict
 from games.errors import InvalidInput
 

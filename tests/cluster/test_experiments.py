@@ -12,19 +12,17 @@ import pytest
 from cluster.executors.inline import InlineExecutor
 from cluster.lab.sources import report
 from cluster.lab.sources.estimate import Estimate
-from cluster.lab.sources.laboratory import Laboratory
 from cluster.lab.sources.measures import Measured
-from cluster.lab.sources.need import Need, UnitDone, UnitWorker
-from cluster.lab.sources.page import to_html, to_markdown
 from cluster.lab.sources.pictures import pictures_of
-from cluster.lab.sources.run import Run
-from cluster.lab.sources.store import Store
+from cluster.lab.sources.report import to_html, to_markdown
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
+from cluster.lab.sources.units import Need, Run, Store, UnitDone, UnitWorker
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
     NOT_RUN,
     OPEN,
+    Laboratory,
     Study,
     TableResult,
     Verdict,

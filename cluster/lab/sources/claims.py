@@ -30,12 +30,10 @@ from importlib import resources
 from typing import Any
 
 from cluster.lab.sources.estimate import PERCENT, Estimate
-from cluster.lab.sources.laboratory import Laboratory
-from cluster.lab.sources.page import Heading, Item, Paragraph, Part, Picture
-from cluster.lab.sources.report import command, ours_text
-from cluster.lab.sources.store import Store
+from cluster.lab.sources.report import Heading, Item, Paragraph, Part, Picture, command, ours_text
 from cluster.lab.sources.table import load, names
-from cluster.lab.sources.verdict import Verdict
+from cluster.lab.sources.units import Store
+from cluster.lab.sources.verdict import Laboratory, Verdict
 from games.errors import InvalidInput, counted
 
 SOURCE = "claims"

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cluster.front_door.placement import Placement
-from cluster.lab.sources import claims, page, report
-from cluster.lab.sources.laboratory import Laboratory
-from cluster.lab.sources.need import UnitWorker
-from cluster.lab.sources.run import Run
-from cluster.lab.sources.store import Store
+from cluster.lab.sources import claims, report
 from cluster.lab.sources.table import SCALES, load, names
-from cluster.lab.sources.verdict import Study, judge
+from cluster.lab.sources.units import Run, Store, UnitWorker
+from cluster.lab.sources.verdict import Laboratory, Study, judge
 from cluster.launch import Launch, Output, launch
 from cluster.report.table import Column, Table, right, text
 from cluster.runtime.jobset import Jobset
@@ -102,7 +99,7 @@ def run_experiments(
     Raises InvalidInput, ConnectionError, OSError.
     """
     for path in reports:
-        page.check(path)
+        report.check(path)
     laboratory = Laboratory(map(load, request.tables), request.scale, request.seed)
     with launch(output, BEFORE_ANY) as started:
         store = started.stack.enter_context(Store(out))
@@ -135,7 +132,7 @@ def run_experiments(
         if 0 < len(of_sources) < len(studies):
             started.say("not in the report: claims; banyan experiment claims --report FILE.md writes them")
     for path in reports:
-        page.write(path, parts)
+        report.write(path, parts)
         started.say(f"wrote {path}")
     return FAILED if run.failures else 0
 
@@ -180,7 +177,7 @@ def _run_tables(
             studies.extend(judge([laboratory.result(name, run.kept, run.failures) for name in own]))
             del waiting[: len(own)]
             if not output.json:
-                page.show(report.of_study(studies[-1], {}), console)
+                report.show(report.of_study(studies[-1], {}), console)
 
     take_whole(jobset)
     if not run.finished:

@@ -12,9 +12,8 @@ from itertools import chain
 
 from cluster.lab.sources import counts
 from cluster.lab.sources.estimate import Estimate
-from cluster.lab.sources.need import CountNeed, MatchNeed, Need
-from cluster.lab.sources.store import Kept
 from cluster.lab.sources.table import OUTCOMES, Row
+from cluster.lab.sources.units import CountNeed, Kept, MatchNeed, Need
 from cluster.matches.game import MatchContext
 from cluster.matches.record import GameRecord
 from cluster.matches.standing import Standing, Tally

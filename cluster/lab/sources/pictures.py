@@ -16,7 +16,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from cluster.lab.sources.estimate import PERCENT, Estimate, SourceFigure
-from cluster.lab.sources.page import THEME, Picture
+from cluster.lab.sources.report import THEME, Picture
 from cluster.lab.sources.table import Row
 from cluster.lab.sources.verdict import DIFFERS, Study, TableResult, figure_text
 
