@@ -64,7 +64,7 @@ def benchmark(
         typer.Argument(metavar="GAME", help="Games to measure; all of them if none is named."),
     ] = None,
     *,
-    asked: Measurement,
+    measurement: Measurement,
     evaluation: Evaluation,
     output: OutputOptions,
 ) -> None:
@@ -79,20 +79,20 @@ def benchmark(
     from cluster.system.terminal import print_json, stdout_console
 
     if evaluation.evaluator or evaluation.batches is not None:
-        _measure_evaluators(games or [], asked, evaluation, output)
+        _measure_evaluators(games or [], measurement, evaluation, output)
         return
     wanted = [rules.load(name) for name in games or rules.names()]
-    sizes = asked.simulations or [DEFAULT_SIMULATIONS]
-    cuts = asked.cut or []
-    _check(asked.seconds, asked.repeats, sizes, cuts, asked.seed)
-    rival = _rival(asked.against)
+    sizes = measurement.simulations or [DEFAULT_SIMULATIONS]
+    cuts = measurement.cut or []
+    _check(measurement.seconds, measurement.repeats, sizes, cuts, measurement.seed)
+    rival = _rival(measurement.against)
 
     benches = benchmark_games(
         wanted,
         simulations=sizes,
-        seconds=asked.seconds,
-        repeats=asked.repeats,
-        seed=asked.seed,
+        seconds=measurement.seconds,
+        repeats=measurement.repeats,
+        seed=measurement.seed,
         cuts=cuts,
         rival=rival,
         report=report if output.progress else lambda line: None,
@@ -102,11 +102,11 @@ def benchmark(
         print_json(rows)
         return
     console = stdout_console(colour_wanted(output.no_color))
-    print_rates(console, rows, rival, asked.seconds, asked.repeats, asked.seed)
+    print_rates(console, rows, rival, measurement.seconds, measurement.repeats, measurement.seed)
 
 
 def _measure_evaluators(
-    games: list[str], asked: Measurement, evaluation: Evaluation, output: OutputOptions
+    games: list[str], measurement: Measurement, evaluation: Evaluation, output: OutputOptions
 ) -> None:
     from games.errors import InvalidInput
 
@@ -115,14 +115,14 @@ def _measure_evaluators(
     if not games:
         raise InvalidInput("game", None, "a game that the evaluator knows")
     for name in ("simulations", "cut", "against"):
-        if given := getattr(asked, name):
+        if given := getattr(measurement, name):
             raise InvalidInput(name, given, "nothing with --evaluator")
     batches = read_counts(
         DEFAULT_BATCHES if evaluation.batches is None else evaluation.batches, "batches", DEFAULT_BATCHES
     )
     if max(batches) > MAX_BATCH:
         raise InvalidInput("batches", max(batches), f"whole numbers from 1 to {MAX_BATCH}")
-    _check(asked.seconds, asked.repeats, [], [], asked.seed)
+    _check(measurement.seconds, measurement.repeats, [], [], measurement.seed)
     from cluster.lab.throughput.evaluations import benchmark_evaluators
     from cluster.report.machine import machine
     from cluster.system.terminal import print_json, stdout_console
@@ -131,9 +131,9 @@ def _measure_evaluators(
         games,
         evaluation.evaluator,
         batches=batches,
-        seconds=asked.seconds,
-        repeats=asked.repeats,
-        seed=asked.seed,
+        seconds=measurement.seconds,
+        repeats=measurement.repeats,
+        seed=measurement.seed,
         report=report if output.progress else lambda line: None,
     )
     if output.json_output:
@@ -142,9 +142,10 @@ def _measure_evaluators(
     console = stdout_console(colour_wanted(output.no_color))
     for bench in measured:
         console.print(bench.table())
+    each = f"{measurement.repeats}, interleaved, {measurement.seconds:g} s each"
     console.print(
-        f"median, lowest and highest of repeats ({asked.repeats}, interleaved, {asked.seconds:g} s each); "
-        f"different positions of random games, seed {asked.seed}; {machine()}",
+        f"median, lowest and highest of repeats ({each}); "
+        f"different positions of random games, seed {measurement.seed}; {machine()}",
         soft_wrap=True,
     )
 

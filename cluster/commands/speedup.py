@@ -107,7 +107,7 @@ class Measurement:
 
 def speedup(
     game: GameArgument,
-    asked: Measurement,
+    measurement: Measurement,
     out: Annotated[Path | None, option("DIR", "Write speedup.json, .csv and a figure there.", OUTPUT)] = None,
     picture: FormatOption = None,
     json_output: JsonOption = False,
@@ -126,12 +126,12 @@ def speedup(
     from cluster.lab.throughput.speedup import SECONDS, OwnWorkers, ignore, measure_speedup
     from games.errors import counted
 
-    counts = _counts(asked)
-    names = read_strategies(asked.strategies, ALL_STRATEGIES)
+    counts = _counts(measurement)
+    names = read_strategies(measurement.strategies, ALL_STRATEGIES)
     drawn = read_format(picture, out)
-    request = _request(game, asked, names, max(counts))
+    request = _request(game, measurement, names, max(counts))
     so_far: list[Row] = []
-    seconds = SECONDS if asked.seconds is None else asked.seconds
+    seconds = SECONDS if measurement.seconds is None else measurement.seconds
     with ExitStack() as stack:
         watch: Callable[[Session], None] = ignore
         if metrics_port is not None:
@@ -143,15 +143,15 @@ def speedup(
             report(f"metrics at {metrics.url}")
             watch = metrics.watch
         report(f"starting {counted(max(counts), 'worker')}")
-        runner = OwnWorkers(max(counts), asked.executor, asked.address, watch)
-        rows = measure_speedup(request, names, counts, runner, asked.repeats, seconds, report, so_far)
+        runner = OwnWorkers(max(counts), measurement.executor, measurement.address, watch)
+        rows = measure_speedup(request, names, counts, runner, measurement.repeats, seconds, report, so_far)
         if out is not None:
             from cluster.lab.throughput.speedup_report import write_rows
 
             for path in write_rows(rows, out, drawn):
                 report(f"wrote {path}")
         _show(rows, json_output, colour_wanted(no_color))
-        suggest_best(game, asked.preset, json_output)
+        suggest_best(game, measurement.preset, json_output)
         if metrics_port is not None:
             _wait(f"metrics at {metrics.url} until this is ended (Ctrl-C)")
 
@@ -166,23 +166,23 @@ def _wait(line: str) -> None:
             time.sleep(1)
 
 
-def _counts(asked: Measurement) -> list[int]:
+def _counts(measurement: Measurement) -> list[int]:
     """The numbers of workers. Raises InvalidInput (workers, address)."""
-    if asked.workers != "auto":
-        return read_counts(asked.workers, "workers", "1,2,4, or auto")
+    if measurement.workers != "auto":
+        return read_counts(measurement.workers, "workers", "1,2,4, or auto")
     from cluster.ray_backend.joining import connect
     from cluster.runtime.workers import ONE_CPU
     from cluster.system.processes import num_cores
 
     cpus = num_cores()
-    if asked.address is not None:
-        cluster = connect(asked.address, cpus)
+    if measurement.address is not None:
+        cluster = connect(measurement.address, cpus)
         cpus = max(1, ONE_CPU.workers_in(cluster.machines()))
         cluster.close()
     return [*(2**power for power in range((cpus - 1).bit_length())), cpus]
 
 
-def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
+def _request(game: str, measurement: Measurement, strategies: Sequence[str], workers: int) -> SearchRequest:
     """The search of each run, checked with each strategy; it has the first one. Raises InvalidInput."""
     import games
     from cluster.executors.choose import refuse_on_ray
@@ -193,29 +193,33 @@ def _request(game: str, asked: Measurement, strategies: Sequence[str], workers: 
     from search.prepare import check_request
 
     loaded = games.load(game)
-    if asked.executor not in ("ray", "threads"):
-        raise InvalidInput("executor", asked.executor, "ray or threads")
-    if asked.repeats is not None and asked.repeats < 1:
-        raise InvalidInput("repeats", asked.repeats, "a whole number of at least 1")
-    if asked.seconds is not None and not 0 < asked.seconds < float("inf"):
-        raise InvalidInput("seconds", asked.seconds, "seconds, more than 0")
-    if asked.seconds is not None and asked.simulations is not None and asked.repeats is not None:
-        raise InvalidInput("seconds", asked.seconds, "nothing beside --simulations and --repeats")
+    if measurement.executor not in ("ray", "threads"):
+        raise InvalidInput("executor", measurement.executor, "ray or threads")
+    if measurement.repeats is not None and measurement.repeats < 1:
+        raise InvalidInput("repeats", measurement.repeats, "a whole number of at least 1")
+    if measurement.seconds is not None and not 0 < measurement.seconds < float("inf"):
+        raise InvalidInput("seconds", measurement.seconds, "seconds, more than 0")
+    if (
+        measurement.seconds is not None
+        and measurement.simulations is not None
+        and measurement.repeats is not None
+    ):
+        raise InvalidInput("seconds", measurement.seconds, "nothing beside --simulations and --repeats")
     request = SearchRequest(
         game=loaded.spec,
-        simulations=asked.simulations,
-        lanes=default_lanes(workers) if asked.lanes is None else asked.lanes,
-        seed=asked.seed,
-        memory_mb=asked.memory,
+        simulations=measurement.simulations,
+        lanes=default_lanes(workers) if measurement.lanes is None else measurement.lanes,
+        seed=measurement.seed,
+        memory_mb=measurement.memory,
         strategy=strategies[0],
-        batch=asked.batch,
-        playouts_per_leaf=asked.playouts_per_leaf,
+        batch=measurement.batch,
+        playouts_per_leaf=measurement.playouts_per_leaf,
     )
-    if asked.preset is not None:
-        request = replace(request, **measured_settings_of(asked.preset, loaded))
+    if measurement.preset is not None:
+        request = replace(request, **measured_settings_of(measurement.preset, loaded))
     for strategy in strategies:
         one = replace(request, strategy=strategy)
-        refuse_on_ray(one, asked.executor, asked.address, ONE_CPU)
+        refuse_on_ray(one, measurement.executor, measurement.address, ONE_CPU)
         check_request(one)
     return request
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import le
 from pathlib import Path
 
 import pytest
 
 from cluster.executors.inline import InlineExecutor
 from cluster.lab.sources import report
-from cluster.lab.sources.estimate import Estimate
+from cluster.lab.sources.estimate import Estimate, SourceFigure
 from cluster.lab.sources.measures import Measured
 from cluster.lab.sources.pictures import pictures_of
 from cluster.lab.sources.report import to_html, to_markdown
 from cluster.lab.sources.table import OUTCOMES, SCALES, Table, load, names, read, sources
-from cluster.lab.sources.units import Need, Run, Store, UnitDone, UnitWorker
+from cluster.lab.sources.units import Run, Store, UnitDone, UnitWorker
 from cluster.lab.sources.verdict import (
     AGREES,
     DIFFERS,
@@ -30,8 +32,7 @@ from cluster.lab.sources.verdict import (
 )
 from cluster.runtime.drive import drive
 from cluster.runtime.jobset import Jobset
-from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
-from cluster.runtime.worker_state import WorkerStatus
+from cluster.runtime.tasks import JobDone, JobLost
 from games.errors import InvalidInput
 from search.coordinator import MAX_ATTEMPTS
 
@@ -87,17 +88,14 @@ def run_of(laboratory: Laboratory, store: Store) -> Run:
     return Run(laboratory.needs, laboratory.keep_from(store), store)
 
 
-def run_to_the_end(run: Run, executor: Executor) -> None:
-    executor.open(None)
-    drive(Jobset(run), executor)
-
-
 def measured(path: Path, scale: str = "quick", table: Table = TABLE) -> TableResult:
     """The table, run in this process."""
     laboratory = Laboratory([table], scale)
     with Store(path) as store:
         run = run_of(laboratory, store)
-        run_to_the_end(run, InlineExecutor(UnitWorker))
+        executor = InlineExecutor(UnitWorker)
+        executor.open(None)
+        drive(Jobset(run), executor)
     return laboratory.result(table.name, run.kept, run.failures)
 
 
@@ -221,13 +219,18 @@ def test_games_that_a_row_leaves_out_may_have_ended_in_any_way() -> None:
     assert study(("50/0/40", 10, (5, 0, 5), "")).rows[0].p == pytest.approx(1)
 
 
-def test_a_number_of_games_is_inferred_from_all_rows_of_a_table() -> None:
-    """Thirds to one decimal: 3 games; with 12.5 % in another row, 24."""
-    row = '[[rows]]\nname = "r"\nmeasure = "results"\nfigures = { wins = %s, draws = %s, losses = %s }\n'
-    thirds, eighths = row % (33.3, 33.3, 33.3), row % (12.5, 37.5, 50.0)
-    for text, number in ((thirds, 3), (thirds + eighths, 24)):
-        for each in read("999/4", f'title = "t"\n{text}', "").rows_at["quick"]:
-            assert (each.inferred, each.figures["wins"].number) == (True, number)
+@pytest.mark.parametrize("name", ["002/3", "002/15"])
+def test_an_inferred_number_of_games_has_the_percentages_of_all_rows(name: str) -> None:
+    """Whole numbers of games, rounded as the source rounds; with one game less, not in all rows."""
+
+    def fits(number: int, shares: Sequence[SourceFigure]) -> bool:
+        least = [math.ceil(number * (float(each.value) - each.rounding) / 100) for each in shares]
+        most = [math.floor(number * (float(each.value) + each.rounding) / 100) for each in shares]
+        return all(map(le, least, most)) and sum(least) <= number <= sum(most)
+
+    rows = [[*row.figures.values()] for row in load(name).rows_at["quick"] if row.inferred]
+    smallest = next(number for number in range(1, 1000) if all(fits(number, row) for row in rows))
+    assert {each.number for row in rows for each in row} == {smallest}
 
 
 def test_branching_is_the_mean_of_all_positions(tmp_path: Path) -> None:
@@ -288,54 +291,22 @@ def test_a_folder_that_is_written_to_is_refused(tmp_path: Path) -> None:
         pass
 
 
-class Losing:
-    """An executor whose workers die with every unit of one need, and end the others in any order."""
-
-    name = "losing"
-    num_workers = 1
-
-    def __init__(self, lost: int) -> None:
-        self.workers: list[WorkerStatus] = []
-        self.lost = lost
-        self.forgotten: list[int] = []
-        self.queue: list[Task] = []
-        self.contexts: dict[int, Need] = {}
-
-    def open(self, context: None) -> None: ...
-
-    def add_context(self, key: int, context: Need) -> None:
-        self.contexts[key] = context
-
-    def forget_context(self, key: int) -> None:
-        self.forgotten.append(key)
-
-    def submit(self, tasks: Iterable[Task]) -> None:
-        self.queue += tasks
-
-    def wait(self, timeout_s: float) -> list[Event]:
-        task = self.queue.pop()
-        if task.context == self.lost:
-            return [JobLost(task.index, "it died", task.context)]
-        done = UnitWorker().run(self.contexts[task.context], task.job)
-        # Twice: a worker that was given up may still answer.
-        return [JobDone(done, task.context), JobDone(done, task.context)]
-
-    def drop(self) -> None:
-        self.queue.clear()
-
-    def close(self) -> None: ...
-
-    def use(self, workers: int) -> None: ...
-
-
 def test_a_unit_that_is_always_lost_takes_down_its_row_only(tmp_path: Path) -> None:
     laboratory = Laboratory([TABLE], "quick")
     with Store(tmp_path) as store:
         run = run_of(laboratory, store)
-        executor = Losing(1)
-        run_to_the_end(run, executor)
+        jobset, worker = Jobset(run), UnitWorker()
+        waiting = jobset.begin()
+        while waiting:
+            task = waiting.pop()
+            if task.context == 1:
+                waiting += jobset.take(JobLost(task.index, "it died", task.context))
+                continue
+            done = JobDone(worker.run(laboratory.needs[task.context], task.job), task.context)
+            # Twice: a worker that was given up may still answer.
+            waiting += jobset.take(done) + jobset.take(done)
     assert run.retried == MAX_ATTEMPTS - 1
-    assert sorted(executor.forgotten) == [0, 1, 2], "each when its last unit has ended"
+    assert not jobset.contexts
     result = laboratory.result(TABLE.name, run.kept, run.failures)
     assert "it died" in {v.row.name: v.failure for v in result.verdicts}["a power"]
     assert figures_of(result)[:5] == figures_of(measured(tmp_path / "other"))[:5]

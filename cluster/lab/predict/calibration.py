@@ -110,8 +110,8 @@ def measure_costs(
     with lines of progress.
     """
     report("calls: what one costs, whatever it carries")
-    asked = calibration_request(SearchRequest(game=CALL_GAME, strategy="root", simulations=2**30))
-    calls = time_calls(asked, executor)
+    fast = calibration_request(SearchRequest(game=CALL_GAME, strategy="root", simulations=2**30))
+    calls = time_calls(fast, executor)
     return {
         strategy: _Calibration(replace(request, strategy=strategy), executor, report).measure(calls)
         for strategy in strategies
@@ -168,9 +168,9 @@ class _Calibration:
         if workers <= 2 * costs.cores:
             return costs
         self.say(f"{counted(workers, 'worker')} on {counted(costs.cores, 'core')}")
-        asked = crowd_request(small, costs, workers)
+        crowd = crowd_request(small, costs, workers)
         # The first run is for warming up: its processes have just been started.
-        factors = [together(costs, run(asked, workers=workers)) for _ in range(1 + REPEATS)]
+        factors = [together(costs, run(crowd, workers=workers)) for _ in range(1 + REPEATS)]
         return replace(costs, together=min(factors[1:]))
 
 

@@ -130,10 +130,10 @@ def run_prediction(plan: PredictionPlan, report: Callable[[str], None]) -> Predi
             costs = {strategy: replace(each, link_bytes_per_s=link) for strategy, each in costs.items()}
         checks_s = time.monotonic()
         for strategy in plan.strategies if plan.measured else ():
-            asked = _of_strategy(small, strategy)
+            here = _of_strategy(small, strategy)
             report(f"{strategy}: each step of the search that is run here")
             checks += check(
-                asked, steps_of(asked, costs[strategy]), plan.measured, executor, plan.repeats, report
+                here, steps_of(here, costs[strategy]), plan.measured, executor, plan.repeats, report
             )
         end_s += time.monotonic() - checks_s
         if executor is not None:

@@ -70,7 +70,7 @@ class Predicted:
     """Mean time of a job on a worker, in seconds."""
     jobs_retried: int
     spent: dict[str, float]
-    """Share of each part (worker_time.py) in the workers' time."""
+    """Share of each part (simulated_executor.py) in the workers' time."""
 
 
 def predict(

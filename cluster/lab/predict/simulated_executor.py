@@ -64,13 +64,13 @@ class WorkerTime:
         waited_s = end_s - ended_s - travel_s
         now, then = self._until(end_s), self._until(ended_s)
         did = [after - before for after, before in zip(now, then, strict=True)]
-        known_s = sum(did)
-        if waited_s <= 0.0 or known_s <= 0.0:
+        worked_s = sum(did)
+        if waited_s <= 0.0 or worked_s <= 0.0:
             self.spent[OTHERS] += waited_s
             return
         for part, seconds in zip(COORDINATOR, did, strict=True):
-            self.spent[part] += seconds * min(1.0, waited_s / known_s)
-        self.spent[OTHERS] += max(0.0, waited_s - known_s)
+            self.spent[part] += seconds * min(1.0, waited_s / worked_s)
+        self.spent[OTHERS] += max(0.0, waited_s - worked_s)
 
     def shares(self, total_s: float) -> dict[str, float]:
         """The share of each part in ``total_s``, the time of all workers together."""
@@ -170,7 +170,7 @@ class SimulatedExecutor:
         """Time of one simulation on a worker."""
         self.time = WorkerTime()
         """The use of the workers' time, without delays by a coordinator that uses one of their cores."""
-        self._taken: deque[tuple[Event, float]] = deque()
+        self._received: deque[tuple[Event, float]] = deque()
         """Events of the last look, with their arrival times. The session gets one at a time."""
         self._arrived: dict[int, float] = {}
         """Arrival times of results that wait for earlier ones, by index."""
@@ -222,10 +222,10 @@ class SimulatedExecutor:
         self._charge(MAKING, self._costs.make_s * len(tasks))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        if not self._taken:
+        if not self._received:
             self._dispatch()
             self._look(timeout_s)
-        return [self._take()] if self._taken else []
+        return [self._take()] if self._received else []
 
     def drop(self) -> None:
         now_s = self._now_s - self._slip_s
@@ -237,7 +237,7 @@ class SimulatedExecutor:
         self._queue.clear()
         self._running = 0
         self._answers.clear()
-        self._taken.clear()
+        self._received.clear()
 
     def close(self) -> None:
         self.drop()
@@ -252,10 +252,10 @@ class SimulatedExecutor:
             self._now_s = due_s
             self._charge(RECEIVING, self._costs.turn_s)
         # Answers that arrive during this look wait for the next one.
-        seen_s = self._now_s
-        while self._due_s() <= seen_s:
+        look_s = self._now_s
+        while self._due_s() <= look_s:
             answer = heapq.heappop(self._answers)
-            self._taken.extend((event, answer.at_s) for event in self._receive(answer))
+            self._received.extend((event, answer.at_s) for event in self._receive(answer))
 
     def _due_s(self) -> float:
         """The time of the next answer; infinity if none is under way."""
@@ -263,7 +263,7 @@ class SimulatedExecutor:
 
     def _take(self) -> Event:
         """The next event; charges the coordinator's work on it."""
-        event, at_s = self._taken.popleft()
+        event, at_s = self._received.popleft()
         if isinstance(event, JobDone):
             self._charge(MERGING, self._costs.absorb_s)
             if event.result.index >= self._absorbed:

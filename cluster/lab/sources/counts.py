@@ -103,18 +103,18 @@ def every_line(arguments: Arguments) -> Found:
     game = games.load(arguments["game"])
     player = player_of(arguments["a"], game)
     total: Counter[int] = Counter()
-    asked = 0
+    searches = 0
     for n in range(int(arguments.get("seeds", 1))):
         tree = Opponents(game, player, seed_of(arguments["seed"], 2, n))
         for side in (0, 1):
             total += tree.lines(game.initial_state(), side)
-        asked += len(tree.answers)
+        searches += len(tree.answers)
     return {
         "lines": sum(total.values()),
         "wins": total[1],
         "draws": total[0],
         "losses": total[-1],
-        "searches": asked,
+        "searches": searches,
     }
 
 

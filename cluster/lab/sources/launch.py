@@ -47,14 +47,14 @@ class ExperimentRequest:
             raise InvalidInput("seed", self.seed, "a whole number from 0 to 2**63 - 1")
 
 
-def chosen(asked: Sequence[str]) -> tuple[str, ...]:
-    """Names of tables, in order. ``asked``: table names, numbers of sources (all their tables), or ``all``.
+def chosen(words: Sequence[str]) -> tuple[str, ...]:
+    """Names of tables, in order. ``words``: table names, numbers of sources (all their tables), or ``all``.
 
     Raises InvalidInput (table).
     """
     there = names()
     found: list[str] = []
-    for name in asked:
+    for name in words:
         matching = there if name == "all" else [n for n in there if n == name or n.partition("/")[0] == name]
         if not matching:
             raise InvalidInput("table", name, "one of " + ", ".join(there) + "; a source such as 002; or all")
@@ -161,7 +161,7 @@ def _run_tables(
         nonlocal first
         if run.done and first is None:
             first = jobset.elapsed_s, run.spent_s
-        if first is not None and left.known and run.spent_s > first[1]:
+        if first is not None and left.complete and run.spent_s > first[1]:
             left_s = left.cpu_s * (jobset.elapsed_s - first[0]) / (run.spent_s - first[1])
             parts.append(f"some {terminal.duration(left_s)} left")
         return parts

@@ -206,11 +206,11 @@ def parts(
 ) -> Iterator[Part]:
     """The report. ``pictures``: those below the heading of a table or of a source, by its name."""
     results = [result for study in studies for result in study.results]
-    asked = [
+    tables = [
         study.name if not study.missing else " ".join(result.table.name for result in study.results)
         for study in studies
     ]
-    made = command(" ".join(asked), scale, seed)
+    made = command(" ".join(tables), scale, seed)
     cpu = terminal.duration(sum(result.cpu_s for result in results))
     yield Heading(1, TITLE)
     for study in studies:

@@ -4,6 +4,8 @@
     note = "..."                        how it was translated: what our figures mean, budgets; Markdown and
                                         the terminal have its first paragraph, the HTML page all of it
     not_comparable = "..."              optional: why no figure can be compared
+    inferred = 250                      optional: n of its rows of matches, if none states it: the smallest
+                                        number of games whose rounded percentages are those of all of them
     relative = true                     optional: figures are shown as ratios to those of the first row
     holds = "at its own budget"         optional: words for the sentence about a source that holds
     [defaults]                          default values of all rows
@@ -30,36 +32,34 @@
 A row may have its own ``smoke``, ``quick`` and ``full`` tables, whose values override the table's.
 ``smoke``, for tests, is ``quick`` with two games and with the file's own values for ``smoke``. Tables have
 the names of their files: ``002/11`` for 002-11.toml. What stands before the slash is a source in
-sources.toml, or ``claims``: its rows are all ours. If no row of a table states n, that of its match rows is
-the smallest number of games whose rounded percentages are those of all of them.
+sources.toml, or ``claims``: its rows are all ours.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from importlib import resources
-from operator import le
 from typing import Any
 
 from cluster.lab.sources.estimate import SourceFigure
 from games.errors import InvalidInput
 
 OUTCOMES = ("wins", "draws", "losses")
-MOST_INFERRED = 10_000
-"""Limit of the numbers of games that are tried."""
 SCALES = ("smoke", "quick", "full")
 SMOKE_GAMES = 2
 _SAID = ("remark", "not_comparable", "deviates", "cause")
 _OWN = ("name", "figures", "n", "measure", "as_printed", "ours", "x", "series", "cpu_s", *_SAID, *SCALES)
 _OF_SOURCE = ("as_printed", "deviates", "cause")
 """Keys that rows of ours do not take from [defaults]."""
-_TABLE = ("title", "note", "not_comparable", "relative", "holds", "axis", "defaults", "scales", "rows")
+_TABLE = (
+    *("title", "note", "not_comparable", "inferred", "relative", "holds", "axis"),
+    *("defaults", "scales", "rows"),
+)
 _AXIS = ("x", "y", "figure", "log", "title", "beside")
 """Keys of an axis: labels x and y (no x: rows one below the other); the figure that is drawn (default: the
 score); which of x and y are logarithmic, as "x", "y" or "xy"; the picture's title; and the table beside whose
@@ -151,9 +151,7 @@ def read(name: str, text: str, source: str) -> Table:
         source=source,
         title=data["title"],
         note="\n".join(" ".join(each.split()) for each in data.get("note", "").split("\n\n", 1)),
-        rows_at={
-            scale: _numbered([_row(name, data, row, scale) for row in data["rows"]]) for scale in SCALES
-        },
+        rows_at={scale: tuple(_row(name, data, row, scale) for row in data["rows"]) for scale in SCALES},
         axis=data.get("axis", {}),
         relative=bool(data.get("relative")),
         holds=data.get("holds", ""),
@@ -181,7 +179,9 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         details = {key: _filled(value, values) for key, value in details.items()}
     except KeyError as error:
         raise InvalidInput("table", f"{table} {row['name']}", f"a value for {error} at {like}") from None
-    figures = {key: SourceFigure.read(value, row.get("n")) for key, value in row.get("figures", {}).items()}
+    stated = row.get("figures", {})
+    inferred = data.get("inferred") if stated.keys() == set(OUTCOMES) else None
+    figures = {key: SourceFigure.read(value, row.get("n", inferred)) for key, value in stated.items()}
     said = {key: " ".join(row.get(key, data.get(key, "")).split()) for key in _SAID}
     label = data.get("axis", {}).get("x")
     place = re.search(rf"\b{re.escape(label)} (?:= )?([0-9.]+),? ?(.*)", row["name"]) if label else None
@@ -196,29 +196,9 @@ def _row(table: str, data: Mapping[str, Any], own: Mapping[str, Any], scale: str
         x=None if x is None else float(x),
         series=str(row.get("series", place[2] if place else "")),
         cpu_s=None if cpu_s is None else float(cpu_s),
-        inferred=False,
+        inferred=inferred is not None,
         **said,
     )
-
-
-def _numbered(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows with the inferred number of games, if no match row states it; see the top of this file."""
-    matches = [row for row in rows if row.figures.keys() == set(OUTCOMES)]
-    figures = [list(row.figures.values()) for row in matches]
-    if any(each.number for row in figures for each in row):
-        return tuple(rows)
-    number = next((n for n in range(1, MOST_INFERRED) if all(map(partial(_sums_to, n), figures))), None)
-    for row in matches if number else ():
-        numbered = {name: replace(each, number=number) for name, each in row.figures.items()}
-        rows = [replace(row, figures=numbered, inferred=True) if each is row else each for each in rows]
-    return tuple(rows)
-
-
-def _sums_to(number: int, shares: Sequence[SourceFigure]) -> bool:
-    """Whether whole numbers of games, this many in all, have these shares in percent."""
-    least = [math.ceil(number * (float(each.value) - each.rounding) / 100) for each in shares]
-    most = [math.floor(number * (float(each.value) + each.rounding) / 100) for each in shares]
-    return all(map(le, least, most)) and sum(least) <= number <= sum(most)
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:

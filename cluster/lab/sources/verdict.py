@@ -204,8 +204,8 @@ class Study:
             at = [result.table.holds for result in self.results if result.table.holds]
             said = " ".join(["holds", *at[:1]]) + f": {rows}, all of which agree"
         elif number[AGREES] + number[DIFFERS] == total and number[DIFFERS] <= FEW * total and whole:
-            known = ", whose cause is stated" if caused == number[DIFFERS] else f" ({cause})"
-            said = f"holds but for {number[DIFFERS]} of {rows}{known}"
+            cause = ", whose cause is stated" if caused == number[DIFFERS] else f" ({cause})"
+            said = f"holds but for {number[DIFFERS]} of {rows}{cause}"
         else:
             does = {AGREES: _verb(number[AGREES], "agrees", "agree"), OPEN: f"{_verb(number[OPEN])} open"}
             does[DIFFERS] = f"{_verb(number[DIFFERS], 'differs', 'differ')} ({cause})"
@@ -283,7 +283,7 @@ class Left(NamedTuple):
     """Number of all units."""
     cpu_s: float
     """CPU seconds of the units that are left, from those that are stored, or else as the tables state."""
-    known: bool
+    complete: bool
     """Whether that contains all of them."""
 
     @property
@@ -291,7 +291,7 @@ class Left(NamedTuple):
         """The CPU time that is left, in words; empty if nothing is."""
         if self.done == self.units:
             return ""
-        if not self.known:
+        if not self.complete:
             return f"more than {duration(self.cpu_s)}" if self.cpu_s else "unknown"
         return duration(self.cpu_s)
 
@@ -347,8 +347,8 @@ class Laboratory:
         ]
         units = sum(self.needs[place].units for place in places)
         cpu_s = sum(number * (cost or 0.0) for number, cost in costs)
-        known = all(cost is not None for number, cost in costs if number)
-        return Left(units - sum(missing.values()), units, cpu_s, known)
+        complete = all(cost is not None for number, cost in costs if number)
+        return Left(units - sum(missing.values()), units, cpu_s, complete)
 
     def places(self, name: str) -> set[int]:
         """Indices of the needs of a table."""
