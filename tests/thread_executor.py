@@ -12,24 +12,12 @@ from cluster.runtime.worker_state import WorkerStatus
 from search.worker import Worker
 
 
-class ThreadExecutor:
-    """Jobs go to whichever thread is free, so that results come in any order."""
+class Fake:
+    """The base of executors for tests: what most of them do not need."""
 
-    name = "threads"
-
-    def __init__(self, workers: int) -> None:
-        self._jobs: queue.SimpleQueue[Task] = queue.SimpleQueue()
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._count = workers
-        self._context: Any = None
-
-    @property
-    def num_workers(self) -> int:
-        return self._count
-
-    @property
-    def threads_here(self) -> int:
-        return 0
+    name = "fake"
+    num_workers = 1
+    threads_here = 0
 
     @property
     def workers(self) -> list[WorkerStatus]:
@@ -37,10 +25,28 @@ class ThreadExecutor:
 
     def use(self, workers: int) -> None: ...
 
+    def open(self, context: Any) -> None: ...
+
+    def drop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ThreadExecutor(Fake):
+    """Jobs go to whichever thread is free, so that results come in any order."""
+
+    name = "threads"
+
+    def __init__(self, workers: int) -> None:
+        self._jobs: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.num_workers = workers
+        self._context: Any = None
+
     def open(self, context: Any) -> None:
         self._context = context
         Worker().prepare(context)
-        for _ in range(self._count):
+        for _ in range(self.num_workers):
             threading.Thread(target=self._work, daemon=True).start()
 
     def submit(self, jobs: Iterable[Task]) -> None:
@@ -52,10 +58,6 @@ class ThreadExecutor:
             return [self._events.get(timeout=timeout_s)]
         except queue.Empty:
             return []
-
-    def drop(self) -> None: ...
-
-    def close(self) -> None: ...
 
     def _work(self) -> None:
         worker = Worker()

@@ -18,6 +18,7 @@ class InlineExecutor:
     """One worker slot, in the caller's thread."""
 
     name = "inline"
+    num_workers = threads_here = 1
 
     def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: Queue | None = None) -> None:
         self._workers = ContextWorkers(make_worker)
@@ -28,14 +29,6 @@ class InlineExecutor:
         self._status = WorkerStatus(slot=0, state=WorkerState.IDLE, machine=socket.gethostname())
         # No `or` here: an empty queue is false.
         self._queue: Queue = TaskQueue() if queue is None else queue
-
-    @property
-    def num_workers(self) -> int:
-        return 1
-
-    @property
-    def threads_here(self) -> int:
-        return 1
 
     @property
     def workers(self) -> list[WorkerStatus]:

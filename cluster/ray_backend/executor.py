@@ -119,6 +119,7 @@ class RayExecutor:
     """Runs tasks on an embedded Ray, or on the cluster at ``address``, whose machines its slots follow."""
 
     name = "ray"
+    threads_here = 0
 
     def __init__(
         self,
@@ -186,10 +187,6 @@ class RayExecutor:
     @property
     def num_workers(self) -> int:
         return len(self._slots)
-
-    @property
-    def threads_here(self) -> int:
-        return 0
 
     @property
     def workers(self) -> list[WorkerStatus]:

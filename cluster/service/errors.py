@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -124,28 +124,22 @@ def shown(value: object) -> object:
 
 def install(app: FastAPI) -> None:
     """Install handlers that answer every error of the application with a problem."""
+    problem_of: dict[type[Exception], Callable[[Any], Problem]] = {
+        Problem: lambda error: error,
+        InvalidInput: of_input,
+        sqlite3.Error: _of_records,
+        RequestValidationError: of_validation,
+        HTTPException: lambda error: Problem(error.status_code, str(error.detail), error.headers),
+        Exception: lambda error: Problem(500, "internal error; the server's log has the details"),
+    }
+    for kind, of in problem_of.items():
 
-    @app.exception_handler(Problem)
-    def problem(_: Request, error: Problem) -> Response:
-        return error.response()
+        def answer(_: Request, error: Exception, of: Callable[[Any], Problem] = of) -> Response:
+            return of(error).response()
 
-    @app.exception_handler(InvalidInput)
-    def invalid(_: Request, error: InvalidInput) -> Response:
-        return of_input(error).response()
+        app.add_exception_handler(kind, answer)
 
-    @app.exception_handler(sqlite3.Error)
-    def storage(_: Request, error: sqlite3.Error) -> Response:
-        LOG.error("the records could not be used: %s", error)
-        return of_storage(str(error)).response()
 
-    @app.exception_handler(RequestValidationError)
-    def validation(_: Request, error: RequestValidationError) -> Response:
-        return of_validation(error).response()
-
-    @app.exception_handler(HTTPException)
-    def http(_: Request, error: HTTPException) -> Response:
-        return Problem(error.status_code, str(error.detail), error.headers).response()
-
-    @app.exception_handler(Exception)
-    def unexpected(_: Request, error: Exception) -> Response:
-        return Problem(500, "internal error; the server's log has the details").response()
+def _of_records(error: sqlite3.Error) -> Problem:
+    LOG.error("the records could not be used: %s", error)
+    return of_storage(str(error))

@@ -22,11 +22,12 @@ from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.problems import WALK
 from tests.cluster.strangers import banyan, clean_environment
+from tests.thread_executor import Fake
 
 STRATEGIES = ("root", "tree", "leaf")
 
 
-class Elsewhere:
+class Elsewhere(Fake):
     """Stands for workers: an executor that runs the jobs it is given, and notes which."""
 
     name = "elsewhere"
@@ -37,10 +38,6 @@ class Elsewhere:
         self.num_workers = workers
         self.submitted: list[int] = []
         self.closed = False
-
-    @property
-    def threads_here(self) -> int:
-        return 0
 
     @property
     def workers(self) -> list[WorkerStatus]:

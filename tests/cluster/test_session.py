@@ -11,13 +11,13 @@ import pytest
 from cluster.runtime.drive import TICK_S
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, JobDone, JobFailed, JobLost, Task
-from cluster.runtime.worker_state import WorkerStatus
 from search.coordinator import GRACE_S, Coordinator, SearchFailed
-from search.job import Context, Job, JobResult
+from search.job import Job, JobResult
 from search.prepare import open_search
 from search.request import NARROW_SIMULATIONS, SearchRequest
 from search.tree.arena import ROOT
 from search.tree.merge import lone_root
+from tests.thread_executor import Fake
 
 
 def coordinator_of(request: SearchRequest) -> Coordinator:
@@ -34,7 +34,7 @@ class Clock:
         return self.now_s
 
 
-class ScriptedExecutor:
+class ScriptedExecutor(Fake):
     """Each job takes ``job_s`` on one of two workers; what comes of it is ``outcome``'s to say.
 
     A look takes at least 0.1 ms.
@@ -42,8 +42,6 @@ class ScriptedExecutor:
 
     name = "scripted"
     num_workers = 2
-    threads_here = 0
-    workers: list[WorkerStatus] = []  # noqa: RUF012
 
     def __init__(
         self,
@@ -59,12 +57,6 @@ class ScriptedExecutor:
         self.patience: list[float] = []
         self.submitted = 0
         self.drops = 0
-
-    def use(self, workers: int) -> None: ...
-
-    def open(self, context: Context) -> None: ...
-
-    def close(self) -> None: ...
 
     def submit(self, tasks: Iterable[Task]) -> None:
         for task in tasks:

@@ -14,7 +14,6 @@ import games
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
-from cluster.runtime.worker_state import WorkerStatus
 from games import Game
 from games.compile.specialise import cached_njit
 from games.game import State
@@ -32,6 +31,7 @@ from search.tree.arena import LAZY, PLAIN_LAYOUT, ROOT, Tree, children_of, new_t
 from search.tree.merge import Statistics
 from search.worker import Worker
 from tests.search.naive import Node
+from tests.thread_executor import Fake
 
 KNOBS = SearchParams(
     exploration=1.0,
@@ -130,7 +130,7 @@ def digest_of_search(executor: Executor | None = None, workers: int = 1, **reque
     return run_search(SearchRequest(**request), executor, workers)[0].digest
 
 
-class ChaosExecutor:
+class ChaosExecutor(Fake):
     """Several workers that take jobs in any order, forget what they kept, and lose or repeat results."""
 
     name = "chaos"
@@ -139,25 +139,12 @@ class ChaosExecutor:
         self._draw = random.Random(seed)
         self._context: Context | None = None
         self._workers = [Worker() for _ in range(workers)]
+        self.num_workers = workers
         self._queue: list[Task] = []
         self._late: list[Event] = []
         self._losses: Counter[int] = Counter()
         self.lost = 0
         self.repeated = 0
-
-    @property
-    def num_workers(self) -> int:
-        return len(self._workers)
-
-    @property
-    def threads_here(self) -> int:
-        return 0
-
-    @property
-    def workers(self) -> list[WorkerStatus]:
-        return []
-
-    def use(self, workers: int) -> None: ...
 
     def open(self, context: Context) -> None:
         self._context = context
