@@ -20,7 +20,7 @@ from typing import Any
 
 from cluster.runtime.session import Session
 from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerStatus
-from cluster.service.event_stream import Feed
+from cluster.service.live import Feed
 from search.coordinator import Counters
 
 SPAN_S, STEP_S, STRIP_S = 900, 2, 60

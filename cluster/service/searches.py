@@ -29,11 +29,10 @@ from cluster.service.allocator import LongLived
 from cluster.service.answer_models import CurvePoint
 from cluster.service.cluster_watch import ClusterWatch, Seen
 from cluster.service.errors import Problem, of_input, of_storage
-from cluster.service.event_stream import FINAL, Feed, final_data
 from cluster.service.external_run import ExternalRun
 from cluster.service.known_games import KnownGames
 from cluster.service.limits import Limits
-from cluster.service.open_search import Live
+from cluster.service.live import FINAL, Feed, Live, final_data
 from cluster.service.pool import Pool, Run
 from cluster.service.records import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Action, Record, Recorder
 from cluster.service.request_models import SearchBody, body_of

@@ -17,7 +17,7 @@ from cluster.service.answer_models import Cluster, Health, Version
 from cluster.service.api.search_routes import Events, Service, sent
 from cluster.service.cluster_watch import CLUSTER, ClusterWatch
 from cluster.service.errors import Problem, of_storage, problems
-from cluster.service.event_stream import FeedEvent
+from cluster.service.live import FeedEvent
 from cluster.service.searches import Searches
 
 GAME = ("game", "strategy")

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 from cluster.service.answer_models import Curve, Leaves, SearchPage, SearchView, State, Taken
 from cluster.service.api.connections import address_of
 from cluster.service.errors import Problem, problems
-from cluster.service.event_stream import FINAL, FeedEvent, final_data
 from cluster.service.external_run import ExternalRun, not_running, tell_all
+from cluster.service.live import FINAL, FeedEvent, final_data
 from cluster.service.records import QUEUED, RUNNING, Record
 from cluster.service.request_models import EvaluationsBody, SearchBody
 from cluster.service.searches import Searches

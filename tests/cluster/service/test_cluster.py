@@ -22,7 +22,7 @@ from cluster.runtime.worker_state import Change, WorkerLog, WorkerState, WorkerS
 from cluster.service.answer_models import Cluster, Tick
 from cluster.service.api.operation_routes import _stream
 from cluster.service.cluster_watch import ENTRIES, MARKS, OTHERS, SPAN_S, STEP_S, STRIP_S, ClusterWatch, Seen
-from cluster.service.event_stream import Feed, FeedEvent, Follower
+from cluster.service.live import Feed, FeedEvent, Follower
 from cluster.service.store import Store
 from search.coordinator import Counters
 from tests.cluster.service_process import Server

@@ -18,8 +18,8 @@ from uvicorn.server import ServerState
 from cluster.service.api.connections import Patience, Waiting, address_of, bounded
 from cluster.service.api.search_routes import events
 from cluster.service.errors import Problem
-from cluster.service.event_stream import Feed
 from cluster.service.limits import Limits
+from cluster.service.live import Feed
 from cluster.service.service_figures import ServiceFigures
 from tests.cluster.service_process import Server
 
