@@ -1,7 +1,7 @@
 """An unfinished search in this server, with its progress and its run in the pool; and events for followers.
 
-Events are numbered. They are published from any thread and read in an event loop. The last ones are stored; one
-may be final.
+Events are numbered. They are published from any thread and read in an event loop. The last ones are stored;
+one may be final.
 """
 
 from __future__ import annotations
