@@ -413,9 +413,9 @@ def test_what_is_shared_comes_back_where_the_task_runs(name: str) -> None:
     found = pickle.loads(process.run(pack_call(call, tasks[:1]), *values))
     # What a process has got is not sent again.
     found += pickle.loads(process.run(pack_call(Call(live=(4,)), tasks[1:])))
-    for (key, index, there, error), here in zip(found, tasks, strict=True):
-        expected = plain.run(context, here.job)
-        assert (key, index, there.index, error) == (4, here.index, here.index, None)
+    for event, here in zip(found, tasks, strict=True):
+        there, expected = event.result, plain.run(context, here.job)
+        assert (event.context, there.index) == (4, here.index)
         assert there.simulations == expected.simulations
         assert isinstance(coordinator.job_done(there), list)
 
