@@ -26,7 +26,7 @@ _PLACE = np.array(_places(), dtype=np.uint64)
 
 
 @njit
-def _sums(mask: np.uint64) -> np.uint64:
+def sums_of(mask: np.uint64) -> np.uint64:
     """In each byte, the number of bits of the mask in this byte and all lower ones."""
     sums = mask - ((mask >> ONE) & _PAIRS)
     sums = (sums & _NIBBLES) + ((sums >> _S2) & _NIBBLES)
@@ -36,7 +36,7 @@ def _sums(mask: np.uint64) -> np.uint64:
 @njit
 def count(mask: np.uint64) -> np.uint64:
     """The number of set bits."""
-    return _sums(mask) >> _S56
+    return sums_of(mask) >> _S56
 
 
 @njit
@@ -48,18 +48,18 @@ def place_of(bit: np.uint64) -> int:
 @njit
 def bit_of_rank(mask: np.uint64, rank: np.uint64) -> np.uint64:
     """The bit of the mask above exactly ``rank`` others, as a mask; ``rank`` is below the number of bits."""
-    return ONE << _place_of_rank(mask, _sums(mask), rank)
+    return ONE << place_of_rank(mask, sums_of(mask), rank)
 
 
 @njit
 def random_bit(mask: np.uint64, random: np.uint64) -> np.uint64:
     """One bit of a mask that is not empty, as a mask, drawn by 32 random bits."""
-    sums = _sums(mask)
-    return ONE << _place_of_rank(mask, sums, (random * (sums >> _S56)) >> _S32)
+    sums = sums_of(mask)
+    return ONE << place_of_rank(mask, sums, (random * (sums >> _S56)) >> _S32)
 
 
 @njit
-def _place_of_rank(mask: np.uint64, sums: np.uint64, rank: np.uint64) -> np.uint64:
+def place_of_rank(mask: np.uint64, sums: np.uint64, rank: np.uint64) -> np.uint64:
     """Which bit it is: first the byte whose sum exceeds the rank, then its bit by a table.
 
     Sebastiano Vigna, "Broadword implementation of rank/select queries", WEA 2008.

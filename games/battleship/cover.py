@@ -16,11 +16,12 @@ A fleet drawn from an entry's ranges fits unless two of its ships clash; then an
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from games.battleship.placements import WORD_BITS, WORDS, mask_of, placements_of
+from games.battleship.placements import WORDS, Ints, Placements, mask_of, placements_of
 from games.battleship.rules import (
     ANNOUNCE,
     AREA,
@@ -37,8 +38,6 @@ from games.battleship.rules import (
 )
 from games.compile.specialise import cached_njit
 from games.jit import njit
-
-Ints = npt.NDArray[np.int64]
 
 FLEETS, COVERS, CLASSES = 0, 1, 2
 ID_BITS = 9
@@ -63,116 +62,92 @@ and the weight so far; AHEAD and BEHIND, the range of candidates yet to try, and
 indexes the lists by hit (otherwise the candidates); the cells in use as a mask."""
 
 
-@njit
-def _number_hits(state: Ints, base: int, numbers: Ints, hits: Ints) -> None:
-    """Fill in ``numbers`` [area], each hit's number in ascending order of cells, and ``hits``, their mask."""
-    num_hits = 0
-    for cell in range(state[AREA]):
-        if state[base + cell] >= HIT_FIRST:
-            numbers[cell] = num_hits
-            num_hits += 1
-            hits[cell // WORD_BITS] |= 1 << (cell % WORD_BITS)
+class Lists(NamedTuple):
+    """The candidates of a search for entries, by ship and by hit."""
+
+    near: Ints
+    """int64[hits]: the hits that one placement can cover together with each."""
+    most: Ints
+    """int64[ships]: the largest number of hits that each ship can cover."""
+    free: Ints
+    """int64[ships, 3]: start and end of the candidates that cover no hit, and their number of placements."""
+    twins: Ints
+    """int64[ships]: a bit for each earlier ship with exactly equal candidates."""
+    order: Ints
+    """int64[hits]: the hits, those with the fewest candidates first."""
+    hit_starts: Ints
+    """int64[hits + 1]: where in ``by_hit`` the candidates begin that cover each hit."""
+    by_hit: Ints
+    """int64[n]: the candidates that cover each hit."""
 
 
-@njit
-def _hits_of(
-    state: Ints, base: int, length: int, cell: int, step: int, announced: int, sunk_cell: int, numbers: Ints
-) -> int:
-    """The hits that a placement from ``cell`` on covers, as a mask; -1 if it contradicts an answer.
-
-    ``announced`` is the number of the announcement of the ship and ``sunk_cell`` the shot that sank it, or
-    -1 for both.
-    """
-    mask, latest, num_covered = 0, 0, 0
-    sinks = announced < 0
-    for _ in range(length):
-        status = state[base + cell]
-        if status >= HIT_FIRST:
-            mask |= 1 << numbers[cell]
-            latest = max(latest, status - HIT_FIRST)
-            num_covered += 1
-            sinks = sinks or cell == sunk_cell
-        elif status != 0:
-            return -1
-        cell += step
-    if announced >= 0:
-        return mask if sinks and num_covered == length and latest <= announced else -1
-    return -1 if state[ANNOUNCE] != 0 and num_covered == length else mask
-
-
-@njit
-def _sort(keys: Ints, order: Ints) -> None:
-    """Fill ``order`` with the indices of the keys, ascending by key, equal ones in their order.
-
-    By insertion: keys are few and most of them equal. NumPy's stable sort takes seconds to compile.
-    """
-    for n in range(len(keys)):
-        place = n
-        while place > 0 and keys[order[place - 1]] > keys[n]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = n
-
-
-@cached_njit
-def candidates_of(
-    state: Ints, side: int, starts: Ints, cells: Ints, halos: Ints, first: Ints, step: Ints
-) -> Ints:
+def candidates_of(state: Ints, side: int, placements: Placements) -> Ints:
     """int64[n, WIDTH]: the placements of single ships that fit the answers, sorted by ship, then by MASK.
 
-    Bit i of MASK is the i-th hit in ascending order of cells. ``starts`` to ``step`` are the fields of
-    `Placements`.
+    Bit i of MASK is the i-th hit in ascending order of cells.
     """
     block, base = BLOCK + BLOCK_LENGTH * side, CELLS + side * state[AREA]
-    numbers, hits = np.zeros(state[AREA], dtype=np.int64), np.zeros(WORDS, dtype=np.int64)
-    _number_hits(state, base, numbers, hits)
-    found = np.zeros((len(first), WIDTH), dtype=np.int64)
-    count = 0
-    for ship in range(state[NUM_SHIPS]):
-        start, length = count, state[LENGTHS + ship]
-        announced, sunk_cell = -1, -1
-        for n in range(state[block + NUM_SUNK]):
-            if state[block + SUNK_SHIP + n] == ship:
-                announced, sunk_cell = n, state[block + SUNK_CELL + n]
-        for place in range(starts[ship], starts[ship + 1]):
-            mask = _hits_of(state, base, length, first[place], step[place], announced, sunk_cell, numbers)
-            # A hit in the halo would belong to a ship that touches this one.
-            for word in range(WORDS):
-                if halos[place, word] & ~cells[place, word] & hits[word] != 0:
-                    mask = -1
-            if mask >= 0:
-                row = found[count]
-                row[SHIP], row[COUNT], row[MASK], row[ID] = ship, 1, mask, place
-                for word in range(WORDS):
-                    row[CELLS_AT + word] = cells[place, word]
-                    row[HALO_AT + word] = halos[place, word]
-                count += 1
-        unsorted, order = found[start:count].copy(), np.empty(count - start, dtype=np.int64)
-        _sort(unsorted[:, MASK], order)
-        for n in range(count - start):
-            for column in range(WIDTH):
-                found[start + n, column] = unsorted[order[n], column]
-            found[start + n, START] = n
-    return found[:count].copy()
+    shots, num_ships = state[base : base + state[AREA]], int(state[NUM_SHIPS])
+    ships = np.repeat(np.arange(num_ships), np.diff(placements.starts))
+    lengths = state[LENGTHS : LENGTHS + num_ships][ships]
+    along = np.arange(lengths.max())
+    inside = along < lengths[:, None]
+    cells = placements.first[:, None] + np.where(inside, along * placements.step[:, None], 0)
+    is_hit = shots >= HIT_FIRST
+    bits = np.where(is_hit, np.int64(1) << np.maximum(np.cumsum(is_hit) - 1, 0), 0)
+    hits = inside & is_hit[cells]
+    masks, whole = (bits[cells] * hits).sum(axis=1), hits.sum(axis=1) == lengths
+    # By ship, the number of the announcement that it is sunk, and the shot that sank it; -1 if it is not.
+    announced, sinking = np.full((2, num_ships), -1, dtype=np.int64)
+    sunk = state[block + SUNK_SHIP :][: state[block + NUM_SUNK]]
+    announced[sunk] = np.arange(len(sunk))
+    sinking[sunk] = state[block + SUNK_CELL :][: len(sunk)]
+    latest = (hits * (shots[cells] - HIT_FIRST)).max(axis=1)
+    at_last = (cells == sinking[ships][:, None]).any(axis=1)
+    as_sunk = whole & at_last & (latest <= announced[ships])
+    fits = np.where(announced[ships] >= 0, as_sunk, ~whole | (state[ANNOUNCE] == 0))
+    fits &= ~(inside & (shots[cells] != 0) & ~hits).any(axis=1)
+    # A hit in the halo would belong to a ship that touches this one.
+    fits &= ~(placements.halos & ~placements.cells & mask_of(np.flatnonzero(is_hit).tolist())).any(axis=1)
+    ids = np.flatnonzero(fits)
+    ids = ids[np.lexsort((masks[ids], ships[ids]))]
+    starts = np.arange(len(ids)) - np.searchsorted(ships[ids], ships[ids])
+    ranges = [ships[ids], starts, np.ones_like(ids), masks[ids]]
+    return np.column_stack([*ranges, placements.cells[ids], placements.halos[ids], ids])
 
 
-@cached_njit
 def classes_of(singles: Ints) -> Ints:
     """int64[n, WIDTH]: the candidates joined to ranges with equal ship and MASK; cells and halo are 0."""
-    joined = np.zeros((len(singles), WIDTH), dtype=np.int64)
-    count = 0
-    for n in range(len(singles)):
-        if (
-            count > 0
-            and joined[count - 1, SHIP] == singles[n, SHIP]
-            and joined[count - 1, MASK] == singles[n, MASK]
-        ):
-            joined[count - 1, COUNT] += 1
-        else:
-            for column in range(MASK + 1):
-                joined[count, column] = singles[n, column]
-            count += 1
-    return joined[:count].copy()
+    _, begins, counts = np.unique(singles[:, [SHIP, MASK]], axis=0, return_index=True, return_counts=True)
+    joined = np.zeros((len(begins), WIDTH), dtype=np.int64)
+    joined[:, : MASK + 1] = singles[begins, : MASK + 1]
+    joined[:, COUNT] = counts
+    return joined
+
+
+def lists_of(candidates: Ints, num_ships: int, num_hits: int) -> Lists:
+    """The lists of candidates that are sorted by ship, then by MASK."""
+    ships, masks = candidates[:, SHIP], candidates[:, MASK]
+    covers = (masks[:, None] >> np.arange(num_hits) & 1).astype(bool)
+    counts = covers.sum(axis=0)
+    most = np.zeros(num_ships, dtype=np.int64)
+    np.maximum.at(most, ships, covers.sum(axis=1))
+    bounds = np.searchsorted(ships, np.arange(num_ships + 1))
+    own = [candidates[start:end, START:ID] for start, end in pairwise(bounds.tolist())]
+    twins = [
+        sum(1 << other for other in range(k) if np.array_equal(own[k], own[other])) for k in range(num_ships)
+    ]
+    idle = np.bincount(ships[masks == 0], minlength=num_ships)
+    places = np.bincount(ships, candidates[:, COUNT] * (masks == 0), num_ships).astype(np.int64)
+    return Lists(
+        near=np.bitwise_or.reduce(np.where(covers, masks[:, None], 0), axis=0),
+        most=most,
+        free=np.column_stack([bounds[:-1], bounds[:-1] + idle, places]),
+        twins=np.array(twins, dtype=np.int64),
+        order=np.argsort(counts, kind="stable"),
+        hit_starts=np.append(0, np.cumsum(counts)),
+        by_hit=np.nonzero(covers.T)[1],
+    )
 
 
 @njit
@@ -196,21 +171,13 @@ def _hopeless(row: Ints, near: Ints, most: Ints) -> bool:
 
 
 @njit
-def _open(
-    levels: Ints,
-    level: int,
-    order: Ints,
-    hit_starts: Ints,
-    free: Ints,
-    near: Ints,
-    most: Ints,
-    each_fleet: bool,
-) -> bool:
+def _open(levels: Ints, level: int, lists: Lists, each_fleet: bool) -> bool:
     """Set the candidates to try at a new level. False if there are none because the entry is complete."""
     row = levels[level]
-    if _hopeless(row, near, most):
+    if _hopeless(row, lists.near, lists.most):
         row[LISTED], row[AHEAD], row[BEHIND] = 0, 0, 0
         return True
+    order, hit_starts, free = lists.order, lists.hit_starts, lists.free
     hit = 0
     while hit < len(order) and (row[COVERED] >> order[hit]) & 1 != 0:
         hit += 1
@@ -253,65 +220,6 @@ def _descend(levels: Ints, level: int, candidate: Ints) -> bool:
 
 
 @njit
-def _note_masks(candidates: Ints, near: Ints, most: Ints) -> None:
-    """Fill ``near[hit]``, the hits that one placement can cover together with it, and ``most[ship]``, the
-    largest number of hits that the ship can cover."""
-    for n in range(len(candidates)):
-        num_covered = 0
-        for hit in range(len(near)):
-            if (candidates[n, MASK] >> hit) & 1 != 0:
-                near[hit] |= candidates[n, MASK]
-                num_covered += 1
-        most[candidates[n, SHIP]] = max(most[candidates[n, SHIP]], num_covered)
-
-
-@njit
-def _note_twins(candidates: Ints, free: Ints, sizes: Ints, twins: Ints) -> None:
-    """Fill ``twins[ship]``: a bit for each earlier ship with exactly equal candidates."""
-    for ship in range(len(twins)):
-        for other in range(ship):
-            alike = sizes[ship] == sizes[other]
-            if alike:
-                for i in range(sizes[ship]):
-                    for column in range(START, ID):
-                        ours, theirs = free[ship, 0] + i, free[other, 0] + i
-                        alike = alike and candidates[ours, column] == candidates[theirs, column]
-            if alike:
-                twins[ship] |= 1 << other
-
-
-@njit
-def _note_ranges(candidates: Ints, sizes: Ints, free: Ints, hit_starts: Ints) -> None:
-    """Fill in the numbers of candidates by ship and by hit, and the ranges of those that cover no hit.
-
-    ``sizes[ship]``: number of the ship's candidates. ``free[ship]``: start and end of those that cover no
-    hit, and their number of placements. ``hit_starts[hit + 1]``: number of candidates that cover the hit.
-    """
-    for n in range(len(candidates)):
-        ship = candidates[n, SHIP]
-        if n == 0 or candidates[n - 1, SHIP] != ship:
-            free[ship, 0] = free[ship, 1] = n
-        sizes[ship] += 1
-        if candidates[n, MASK] == 0:
-            free[ship, 1] = n + 1
-            free[ship, 2] += candidates[n, COUNT]
-        for hit in range(len(hit_starts) - 1):
-            hit_starts[hit + 1] += (candidates[n, MASK] >> hit) & 1
-
-
-@njit
-def _list_by_hit(candidates: Ints, hit_starts: Ints, by_hit: Ints) -> None:
-    """Fill in the candidates that cover each hit: by_hit[hit_starts[hit] : hit_starts[hit + 1]]."""
-    end = 0
-    for hit in range(len(hit_starts) - 1):
-        for n in range(len(candidates)):
-            if (candidates[n, MASK] >> hit) & 1 != 0:
-                by_hit[end] = n
-                end += 1
-        hit_starts[hit + 1] = end
-
-
-@njit
 def _finish(row: Ints, free: Ints, entry: Ints) -> bool:
     """Write the complete entry of a level; False if a ship that covers no hit has no placement."""
     entry[0], entry[1], entry[2] = row[WEIGHT], row[STARTS], row[COUNTS]
@@ -322,7 +230,6 @@ def _finish(row: Ints, free: Ints, entry: Ints) -> bool:
     return bool(entry[0] > 0)
 
 
-@cached_njit
 def list_entries(
     candidates: Ints, num_ships: int, num_hits: int, each_fleet: bool, max_entries: int, max_nodes: int
 ) -> tuple[bool, Ints]:
@@ -334,19 +241,15 @@ def list_entries(
     its counts. The search ends early after ``max_entries`` entries, or after ``max_nodes`` steps if an
     entry was found. Until one is found, a choice that failed for a ship is not repeated for an equal ship.
     """
-    near, most = np.zeros(num_hits, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
-    _note_masks(candidates, near, most)
-    sizes, twins = np.zeros(num_ships, dtype=np.int64), np.zeros(num_ships, dtype=np.int64)
-    free, hit_starts = np.zeros((num_ships, 3), dtype=np.int64), np.zeros(num_hits + 1, dtype=np.int64)
-    _note_ranges(candidates, sizes, free, hit_starts)
-    _note_twins(candidates, free, sizes, twins)
-    order = np.empty(num_hits, dtype=np.int64)
-    _sort(hit_starts[1:], order)
-    num_listed = 0
-    for number in hit_starts:
-        num_listed += int(number)
-    by_hit = np.zeros(num_listed, dtype=np.int64)
-    _list_by_hit(candidates, hit_starts, by_hit)
+    lists = lists_of(candidates, num_ships, num_hits)
+    return _search(candidates, lists, each_fleet, max_entries, max_nodes)
+
+
+@cached_njit
+def _search(
+    candidates: Ints, lists: Lists, each_fleet: bool, max_entries: int, max_nodes: int
+) -> tuple[bool, Ints]:
+    """`list_entries` with the lists of the candidates."""
     entries = np.zeros((64, 3), dtype=np.int64)
     levels = np.zeros((MAX_SHIPS + 2, LEVEL_WIDTH), dtype=np.int64)
     levels[0, WEIGHT] = 1
@@ -354,14 +257,14 @@ def list_entries(
     entering = True
     while level >= 0:
         row = levels[level]
-        if entering and not _open(levels, level, order, hit_starts, free, near, most, each_fleet):
+        if entering and not _open(levels, level, lists, each_fleet):
             if num_entries == len(entries):
                 longer = np.zeros((2 * num_entries, 3), dtype=np.int64)
                 for n in range(num_entries):
                     for column in range(3):
                         longer[n, column] = entries[n, column]
                 entries = longer
-            if _finish(row, free, entries[num_entries]):
+            if _finish(row, lists.free, entries[num_entries]):
                 if num_entries == max_entries:
                     return False, entries[:num_entries].copy()
                 num_entries += 1
@@ -372,9 +275,9 @@ def list_entries(
             level -= 1
             entering = False
             continue
-        n = by_hit[row[AHEAD]] if row[LISTED] != 0 else row[AHEAD]
+        n = lists.by_hit[row[AHEAD]] if row[LISTED] != 0 else row[AHEAD]
         row[AHEAD] += 1
-        if num_entries == 0 and twins[candidates[n, SHIP]] & ~row[USED] != 0:
+        if num_entries == 0 and lists.twins[candidates[n, SHIP]] & ~row[USED] != 0:
             entering = False
             continue
         entering = _descend(levels, level, candidates[n])

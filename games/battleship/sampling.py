@@ -103,15 +103,7 @@ def make_table(
     seen: View, side: int, placements: Placements, sequential: bool, max_entries: int
 ) -> Ints | None:
     """The finest table of the fleets that fit a side's answers within ``max_entries``; None if none fits."""
-    singles = candidates_of(
-        seen,
-        side,
-        placements.starts,
-        placements.cells,
-        placements.halos,
-        placements.first,
-        placements.step,
-    )
+    singles = candidates_of(seen, side, placements)
     num_ships, num_hits = int(seen[NUM_SHIPS]), int(seen[BLOCK + BLOCK_LENGTH * side + HITS])
     kind = FLEETS
     whole, entries = list_entries(singles, num_ships, num_hits, True, max_entries, MAX_NODES)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from games.bits import count
 from games.compile.specialise import cached_njit
 from games.connect_four.rules import HEIGHT, STONES, has_four
 from games.errors import InvalidInput
@@ -81,13 +82,8 @@ class Geometry(NamedTuple):
 
 @njit
 def popcount(bits: int) -> int:
-    """The number of set bits of a number below 2**63; LLVM compiles this form to one instruction."""
-    bits -= (bits >> 1) & 0x5555555555555555
-    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
-    bits += bits >> 8
-    bits += bits >> 16
-    return (bits + (bits >> 32)) & 127
+    """The number of set bits of a number below 2**63."""
+    return np.int64(count(np.uint64(bits)))  # type: ignore[return-value]
 
 
 @njit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.bits import place_of_rank, sums_of
 from games.jit import Int, njit
 from games.morris.rules import (
     AT_THREE,
@@ -39,43 +40,16 @@ from games.rng import Stream, below
 from games.rules import Moves
 
 
-def _select_table() -> np.ndarray:
-    table = np.zeros((256, 8), dtype=np.int64)
-    for byte in range(256):
-        bits = [bit for bit in range(8) if byte >> bit & 1]
-        table[byte, : len(bits)] = bits
-    return table
-
-
-_SELECT = _select_table().ravel()
-"""int64[2048]: at 8 * byte + n, the n-th set bit of the byte, counted from 0."""
-_1, _2, _3, _4, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
-_BYTE = np.uint64(0xFF)
-_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_M4, _LOW, _HIGH = (np.uint64(0x0101010101010101 * n) for n in (0x0F, 0x01, 0x80))
-
-
 @njit
 def byte_sums(mask: Int) -> int:
-    """Cumulative bit counts of a mask of 63 bits: byte i of the answer counts the bits of bytes 0 to i."""
-    x = np.uint64(mask)
-    x = x - ((x >> _1) & _M1)
-    x = (x & _M2) + ((x >> _2) & _M2)
-    return np.int64(((x + (x >> _4)) & _M4) * _LOW)  # type: ignore[return-value]
+    """`games.bits.sums_of` a mask of 63 bits."""
+    return np.int64(sums_of(np.uint64(mask)))  # type: ignore[return-value]
 
 
 @njit
 def select(mask: Int, sums: Int, n: Int) -> int:
-    """The n-th set bit, counted from 0, of a mask of 63 bits with these `byte_sums`; it must exist.
-
-    Without branches, which random input would make unpredictable (Vigna, "Broadword implementation of
-    rank/select queries", 2008): the bytes before the bit are those whose sums are at most n, and all eight
-    are compared at once.
-    """
-    ends, rank = np.uint64(sums), np.uint64(n)
-    base = np.uint64(popcount((((rank * _LOW) | _HIGH) - ends) & _HIGH)) << _3
-    rank -= ((ends << _8) >> base) & _BYTE
-    return np.int64(base) + _SELECT[(((np.uint64(mask) >> base) & _BYTE) << _3) + rank]  # type: ignore[no-any-return]
+    """The n-th set bit, counted from 0, of a mask of 63 bits with these `byte_sums`; it must exist."""
+    return np.int64(place_of_rank(np.uint64(mask), np.uint64(sums), np.uint64(n)))  # type: ignore[return-value]
 
 
 @njit

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from games.bits import count as bits_in
 from games.jit import Int, njit
 from games.rules import Moves
 
@@ -137,19 +138,11 @@ MOVE = 24
 
 State = npt.NDArray[np.int64]
 
-_1, _2, _4, _56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
-_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_M4, _H = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-
 
 @njit
 def popcount(mask: Int) -> int:
-    """The number of set bits; LLVM recognises this form and compiles it to one instruction."""
-    x = np.uint64(mask)
-    x = x - ((x >> _1) & _M1)
-    x = (x & _M2) + ((x >> _2) & _M2)
-    x = (x + (x >> _4)) & _M4
-    return np.int64((x * _H) >> _56)  # type: ignore[return-value]
+    """The number of set bits."""
+    return np.int64(bits_in(np.uint64(mask)))  # type: ignore[return-value]
 
 
 @njit

@@ -15,7 +15,6 @@ the player's own moves with ``count=own_moves``, and the moves of both players w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from games.compile.specialise import specialise
 from games.errors import InvalidInput
@@ -26,7 +25,7 @@ from games.spec import accepting
 from games.thud import board as layout
 from games.thud import moves, rules
 from games.thud.board import NUM_VARIANTS, PATH_OF, decode
-from games.thud.moves import PROPOSALS, path_is_legal, variant_is_legal
+from games.thud.moves import PROPOSALS
 from games.thud.rules import is_over
 
 RULES = Rules(
@@ -151,8 +150,10 @@ class Thud(Game):
         mover = int(state[layout.MOVER])
         if piece != PIECES[mover] or self._piece_on(state, source) != piece:
             raise InvalidInput("moves", move, f"a move of a piece of the {self.player_names[mover]}")
-        legal = self._call("legal_variants")(state, source, target)
-        variants = [variant for variant in range(NUM_VARIANTS) if legal >> variant & 1]
+        path = PATH_OF.get((source, target), -1)
+        variants = [
+            legal % NUM_VARIANTS for legal in self.legal_moves(state) if legal // NUM_VARIANTS == path
+        ]
         takes = {variant: self._taken(state, target, variant) for variant in variants}
         meant = [variant for variant in variants if sorted(takes[variant]) == sorted(taken)]
         if not meant and not taken and len(variants) == 1:
@@ -160,7 +161,7 @@ class Thud(Game):
         if not meant:
             shown = [_format_move(piece, source, target, takes[variant]) for variant in variants]
             raise InvalidInput("moves", move, " or ".join(shown) or "a legal move")
-        return NUM_VARIANTS * PATH_OF[source, target] + meant[0]
+        return NUM_VARIANTS * path + meant[0]
 
     def format_position(self, state: State) -> str:
         """Rows from the top, the player to move, and the three counts."""
@@ -189,7 +190,7 @@ class Thud(Game):
         state = self._state_of(sorted(pieces["d"]), sorted(pieces["T"]))
         state[layout.MOVER], state[layout.PLIES] = mover, plies
         state[layout.SINCE], state[layout.SINCE + 1] = since_dwarfs, since_trolls
-        self._call("settle")(state)
+        specialise([settle], self)["settle"](state)
         return state
 
     def outcome_text(self, state: State) -> str:
@@ -219,9 +220,6 @@ class Thud(Game):
         """The (row, column) of the drawn board where the move ends, row 0 on top."""
         target = _decode(move)[1]
         return layout.SIZE - (target >> 4), (target & 15) - 1
-
-    def _call(self, name: str) -> Callable[..., int]:
-        return specialise([legal_variants, settle], self)[name]
 
     def _state_of(self, dwarfs: list[int], trolls: list[int]) -> State:
         state = layout.state_of(dwarfs, trolls)
@@ -255,20 +253,6 @@ class Thud(Game):
 
 
 _decode = source_of(decode)
-
-
-def legal_variants(state: State, source: int, target: int) -> int:
-    """Generic: a mask of the legal variants of a move from ``source`` to ``target``."""
-    if not path_is_legal(state, source, target):
-        return 0
-    if state[layout.MOVER] == FIRST:
-        return 1
-    rows, columns = abs((target >> 4) - (source >> 4)), abs((target & 15) - (source & 15))
-    mask = 0
-    for variant in range(NUM_VARIANTS):
-        if variant_is_legal(state, target, max(rows, columns) > 1, variant):
-            mask |= 1 << variant
-    return mask
 
 
 def settle(state: State) -> int:

@@ -157,23 +157,6 @@ def variant_is_legal(state: State, target: int, is_shove: bool, variant: Int) ->
 
 
 @njit
-def path_is_legal(state: State, source: int, target: int) -> bool:
-    """Whether the mover's piece on ``source`` may move to ``target`` with some variant."""
-    rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)
-    distance = max(abs(rows), abs(columns))
-    if distance == 0 or (rows != 0 and columns != 0 and abs(rows) != abs(columns)):
-        return False
-    step = (target - source) // distance
-    for i in range(1, distance):
-        if state[BOARD + source + i * step] != EMPTY:
-            return False
-    end = state[BOARD + target]
-    if state[MOVER] != FIRST:
-        return bool(end == EMPTY and trolls_behind(state, source, step) >= distance)
-    return bool(end == EMPTY or (end >= FIRST_TROLL and dwarfs_behind(state, source, step) >= distance))
-
-
-@njit
 def kind_between(source: int, target: int) -> int:
     """The kind of line (0 to 3, see `board.line_of`) that contains both cells."""
     rows, columns = (target >> 4) - (source >> 4), (target & 15) - (source & 15)

@@ -334,38 +334,6 @@ def test_a_ship_is_read_from_either_end() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "4/4/4/4 | 4/4/4/4 x",
-        "4/4/4/4",
-        "4/4/4/5 | 4/4/4/4",
-        "4/4/4/3 | 4/4/4/4",
-        "4/4/4/4 | 4/4/4/o3",
-        "oo2/4/4/4 | 4/4/4/4",
-        "??2/4/4/4 | 4/4/4/4",
-        "?3/4/4/4 | ?3/4/4/4",
-        "4/4/4/?3 | 4/4/4/o3",
-        "oooo/oooo/oooo/4 | oooo/oooo/oooo/4",
-        "xxxx/xxxx/4/4 | oooo/oooo/4/4",
-        "xxxx/xxx1/4/4 | xxxx/xxx1/4/4",
-        "xxxx/xxx1/4/4 | oooo/oooo/4/4",
-        "4/4/4/4 a1=3a | 4/4/4/4",
-        "4/4/4/xx2 a1b1=2a | 4/4/4/oo2",
-        "4/4/4/4 fleet=a1c1,a2b2,a3b3 | 4/4/4/4",
-        "4/4/4/4 fleet=a1c1,a2b2 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
-        "4/4/4/4 fleet=a1c1,a2b2,3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
-        "4/4/4/4 fleet=a1c1,a2c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
-        "4/4/4/4 fleet=a1c1,c1c2,a3b3 | 4/4/4/4 fleet=a1c1,a2b2,a3b3",
-        "4/4/4/o3 fleet=a1c1,a2b2,a3b3 | 4/4/4/o3 fleet=b1d1,a2b2,a3b3",
-        "4/4/4/3x fleet=a1c1,a2b2,a3b3 | 4/4/4/3o fleet=a1c1,a2b2,a3b3",
-    ],
-)
-def test_impossible_positions_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="position"):
-        games.load("battleship:size=4,fleet=3-2-2").parse_position(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "4/4/4/xx2 a1=2a",
         "4/4/4/xx2 a1b1=9z",
         "4/4/4/xx2 a1a1=2a",
@@ -383,28 +351,6 @@ def test_impossible_announcements_are_refused(text: str) -> None:
     game = games.load(f"{SMALL},announce_sunk=yes")
     with pytest.raises(InvalidInput, match="position"):
         game.observation(game.parse_position(text), games.FIRST)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "fleet=7",
-        "fleet=5-",
-        "fleet=x",
-        "size=4",
-        "size=13",
-        "fleet=5-5-5-5-5-5-5-5",
-        "task=duel",
-        "touch=some",
-        "announce_sunk=true",
-        "placement=random",
-        "size=4,fleet=4-4-4-4-1",
-        "size=5,fleet=5-5-5,touch=no_contact,task=solo,x=1",
-    ],
-)
-def test_options_are_refused(options: str) -> None:
-    with pytest.raises(InvalidInput, match="game option"):
-        games.load(f"battleship:{options}")
 
 
 def test_a_fleet_that_only_just_fits_is_accepted_and_one_that_does_not_is_refused() -> None:

@@ -9,7 +9,6 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-import games
 from games import InvalidInput
 from games.connect_four import ConnectFour, rules
 from games.game import State
@@ -151,46 +150,11 @@ def test_a_position_reads_as_it_is_seen() -> None:
     assert game.cells_of(4) == (0, 4)
 
 
-@pytest.mark.parametrize(
-    ("text", "accepted"),
-    [
-        ("7/7/7/7/7 x", "6 rows from the top"),
-        ("7/7/7/7/7/8 x", "7 cells in each row"),
-        ("7/7/7/7/3x3/7 o", "no empty cell below a stone"),
-        ("7/7/7/7/7/3x3 x", "one x more when o moves"),
-        ("7/7/7/7/oooo3/xxxx3 x", "except by the last move"),
-        ("7/7/7/7/oooo3/xxxxx2 o", "except by the last move"),
-        ("7/7/7/4o2/o1oooo1/xoxxxxx x", "one x more"),
-        ("7/7/7/o6/oooo3/xxxxxx1 o", "except by the last move"),
-    ],
-)
-def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted):
-        _load("connect_four").parse_position(text)
-
-
 def test_a_stone_that_joins_two_fours_may_be_the_last() -> None:
     game = _load("connect_four")
     state = game.parse_position("7/7/7/7/ooo1ooo/xxxxxxx o")
     assert game.rules.is_terminal(state)
     assert game.rules.returns(state) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("spec", "field"),
-    [
-        ("connect_four:rows=3", "rows"),
-        ("connect_four:rows=15", "rows"),
-        ("connect_four:columns=3", "columns"),
-        ("connect_four:columns=13", "columns"),
-        ("connect_four:columns=10", "columns"),
-        ("connect_four:rows=8,columns=8", "from 4 to 7 with rows=8"),
-        ("connect_four:size=7", "rows, columns"),
-    ],
-)
-def test_boards_that_do_not_fit_are_refused(spec: str, field: str) -> None:
-    with pytest.raises(InvalidInput, match=field):
-        games.load(spec)
 
 
 def test_full_columns_are_named_as_such() -> None:

@@ -142,15 +142,6 @@ def test_position_text() -> None:
     assert np.array_equal(game.parse_position("4+1+7+4 second"), state)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["7+4+4 first", "7+4+4+1", "7+4+4+1 third", "7+4+4+1  first", "16 first\n", "16+0 first", "016 first"],
-)
-def test_impossible_positions_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="position"):
-        games.load("grundy:pile=16").parse_position(text)
-
-
 @pytest.mark.parametrize("text", ["7-3+5", "7-4+3", "4-2+2", "5-1+4", "7-0+7", "99-1+98", "7-03+4", "2-1+1"])
 def test_illegal_splits_are_refused(text: str) -> None:
     game = games.load("grundy:pile=16")
@@ -165,9 +156,3 @@ def test_board_is_ten_piles_a_row() -> None:
     assert draw(game.board(state, 8 * 64 + 1), colour=False) == "0  8 [7][1]\n   1  2  3"
     rows = game.board(game.parse_position("3+2" + "+1" * 11 + " first")).rows
     assert [[cell.text for cell in row] for row in rows] == [["3", "2"] + ["1"] * 8, ["1"] * 3 + [""] * 7]
-
-
-@pytest.mark.parametrize("option", ["pile=2", "pile=100", "piles=7"])
-def test_options_out_of_range_are_refused(option: str) -> None:
-    with pytest.raises(InvalidInput, match="pile"):
-        games.load(f"grundy:{option}")

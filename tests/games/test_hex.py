@@ -172,41 +172,6 @@ def test_rows_are_drawn_slanted() -> None:
     assert "<rect" not in drawn
 
 
-@pytest.mark.parametrize(
-    ("spec", "text", "accepted"),
-    [
-        ("hex:size=3", "3/3 b", "3 rows from the top"),
-        ("hex:size=3", "3/3/4 b", "3 cells in each row"),
-        ("hex:size=3", "3/3/b2 b", "one b more when w moves; after a swap one b less"),
-        ("hex:size=3", "bb1/3/3 w", "one b more when w moves"),
-        ("hex:size=3,swap=no", "w2/3/3 b", "one b more when w moves$"),
-        ("hex:size=3", "ww1/3/3 b", "after a swap one b less"),
-        ("hex:size=3", "bw1/bw1/b1w b", "except by the last move"),
-        # Two paths, and no stone is on both.
-        ("hex:size=5,swap=no", "bbww1/bbww1/bbww1/bbww1/bbw2 w", "except by the last move"),
-    ],
-)
-def test_impossible_positions_are_refused(spec: str, text: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted) as caught:
-        _load(spec).parse_position(text)
-    assert (caught.value.field, caught.value.value) == ("position", text)
-
-
-@pytest.mark.parametrize(
-    ("spec", "field", "accepted"),
-    [
-        ("hex:size=1", "game option size", "a whole number from 2 to 19"),
-        ("hex:size=20", "game option size", "a whole number from 2 to 19"),
-        ("hex:swap=maybe", "game option swap", "yes or no"),
-        ("hex:rows=3", "game option", "size, swap"),
-    ],
-)
-def test_other_boards_are_refused(spec: str, field: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        games.load(spec)
-    assert (caught.value.field, caught.value.accepted) == (field, accepted)
-
-
 def test_taken_cells_are_refused() -> None:
     game = _load()
     state = game.initial_state()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import games
-from games import InvalidInput
 from games.morris.playout import byte_sums, select
 from games.morris.rules import LAYOUTS, NINE, SEVEN, SIX, THREE, TWELVE
 from tests.games.common import JIT, SPECS, sample
@@ -173,39 +172,3 @@ def test_who_cannot_move_loses() -> None:
     blocked = game.parse_position("wbw/.../.../b....b/.../.../wbw w 0 0 30")
     assert game.rules.is_terminal(blocked)
     assert game.rules.returns(blocked) == -1.0
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "w 9 9 0",
-        ".../.../.../......./.../.../... w 9 9 0",
-        ".../.../.../....../.../.../... w 9 9",
-        ".../.../.../....../.../.../... z 9 9 0",
-        ".../.../.../....../.../.../... w 10 9 0",
-        ".../.../.../....../.../.../... w 9 9 201",
-        ".../.../.../....../.../.../..w wx 9 9 0",
-        "x../.../.../....../.../.../... w 9 9 0",
-    ],
-)
-def test_positions_that_cannot_be_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        games.load("morris").parse_position(text)
-    assert caught.value.field == "position"
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "morris:variant=four",
-        "morris:variant=three,fly=yes",
-        "morris:move=any",
-        "morris:variant=three,win_lines=7",
-        "morris:cap=0",
-        "morris:repetition=always",
-    ],
-)
-def test_options_that_do_not_apply_are_refused(spec: str) -> None:
-    with pytest.raises(InvalidInput, match="game option"):
-        games.load(spec)

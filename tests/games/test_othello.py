@@ -152,39 +152,10 @@ def test_the_board_has_its_first_row_on_top() -> None:
     assert game.cells_of(move) == (2, 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "accepted"),
-    [
-        ("8/8/8/8/8/8/8 b", "8 rows from the top"),
-        ("8/8/8/3wb3/3bw3/8/8/9 b", "8 cells in each row .row 8 from the top has 9"),
-        ("8/8/8/3wb3/3bw3/8/8/8 x", "b or w to move"),
-        ("8/8/8/3xo3/3ox3/8/8/8 b", "b, w, or a number"),
-    ],
-)
-def test_malformed_positions_are_refused(text: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted) as caught:
-        _load().parse_position(text)
-    assert (caught.value.field, caught.value.value) == ("position", text)
-
-
 def test_cells_that_turn_nothing_over_are_refused() -> None:
     with pytest.raises(InvalidInput, match="a cell that turns over a disc: d3, c4, f5, e6") as caught:
         _load().parse_move(_load().initial_state(), "a1")
     assert (caught.value.field, caught.value.value) == ("moves", "a1")
-
-
-@pytest.mark.parametrize(
-    ("spec", "field", "accepted"),
-    [
-        ("othello:size=5", "game option size", "4 or 6 or 8"),
-        ("othello:size=10", "game option size", "4 or 6 or 8"),
-        ("othello:rows=8", "game option", "size"),
-    ],
-)
-def test_other_boards_are_refused(spec: str, field: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        games.load(spec)
-    assert (caught.value.field, caught.value.accepted) == (field, accepted)
 
 
 @pytest.mark.skipif(not JIT, reason="three million positions in plain Python")

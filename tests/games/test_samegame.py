@@ -154,42 +154,6 @@ def test_boards_differ_by_seed_and_have_a_group() -> None:
     assert len(boards) == 100
 
 
-@pytest.mark.parametrize(
-    ("text", "accepted"),
-    [
-        ("4/4/4 0", "4 rows from the top"),
-        ("4/4/4/rgbz 0", "4 rows from the top"),
-        ("4/4/4/rrbb", "4 rows from the top"),
-        ("4/4/4/rrbb 1e3", "4 rows from the top"),
-        ("4/4/4/rrbb 01", "4 rows from the top"),
-        ("4/4/4/rrb 0", "4 cells in each row"),
-        ("4/4/rr2/1rbb 0", "no empty cell below a stone"),
-        ("4/4/4/r1bb 0", "no empty column to the left of a stone"),
-        ("4/4/4/rrbb -1", "points from 0 on"),
-        ("4/4/4/4 999", "points from 1000 on"),
-    ],
-)
-def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted) as caught:
-        games.load(SMALL).parse_position(text)
-    assert (caught.value.field, caught.value.value) == ("position", text)
-
-
-@pytest.mark.parametrize(
-    ("spec", "accepted"),
-    [
-        ("samegame:columns=17", "from 4 to 16"),
-        ("samegame:rows=16", "from 4 to 15"),
-        ("samegame:colours=1", "from 2 to 7"),
-        ("samegame:seed=-1", "a whole number from 0"),
-        ("samegame:size=8", "columns, rows, colours, seed"),
-    ],
-)
-def test_boards_that_do_not_fit_are_refused(spec: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted):
-        games.load(spec)
-
-
 def test_the_default_game_has_the_size_of_published_ones() -> None:
     game = games.load("samegame")
     assert isinstance(game, SameGame)

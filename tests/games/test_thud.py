@@ -208,14 +208,6 @@ def test_nobody_is_ahead_at_an_equal_score() -> None:
     assert game.rules.returns(state) == 0.0
 
 
-@pytest.mark.parametrize(
-    "text", ["subset=1", "troll_capture=subset", "turns=0", "turns=5001", "first=d", "ruleset=koom"]
-)
-def test_unknown_options_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="game option"):
-        games.load(f"thud:{text}")
-
-
 def test_an_option_overrides_its_ruleset() -> None:
     game = games.load("thud:ruleset=seed,turns=99")
     assert (game.options["turns"], game.options["troll_capture"], game.max_plies) == (99, "all_forced", 99)

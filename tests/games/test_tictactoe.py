@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import games
-from games import InvalidInput
 from tests.games.common import JIT, sample
 
 GAME = games.load("tictactoe")
@@ -129,31 +128,3 @@ def test_position_text() -> None:
     assert START == ".../.../... x"
     GAME.play_text(state, ["a3", "b2"])
     assert GAME.format_position(state) == "x../.o./... x"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ".../.../... o",
-        "x../.../... x",
-        "o../.../... x",
-        "xx./.../... x",
-        "xxx/ooo/... x",
-        "xxx/oo./o.. x",
-        "ooo/xx./x.. o",
-        ".../.../...x",
-        ".../.../....  x",
-        "..../.../... x",
-        ".../... x",
-        "X../.../... o",
-        ".../.../... x\n",
-    ],
-)
-def test_impossible_positions_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="position"):
-        GAME.parse_position(text)
-
-
-def test_options_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="size"):
-        games.load("tictactoe:size=3")

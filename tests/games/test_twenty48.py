@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import games
-from games import Game, InvalidInput
+from games import Game
 from games.game import CHANCE, State
 from games.twenty48 import DIRECTIONS, Twenty48, rules
 from tests.games.common import JIT, random_game
@@ -221,29 +221,3 @@ def test_tiles_come_as_often_as_they_should() -> None:
 )
 def test_bound_of_plies(tile: int, plies: int) -> None:
     assert Twenty48(tile=tile).max_plies == plies
-
-
-@pytest.mark.parametrize(
-    ("text", "accepted"),
-    [
-        (".,.,.,./.,.,.,./.,.,.,2 0", "4 rows from the top"),
-        (".,.,.,./.,.,.,./.,.,.,2/.,.,. 0", "4 rows from the top"),
-        (".,.,.,./.,.,.,./.,.,.,3/.,.,.,. 0", "4 rows from the top"),
-        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. -4", "4 rows from the top"),
-        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. 0 due", "4 rows from the top"),
-        (".,.,.,./.,.,.,./.,.,.,2/.,.,.,. 10000000000", "a score of at most"),
-        (".,.,.,./.,.,.,./.,.,.,./.,.,.,. 0 tile", "at least one tile"),
-        ("2,4,2,4/4,2,4,2/2,4,2,4/4,2,4,2 0 tile", "only on an empty cell"),
-        ("8,8,8,8/8,8,8,8/8,8,8,8/8,8,8,8 0", "tiles that can be made"),
-    ],
-)
-def test_impossible_positions_are_refused(text: str, accepted: str) -> None:
-    with pytest.raises(InvalidInput, match=accepted) as caught:
-        games.load("2048").parse_position(text)
-    assert (caught.value.field, caught.value.value) == ("position", text)
-
-
-@pytest.mark.parametrize("spec", ["2048:tile=4", "2048:tile=100", "2048:tile=65536", "2048:seed=x"])
-def test_options_out_of_range_are_refused(spec: str) -> None:
-    with pytest.raises(InvalidInput, match="game option"):
-        games.load(spec)
