@@ -135,28 +135,22 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     to_first, to_second = state[GOALS], state[GOALS + 1]
     before, behind = columns - ONE, columns + ONE
     plies = 0
-    if mover == 1:
-        left, ahead, right = targets(state, second, first, 1)
-        end, direction = _draw(left, ahead, right, stream)
-        second ^= end | (end << (behind if direction == 0 else columns if direction == 1 else before))
-        first &= ~end
-        plies = 1
-        if end & to_second != ZERO or first == ZERO:
-            state[WINNER] = np.uint64(2)
-            return plies
     while True:
-        left, ahead, right = targets(state, first, second, 0)
-        end, direction = _draw(left, ahead, right, stream)
-        first ^= end | (end >> (before if direction == 0 else columns if direction == 1 else behind))
-        second &= ~end
-        if end & to_first != ZERO or second == ZERO:
-            state[WINNER] = np.uint64(1)
-            return plies + 1
+        if mover == 0:
+            left, ahead, right = targets(state, first, second, 0)
+            end, direction = _draw(left, ahead, right, stream)
+            first ^= end | (end >> (before if direction == 0 else columns if direction == 1 else behind))
+            second &= ~end
+            plies += 1
+            if end & to_first != ZERO or second == ZERO:
+                state[WINNER] = np.uint64(1)
+                return plies
+        mover = np.int64(0)
         left, ahead, right = targets(state, second, first, 1)
         end, direction = _draw(left, ahead, right, stream)
         second ^= end | (end << (behind if direction == 0 else columns if direction == 1 else before))
         first &= ~end
-        plies += 2
+        plies += 1
         if end & to_second != ZERO or first == ZERO:
             state[WINNER] = np.uint64(2)
             return plies

@@ -40,20 +40,10 @@ FOURS = 429_496_729
 State = npt.NDArray[np.uint64]
 
 _S1, _S2, _S4, _S8, _S12, _S16, _S24, _S32 = (np.uint64(shift) for shift in (1, 2, 4, 8, 12, 16, 24, 32))
-_LANES = np.uint64(0x0001000100010001)
-"""The lowest bit of each lane."""
-_NIBBLE = np.uint64(0x000F000F000F000F)
-"""The lowest nibble of each lane."""
 _CELLS = np.uint64(0x1111111111111111)
 """The lowest bit of each nibble."""
 _NOT_RIGHT = np.uint64(0x0111011101110111)
 _NOT_TOP = np.uint64(0x0000111111111111)
-_ABOVE_0 = np.uint64(0xFFF0FFF0FFF0FFF0)
-_ABOVE_1 = np.uint64(0xFF00FF00FF00FF00)
-_ABOVE_2 = np.uint64(0xF000F000F000F000)
-_ABOVE_3 = ZERO
-"""The nibbles of each lane above its first, second, third and fourth."""
-_15 = np.uint64(15)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _FOURS = np.uint64(FOURS)
 
@@ -66,6 +56,58 @@ LARGEST = 15
 
 _ROWS = 1 << 16
 _LANE = np.uint64(0xFFFF)
+
+
+def _exponents() -> list[npt.NDArray[np.int64]]:
+    """Of all rows, the exponents of the tiles on their four cells; 0 for none."""
+    return [np.arange(_ROWS) >> 4 * cell & 15 for cell in range(4)]
+
+
+def _worths() -> npt.NDArray[np.int32]:
+    """The worth of each row, by its bits."""
+    tiles = _exponents()
+    worth, rising, falling = np.full(_ROWS, ALIVE), np.zeros(_ROWS), np.zeros(_ROWS)
+    last, alike = np.zeros(_ROWS, dtype=np.int64), np.zeros(_ROWS, dtype=np.int64)
+    for cell, tile in enumerate(tiles):
+        worth += EMPTY * (tile == 0) - WEIGHT * tile**WEIGHT_POWER
+        if cell:
+            step = tile**ORDER_POWER - tiles[cell - 1] ** ORDER_POWER
+            rising += np.maximum(step, 0.0)
+            falling -= np.minimum(step, 0.0)
+        equal = (tile > 0) & (tile == last)
+        worth += MERGING * equal * np.where(alike == 1, 2, 1)
+        alike = np.where(tile == 0, alike, np.where(equal, alike + 1, 1))
+        last = np.where(tile == 0, last, tile)
+    worth -= DISORDER * np.minimum(rising, falling)
+    rounded: npt.NDArray[np.int32] = np.rint(worth).astype(np.int32)
+    return rounded
+
+
+def _slid_rows() -> npt.NDArray[np.uint32]:
+    """By the bits of each row: the row after it slides towards its lowest bits, in the lower half.
+
+    In the upper half is a quarter of the tiles that are made.
+    """
+    tiles = _exponents()
+    for _ in range(3):
+        for cell in range(3):
+            empty = tiles[cell] == 0
+            tiles[cell] = np.where(empty, tiles[cell + 1], tiles[cell])
+            tiles[cell + 1] = np.where(empty, 0, tiles[cell + 1])
+    made = np.zeros(_ROWS, dtype=np.int64)
+    tiles.append(np.zeros(_ROWS, dtype=np.int64))
+    for cell in range(3):
+        equal = (tiles[cell] == tiles[cell + 1]) & (tiles[cell] > 0) & (tiles[cell] < LARGEST)
+        tiles[cell] += equal
+        made += equal << tiles[cell]
+        for above in range(cell + 1, 4):
+            tiles[above] = np.where(equal, tiles[above + 1], tiles[above])
+    rows = tiles[0] | tiles[1] << 4 | tiles[2] << 8 | tiles[3] << 12
+    return (rows | made >> 2 << 16).astype(np.uint32)
+
+
+WORTHS = _worths()
+SLID = _slid_rows()
 
 
 @njit
@@ -134,45 +176,6 @@ def mirrored(board: np.uint64) -> np.uint64:
 
 
 @njit
-def _whole_lanes(lowest: np.uint64) -> np.uint64:
-    """All bits of the lanes whose lowest bit is set."""
-    return (lowest << _S16) - lowest
-
-
-@njit
-def _lanes_without(board: np.uint64, place: np.uint64) -> np.uint64:
-    """The lowest bit of the lanes whose nibble at the bit ``place`` is zero."""
-    return ((((((board >> place) & _NIBBLE) + _NIBBLE) >> _S4) & _LANES) ^ _LANES) & _LANES
-
-
-@njit
-def _close(board: np.uint64, place: np.uint64, above: np.uint64) -> np.uint64:
-    """Where the nibble at ``place`` is zero, those ``above`` it move down by one."""
-    falling = board & _whole_lanes(_lanes_without(board, place)) & above
-    return board ^ falling ^ (falling >> _S4)
-
-
-@njit
-def _merge(
-    board: np.uint64, place: np.uint64, above: np.uint64, beyond: np.uint64, score: np.uint64
-) -> tuple[np.uint64, np.uint64]:
-    """Where the nibbles at ``place`` and after it are equal tiles, merge them; (board, new score).
-
-    ``above`` are the nibbles above ``place``, ``beyond`` those above the next one.
-    """
-    equal = _lanes_without(board ^ (board >> _S4), place) & ~_lanes_without(board, place)
-    if equal == ZERO:
-        return board, score
-    rest = board & _whole_lanes(equal) & above
-    board = (board ^ rest ^ ((rest & beyond) >> _S4)) + (equal << place)
-    while equal != ZERO:
-        lane = place_of(equal & (~equal + ONE))
-        equal &= equal - ONE
-        score += ONE << ((board >> (np.uint64(lane) + place)) & _15)
-    return board, score
-
-
-@njit
 def turned_to(board: np.uint64, direction: Int) -> np.uint64:
     """The board turned so that the direction is towards the lowest bits of each lane."""
     if direction in (UP, DOWN):
@@ -181,20 +184,25 @@ def turned_to(board: np.uint64, direction: Int) -> np.uint64:
 
 
 @njit
+def _slid(board: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The board after all rows slide towards their lowest bits, and a quarter of the tiles that are made."""
+    after, made = ZERO, ZERO
+    for row in range(4):
+        slid = np.uint64(SLID[(board >> np.uint64(16 * row)) & _LANE])
+        after |= (slid & _LANE) << np.uint64(16 * row)
+        made += slid >> _S16
+    return after, made
+
+
+@njit
 def slide(board: np.uint64, direction: Int) -> tuple[np.uint64, np.uint64]:
     """The board after a move, without a new tile, and the sum of the tiles that were made."""
-    board = turned_to(board, direction)
-    board = _close(board, _S8, _ABOVE_2)
-    board = _close(board, _S4, _ABOVE_1)
-    board = _close(board, ZERO, _ABOVE_0)
-    board, score = _merge(board, ZERO, _ABOVE_0, _ABOVE_1, ZERO)
-    board, score = _merge(board, _S4, _ABOVE_1, _ABOVE_2, score)
-    board, score = _merge(board, _S8, _ABOVE_2, _ABOVE_3, score)
+    board, made = _slid(turned_to(board, direction))
     if direction in (UP, RIGHT):
         board = mirrored(board)
     if direction in (UP, DOWN):
         board = transposed(board)
-    return board, score
+    return board, made << _S2
 
 
 @njit
@@ -284,58 +292,6 @@ def playout(state: State, moves: Moves, stream: Stream) -> int:
     return plies
 
 
-def _exponents() -> list[npt.NDArray[np.int64]]:
-    """Of all rows, the exponents of the tiles on their four cells; 0 for none."""
-    return [np.arange(_ROWS) >> 4 * cell & 15 for cell in range(4)]
-
-
-def _worths() -> npt.NDArray[np.int32]:
-    """The worth of each row, by its bits."""
-    tiles = _exponents()
-    worth, rising, falling = np.full(_ROWS, ALIVE), np.zeros(_ROWS), np.zeros(_ROWS)
-    last, alike = np.zeros(_ROWS, dtype=np.int64), np.zeros(_ROWS, dtype=np.int64)
-    for cell, tile in enumerate(tiles):
-        worth += EMPTY * (tile == 0) - WEIGHT * tile**WEIGHT_POWER
-        if cell:
-            step = tile**ORDER_POWER - tiles[cell - 1] ** ORDER_POWER
-            rising += np.maximum(step, 0.0)
-            falling -= np.minimum(step, 0.0)
-        equal = (tile > 0) & (tile == last)
-        worth += MERGING * equal * np.where(alike == 1, 2, 1)
-        alike = np.where(tile == 0, alike, np.where(equal, alike + 1, 1))
-        last = np.where(tile == 0, last, tile)
-    worth -= DISORDER * np.minimum(rising, falling)
-    rounded: npt.NDArray[np.int32] = np.rint(worth).astype(np.int32)
-    return rounded
-
-
-def _slid() -> npt.NDArray[np.uint32]:
-    """By the bits of each row: the row after it slides towards its lowest bits, in the lower half.
-
-    In the upper half is a quarter of the tiles that are made.
-    """
-    tiles = _exponents()
-    for _ in range(3):
-        for cell in range(3):
-            empty = tiles[cell] == 0
-            tiles[cell] = np.where(empty, tiles[cell + 1], tiles[cell])
-            tiles[cell + 1] = np.where(empty, 0, tiles[cell + 1])
-    made = np.zeros(_ROWS, dtype=np.int64)
-    tiles.append(np.zeros(_ROWS, dtype=np.int64))
-    for cell in range(3):
-        equal = (tiles[cell] == tiles[cell + 1]) & (tiles[cell] > 0) & (tiles[cell] < LARGEST)
-        tiles[cell] += equal
-        made += equal << tiles[cell]
-        for above in range(cell + 1, 4):
-            tiles[above] = np.where(equal, tiles[above + 1], tiles[above])
-    rows = tiles[0] | tiles[1] << 4 | tiles[2] << 8 | tiles[3] << 12
-    return (rows | made >> 2 << 16).astype(np.uint32)
-
-
-WORTHS = _worths()
-SLID = _slid()
-
-
 @njit
 def worth_of(board: np.uint64) -> Int:
     """The worth of all rows and columns of a board in points, at least 0."""
@@ -360,12 +316,7 @@ def worth_after(board: np.uint64) -> Int:
 
     -1 if nothing moves.
     """
-    after, made, rest = ZERO, ZERO, board
-    for row in range(4):
-        slid = np.uint64(SLID[rest & _LANE])
-        after |= (slid & _LANE) << np.uint64(16 * row)
-        made += slid >> _S16
-        rest >>= _S16
+    after, made = _slid(board)
     if after == board:
         return np.int64(-1)
     return worth_of(after) + 4 * np.int64(made)
