@@ -29,7 +29,6 @@ from cluster.commands import (
     play,
     predict,
     reference,
-    resume,
     search,
     serve,
     solve,
@@ -38,7 +37,7 @@ from cluster.commands import (
     tree,
     warm,
 )
-from cluster.commands.groups import ShortHelp
+from cluster.commands.options import ShortHelp
 from cluster.system.interruption import INTERRUPTED, Interruption
 from cluster.system.terminal import claim_stdout, results_alone
 from search.options import knobs_of
@@ -77,7 +76,6 @@ app = typer.Typer(
 _GROUPS = (
     games,
     search,
-    resume,
     tree,
     plan,
     match,

@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cluster.client.client import AsyncClient, Client
-    from cluster.front_door.ask_tell import OpenSearch, open, reopen  # noqa: A004
-    from cluster.front_door.calls import resume, search, start
+    from cluster.front_door.calls import OpenSearch, open, reopen, resume, search, start  # noqa: A004
     from cluster.front_door.running import RunningSearch, SearchProgress
     from cluster.planning.plan import plan
     from cluster.planning.result import PlanResult
@@ -77,7 +76,7 @@ _OFFERED = {
     "AsyncClient": ("cluster.client.client", "AsyncClient"),
     "Client": ("cluster.client.client", "Client"),
     "InvalidInput": ("games.errors", "InvalidInput"),
-    "OpenSearch": ("cluster.front_door.ask_tell", "OpenSearch"),
+    "OpenSearch": ("cluster.front_door.calls", "OpenSearch"),
     "PlanResult": ("cluster.planning.result", "PlanResult"),
     "RunningSearch": ("cluster.front_door.running", "RunningSearch"),
     "SearchFailed": ("search.coordinator", "SearchFailed"),
@@ -85,10 +84,10 @@ _OFFERED = {
     "SearchResult": ("search.result", "SearchResult"),
     "games": ("games.catalogue", "names"),
     "load_game": ("games.catalogue", "load"),
-    "open": ("cluster.front_door.ask_tell", "open"),
+    "open": ("cluster.front_door.calls", "open"),
     "plan": ("cluster.planning.plan", "plan"),
     "play": ("cluster.play.call", "play"),
-    "reopen": ("cluster.front_door.ask_tell", "reopen"),
+    "reopen": ("cluster.front_door.calls", "reopen"),
     "resume": ("cluster.front_door.calls", "resume"),
     "search": ("cluster.front_door.calls", "search"),
     "start": ("cluster.front_door.calls", "start"),

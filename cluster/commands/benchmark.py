@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.groups import with_groups
-from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report
+from cluster.commands.options import OutputOptions, colour_wanted, option, read_counts, report, with_groups
 from search.options import NETWORK
 from search.request import MAX_BATCH
 

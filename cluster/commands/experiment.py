@@ -8,8 +8,15 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.groups import request_option, with_groups
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option
+from cluster.commands.options import (
+    OUTPUT,
+    PLACE,
+    GamePlace,
+    OutputOptions,
+    option,
+    request_option,
+    with_groups,
+)
 
 
 def register(app: typer.Typer) -> None:

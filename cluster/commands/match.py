@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     OUTPUT,
     GameArgument,
@@ -18,6 +17,8 @@ from cluster.commands.options import (
     OutputOptions,
     colour_wanted,
     option,
+    request_option,
+    with_groups,
 )
 
 MATCH = "Match"

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.groups import with_groups
-from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option
+from cluster.commands.options import OUTPUT, PLACE, GamePlace, OutputOptions, option, with_groups
 from cluster.planning.defaults import DEFAULT_EPISODES, MoveSearch
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     OUTPUT,
     FormatOption,
@@ -22,6 +21,8 @@ from cluster.commands.options import (
     read_format,
     read_strategies,
     report,
+    request_option,
+    with_groups,
 )
 from search.request import SearchRequest
 

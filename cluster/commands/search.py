@@ -1,4 +1,4 @@
-"""`banyan search`: searches one position."""
+"""`banyan search` searches one position; `banyan resume` continues an interrupted search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.groups import with_groups
 from cluster.commands.options import (
     OUTPUT,
     PLACE,
@@ -20,6 +19,7 @@ from cluster.commands.options import (
     suggest_on_ray,
     suggest_one_lane,
     suggest_rival,
+    with_groups,
 )
 from search.options import SEARCH
 from search.request import SearchRequest
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
+    """Add the commands of this file."""
     app.command("search")(with_groups(search))
+    app.command("resume")(with_groups(resume))
 
 
 def search(
@@ -85,6 +86,29 @@ def search(
         if on_ray:
             suggest_on_ray(request)
     return status
+
+
+def resume(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A checkpoint of banyan search. A game or an evaluator in a file is run from the text that "
+            "the checkpoint holds: it must come from somebody you trust.",
+            show_default=False,
+        ),
+    ],
+    place: SearchPlace,
+    output: OutputOptions,
+    checkpoint_every: CheckpointEveryOption = None,
+) -> int:
+    """Continue a search from its checkpoint, on any machine and any number of workers.
+
+    The answer is that of an uninterrupted search. FILE is updated.
+    """
+    from cluster.launch import resume_search
+
+    return resume_search(file, place.placement(), output.output(), checkpoint_every)
 
 
 def _with_preset(request: SearchRequest, preset: str | None, output: OutputOptions) -> SearchRequest:

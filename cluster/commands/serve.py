@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.commands.groups import with_groups
-from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption, option
+from cluster.commands.options import PLACE, AddressOption, ExecutorOption, WorkersOption, option, with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.commands.groups import with_groups
 from cluster.commands.options import (
     GameArgument,
     MovesOption,
@@ -18,6 +17,7 @@ from cluster.commands.options import (
     PositionOption,
     colour_wanted,
     option,
+    with_groups,
 )
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     OUTPUT,
     PLACE,
@@ -29,7 +28,9 @@ from cluster.commands.options import (
     read_format,
     read_strategies,
     report,
+    request_option,
     suggest_best,
+    with_groups,
 )
 from search.request import ALL_STRATEGIES, SearchRequest
 

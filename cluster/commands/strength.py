@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from cluster.commands.groups import request_option, with_groups
 from cluster.commands.options import (
     BUDGET,
     OUTPUT,
@@ -19,7 +18,9 @@ from cluster.commands.options import (
     option,
     read_counts,
     read_format,
+    request_option,
     suggest_best,
+    with_groups,
 )
 
 GAMES = "Games"

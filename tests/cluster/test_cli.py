@@ -15,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 from cluster.cli import app, explain, run
-from cluster.commands.groups import MANY
+from cluster.commands.options import MANY
 from search.options import GROUPS, knobs_of
 from search.request import STRATEGIES, SUBTREE, SearchRequest
 from tests.cluster.command import ROOT, banyan, here, start

@@ -89,7 +89,6 @@ def program(text: str, folder: Path, *arguments: str, **settings: str) -> tuple[
 @pytest.mark.parametrize(
     "module",
     [
-        "cluster.front_door.ask_tell",
         "cluster.front_door.calls",
         "cluster.front_door.running",
         "cluster.play.call",

@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command
 
 from cluster.cli import app
-from cluster.commands.groups import with_groups
+from cluster.commands.options import with_groups
 from cluster.commands.reference import option_rows, player_rows, reference_text
 from cluster.service.limits import Limits
 from cluster.service.request_models import body_model
