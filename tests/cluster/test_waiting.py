@@ -110,7 +110,7 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
     assert rates[4] == pytest.approx(400, rel=0.02)
     # Each takes 1 ms of CPU, and its share of a call, of the 2 s that there are in a second.
     assert rates[32] > 0.98 * 2 / 0.0015
-    assert rates[32] <= pytest.approx(2 / 0.001)
+    assert rates[32] <= 1.000001 * 2 / 0.001
 
 
 def test_what_is_dearer_for_many_is_measured_and_reckoned_with() -> None:

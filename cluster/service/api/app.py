@@ -21,9 +21,8 @@ from cluster.service.api.report_routes import report_routes
 from cluster.service.api.search_routes import leaf_router, router
 from cluster.service.api.tokens import Tokens
 from cluster.service.errors import SCHEMA, ProblemView
-from cluster.service.report_files import ReportFiles
+from cluster.service.reports import ReportFiles, Speedups
 from cluster.service.searches import Searches
-from cluster.service.speedup_run import Speedups
 
 PREFIX = "/api/v1"
 ANYWHERE = (400, 401, 403, 405, 408, 413, 415, 421, 422, 503)

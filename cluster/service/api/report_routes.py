@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 
 from cluster.service.api.connections import address_of
 from cluster.service.errors import Problem, problems
-from cluster.service.report_files import Report, ReportFiles, Unusable
+from cluster.service.reports import ALLOW, Measurement, Report, ReportFiles, Speedups, Unusable
 from cluster.service.request_models import SpeedupBody
-from cluster.service.speedup_run import ALLOW, Measurement, Speedups
 
 Id = Annotated[str, Path(max_length=64)]
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from cluster.lab.throughput.speedup import Row
-from cluster.service.report_files import MOST, ReportFiles
+from cluster.service.reports import MOST, ReportFiles
 from search.request import SearchRequest
 from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.service_process import Server
