@@ -15,7 +15,7 @@ from games.analysis.position_graph import Place, PositionGraph
 from games.errors import InvalidInput, counted
 from games.explicit_tree import ExplicitTree
 from games.game import CHANCE, FIRST, SECOND, Game
-from search.minimax.trace import Trace, Traced
+from search.minimax.lookahead import Trace, Traced
 from search.players.minimax import Minimax
 from search.result import SearchResult
 from search.tree.view import TopNode

@@ -218,7 +218,7 @@ def _is_terminal(state: Known) -> bool:
 
 @njit
 def _returns(state: Known) -> float:
-    """Without an entry no number, which proves nothing (`search.kernel.solver.note_result`)."""
+    """Without an entry no number, which proves nothing (`search.kernel.backup.note_result`)."""
     here = state.counts[HERE]
     return np.nan if here == UNKNOWN else state.scores[here]
 

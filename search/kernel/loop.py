@@ -35,13 +35,21 @@ from games.compile.rule_stubs import (
 from games.jit import Int
 from games.rng import Stream
 from games.rules import CHANCE, MAX_MOVE_CODE, Moves, State
-from search.kernel.backup import back_up, keep_line, note_heuristic, note_score, score_at_end, value_of_leaf
+from search.kernel.backup import (
+    back_up,
+    keep_line,
+    note_heuristic,
+    note_result,
+    note_score,
+    score_at_end,
+    spread_proof,
+    value_of_leaf,
+)
 from search.kernel.known import was_asked_for
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.params import SearchParams
 from search.kernel.playout import leaf_playout
 from search.kernel.select import deal_paired, select_or_expand
-from search.kernel.solver import note_result, spread_proof
 from search.kernel.traits import CHANCE_CODE, EVALUATED, KNOWN, LEAF, PAIRED, SCORED
 from search.kernel.workspace import LENGTH, VALUE, Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof

@@ -21,12 +21,11 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, State
 from search.job import Portions
-from search.kernel.backup import back_up, note_heuristic, note_score, value_of_leaf
+from search.kernel.backup import back_up, note_heuristic, note_score, spread_proof, value_of_leaf
 from search.kernel.expand import may_expand
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.loop import descend
 from search.kernel.params import SearchParams
-from search.kernel.solver import spread_proof
 from search.kernel.traits import EVALUATED, SCORED
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace

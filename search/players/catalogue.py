@@ -9,13 +9,11 @@ from games.game import Game
 from games.spec import Options, Spec, parse_spec
 from search.players import omniscient, shooters
 from search.players.article import Article
-from search.players.flat import Flat
 from search.players.minimax import AlphaBeta, Greedy, Minimax, Negamax
-from search.players.morris_agent import MorrisAgent
+from search.players.monte_carlo import Flat, Uct
+from search.players.morris_agent import MorrisAgent, Random, Scripted
 from search.players.openspiel import OpenSpiel
 from search.players.player import Player
-from search.players.scripted import Random, Scripted
-from search.players.uct import Uct
 
 Factory = Callable[[Spec, Options, Game], Player]
 """(spec, options, game) -> player. Takes the options that it knows; the caller refuses the others. Raises

@@ -8,8 +8,7 @@ from games.errors import InvalidInput, counted
 from games.game import FIRST, Game, State
 from games.spec import Options, Spec
 from search.minimax.alphabeta import MAX_DEPTH, Limits
-from search.minimax.lookahead import Foresight, lookahead_of
-from search.minimax.trace import Trace, trace
+from search.minimax.lookahead import Foresight, Trace, lookahead_of, trace
 from search.players.player import Choice, Player, Seen, seconds_of
 
 DEFAULT_DEPTH = 2

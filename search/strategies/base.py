@@ -13,11 +13,10 @@ import numpy as np
 
 from games.game import Game
 from search.job import Context, Job, JobResult, LaneTree, Outlook, tells_lines
-from search.kernel.backup import reset_outlook
+from search.kernel.backup import prove_root, reset_outlook
 from search.kernel.engine import Engine
 from search.kernel.learning import forget
 from search.kernel.params import SearchParams
-from search.kernel.solver import prove_root
 from search.kernel.workspace import PLAYOUTS, VALUE, Workspace
 from search.packing.arrays import Arrays, prefixed, require, take, within, without_prefix
 from search.packing.jobs import pack_outlooks, unpack_outlooks

@@ -18,7 +18,7 @@ from games.errors import InvalidInput
 from games.spec import Options, parse_spec
 from search.options import PLAYOUTS, option
 from search.players import names
-from search.players.request_options import read_options
+from search.players.monte_carlo import read_options
 from search.request import SearchRequest
 from tests.cluster.command import ROOT
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import games
-from search.minimax.lookahead import Foresight, lookahead_of
-from search.minimax.trace import Trace, Traced
+from search.minimax.lookahead import Foresight, Trace, Traced, lookahead_of
 from search.players import player_of
 from search.players.minimax import Minimax
 

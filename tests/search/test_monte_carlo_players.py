@@ -15,9 +15,8 @@ from games.errors import InvalidInput
 from games.rng import new_stream
 from search.features import Features
 from search.players import Choice, Player, Seen, describe, names, player_of
-from search.players.flat import _worth
+from search.players.monte_carlo import Uct, _worth
 from search.players.presets import BEST
-from search.players.uct import Uct
 from search.prepare import open_search, open_view
 from search.request import SearchRequest
 from search.run_inline import run_inline

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.compile.specialise import cached_njit
+from search.kernel.backup import proof_from_children
 from search.kernel.params import SearchParams
-from search.kernel.solver import proof_from_children
 from search.kernel.uct import (
     INVERSE_SQRT,
     LOG,

@@ -9,7 +9,7 @@ from cluster.lab.predict.costs import Costs
 from cluster.lab.predict.prediction import predict
 from cluster.lab.strength.strength import TOTAL, Plan
 from search.players import player_of
-from search.players.uct import Uct
+from search.players.monte_carlo import Uct
 
 SEQUENTIAL = "root"
 """The strategy whose jobs grow one tree without interruption, like the sequential search."""

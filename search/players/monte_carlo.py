@@ -1,0 +1,279 @@
+"""Players that play games out: `uct` by a tree with all options of a search, `flat` without a tree.
+
+Their options are those of a search by their names for players.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from games.errors import InvalidInput, counted
+from games.game import SECOND, Game
+from games.rng import new_stream
+from games.spec import Options, Spec
+from search.evaluator import source_of_evaluator
+from search.job import Context
+from search.kernel.engine import engine_of
+from search.kernel.params import params_from
+from search.kernel.workspace import PLIES
+from search.options import Knob, knobs_of
+from search.players.player import Choice, Player, Seen
+from search.players.presets import NAMES, PLAIN, settings_of
+from search.prepare import check_form, open_view
+from search.request import SearchRequest, features_of
+from search.run_inline import run_inline
+from search.strategies import STRATEGY_CLASSES, InPlaceStrategy
+from search.summary import choose
+from search.worker import Worker
+
+PREFIX = "player option"
+DEFAULT_SECONDS = 1.0
+PLIES_PER_S, LEAST_S = 500_000, 0.05
+"""The rate at which plies are seconds, and the least budget: so that jobs, which last at least 1 ms and are
+first sized by the game's nominal speed, stay small beside it."""
+MOST_PLIES = 10**9
+
+
+@dataclass
+class PliesClock:
+    """A clock that goes with the plies of playouts, by which a budget is equal on every machine."""
+
+    plies: int
+    """The budget."""
+    read: Callable[[], float] = time.thread_time
+    """The player's clock, which is read as well for what it raises."""
+    spent: int = 0
+    """Plies until now; a simulation counts as one at least."""
+
+    @property
+    def seconds(self) -> float:
+        """The budget in seconds of this clock."""
+        return max(LEAST_S, self.plies / PLIES_PER_S)
+
+    def __call__(self) -> float:
+        self.read()
+        return self.spent / self.plies * self.seconds
+
+
+def read_budget(options: Options, asked: dict[str, Any]) -> int | None:
+    """The option ``plies``; without it a player that was given no budget in ``asked`` gets DEFAULT_SECONDS.
+
+    In ``asked`` plies are seconds of `PliesClock`. Raises InvalidInput (player option budget, strategy).
+    """
+    plies = options.integer("plies")
+    if plies is not None and not 1 <= plies <= MOST_PLIES:
+        raise InvalidInput(f"{PREFIX} plies", plies, f"a whole number from 1 to {MOST_PLIES}")
+    given = [f"{name}={asked[name]}" for name in ("simulations", "seconds") if name in asked]
+    if plies and given:
+        budgets = ", ".join([f"plies={plies}", *given])
+        raise InvalidInput(f"{PREFIX} budget", budgets, "one of simulations, seconds and plies")
+    kind = STRATEGY_CLASSES.get(asked.get("strategy", ""))
+    if plies and kind is not None and issubclass(kind, InPlaceStrategy):
+        # The time of threads decides how many of their jobs are run at a stretch.
+        raise InvalidInput(f"{PREFIX} strategy", asked["strategy"], "root or tree with plies")
+    if plies or not given:
+        asked["seconds"] = PliesClock(plies).seconds if plies else DEFAULT_SECONDS
+    return plies
+
+
+def read_options(
+    spec: Spec,
+    options: Options,
+    only: Collection[str] | None = None,
+    kind: type[SearchRequest] = SearchRequest,
+) -> dict[str, Any]:
+    """The fields of the request that a spec gives, by name: all that players may give, or ``only`` some.
+
+    Raises InvalidInput (player option NAME) for a value of the wrong kind.
+    """
+    found = {}
+    for knob in knobs_of(kind):
+        if knob.option.key is None or (only is not None and knob.name not in only):
+            continue
+        value = _read(knob, knob.key, spec, options)
+        if value is not None:
+            found[knob.name] = value
+    return found
+
+
+def request_of_player(game: Game, asked: dict[str, Any]) -> SearchRequest:
+    """The search of a player from the fields that it was given. Raises InvalidInput (player option NAME)."""
+    try:
+        request = SearchRequest(game=game.spec, **asked)
+        check_form(request, game)
+    except InvalidInput as error:
+        key = next((knob.key for knob in knobs_of(SearchRequest) if knob.name == error.field), error.field)
+        raise InvalidInput(f"{PREFIX} {key}", error.value, error.accepted) from None
+    return request
+
+
+def _read(knob: Knob, key: str, spec: Spec, options: Options) -> Any:
+    """The value of one option, whose bounds and choices the request checks; None if it is not given."""
+    if knob.kind is int:
+        return options.integer(key)
+    if knob.kind is float:
+        return options.number(key)
+    if knob.kind is bool:
+        said = options.choice(key, "no", ("no", "yes"))
+        return said == "yes" if key in spec.options else None
+    return options.text(key, "") or None
+
+
+class Uct(Player):
+    """Runs a new search for each move, in the calling thread."""
+
+    def __init__(self, spec: str, request: SearchRequest, plies: int | None) -> None:
+        super().__init__(spec)
+        self.request, self.plies = request, plies
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Uct:
+        """Its options are those of SearchRequest by their names for players, and ``preset``.
+
+        Its budget is simulations, seconds or ``plies`` of playouts. By default it has one lane of `root`, or
+        `leaf` with an evaluator, and 1 s a move.
+        """
+        asked = settings_of(options.choice("preset", PLAIN, NAMES), game) | {"lanes": 1}
+        asked |= read_options(spec, options)
+        asked.setdefault("strategy", "leaf" if "evaluator" in asked else "root")
+        plies = read_budget(options, asked)
+        request = request_of_player(game, asked)
+        if request.evaluator is not None:
+            # Read where the player is first made: workers get the text from there.
+            source_of_evaluator(request.evaluator)
+        return cls(str(spec), request, plies)
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        request = replace(self.request, seed=seed)
+        game = seen.game
+        mover = game.viewpoint(seen.mover)
+        opened = open_view(request, game, seen.state, mover, len(seen.legal), game.source_text)
+        if self.plies is None:
+            coordinator, _ = run_inline(opened, self.clock)
+        else:
+            worker = PliesWorker(PliesClock(self.plies, self.clock))
+            worker.prepare(opened.context)
+            coordinator, _ = run_inline(opened, worker.clock, worker)
+        simulations = coordinator.counters.simulations
+        children = [child for child in opened.strategy.root_children() if child.visits > 0]
+        best = choose(children, request.final_move)
+        told = [
+            f"{seen.game.format_move(seen.state, child.move)} {child.visits:,} ({child.value:+.3f})"
+            for child in children[:3]
+        ]
+        proven = "; proven" if coordinator.stopped_by == "proven" else ""
+        thought = f"{counted(simulations, 'simulation')}: {', '.join(told)}{proven}"
+        return Choice(best.move, best.value, simulations, coordinator.tree_nodes, thought)
+
+
+class PliesWorker(Worker):
+    """A worker by whose clock a job lasts as long as its playouts have plies."""
+
+    def __init__(self, clock: PliesClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def run(self, context: Context, job: Any) -> Any:
+        began_s = self.clock()
+        done = super().run(context, job)
+        self.clock.spent += max(1, done.simulations, int(self._work.tally[PLIES]))
+        return replace(done, duration_s=self.clock() - began_s)
+
+
+STATISTICS, MODES, DRAWS = ("mean", "median", "mode"), ("highest", "first"), ("equal", "random")
+OPTIONS = ("simulations", "seconds", "playout_plies", "playout_policy")
+"""The fields of SearchRequest that a spec may give."""
+CHUNK_S = 0.01
+"""Greatest duration, in seconds, of the playouts between two readings of the clock; an estimate."""
+
+
+class Flat(Player):
+    """Flat Monte Carlo player; the value of a move is the mean, the median or the mode of its playouts."""
+
+    def __init__(
+        self, spec: str, request: SearchRequest, plies: int | None, value: str, modes: str, draws: str
+    ) -> None:
+        super().__init__(spec)
+        self.request, self.plies = request, plies
+        self.value, self.modes, self.draws = value, modes, draws
+
+    @classmethod
+    def from_options(cls, spec: Spec, options: Options, game: Game) -> Flat:
+        """Its options are those of SearchRequest in OPTIONS, ``plies``, ``value``, ``modes`` and ``draws``;
+        by default it has 1 s a move."""
+        # Nothing is selected where there is no tree.
+        asked = {**read_options(spec, options, OPTIONS), "exploration": 0.0}
+        plies = read_budget(options, asked)
+        value = options.choice("value", "mean", STATISTICS)
+        modes = options.choice("modes", "highest", MODES)
+        draws = options.choice("draws", "equal", DRAWS)
+        return cls(str(spec), request_of_player(game, asked), plies, value, modes, draws)
+
+    def choose(self, seen: Seen, seed: int) -> Choice:
+        hidden = "ismcts" if seen.game.hidden_information else ""
+        engine = engine_of(seen.game, features_of(self.request, hidden))
+        params = params_from(replace(self.request, seed=seed), hidden, 1.0)
+        # In random order, so that a budget that ends within a round favours no move.
+        random.Random(seed).shuffle(order := list(seen.legal))
+        moves = np.array(order, dtype=np.uint16)
+        rng, stream, work = np.random.default_rng(seed), new_stream(seed), engine.new_workspace()
+        clock = self.clock if self.plies is None else PliesClock(self.plies, self.clock)
+        played: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
+        count = 0
+
+        def play(num_playouts: int) -> None:
+            nonlocal count
+            which = np.arange(count, count + num_playouts) % len(moves)
+            if self.draws == "random":
+                which = rng.integers(len(moves), size=num_playouts)
+            values, before = np.zeros(num_playouts), int(work.tally[PLIES])
+            with np.errstate(over="ignore"):
+                engine.play_flat(seen.state, params, moves[which], values, stream, work)
+            count += num_playouts
+            played.append((which, values))
+            if isinstance(clock, PliesClock):
+                clock.spent += max(num_playouts, int(work.tally[PLIES]) - before)
+
+        # Compile or load the kernels before the clock starts.
+        play(0)
+        if self.request.simulations is not None:
+            play(self.request.simulations)
+        else:
+            assert self.request.seconds is not None
+            began = now = clock()
+            size = 1
+            while now - began < self.request.seconds:
+                started = now
+                play(size)
+                now = clock()
+                most_s = min(CHUNK_S, (self.request.seconds - (now - began)) / 2)
+                size = max(1, min(4 * size, int(most_s / max(1e-9, (now - started) / size))))
+        which, values = (np.concatenate(arrays) for arrays in zip(*played, strict=True))
+        if seen.game.viewpoint(seen.mover) == SECOND:
+            values = -values
+        worth = np.array([_worth(values[which == m], self.value, self.modes) for m in range(len(moves))])
+        best = random.Random(seed).choice(np.flatnonzero(worth == worth.max()).tolist())
+        of = f"{counted(count, 'playout')} of {counted(len(moves), 'move')}"
+        thought = f"{of}; {self.value} {worth[best]:+.3f}"
+        return Choice(int(moves[best]), float(worth[best]), count, 0, thought)
+
+
+def _worth(values: npt.NDArray[np.float64], statistic: str, modes: str) -> float:
+    """The mean, median or mode of the values of a move's playouts, in their order; -inf without any.
+
+    Of several modes the ``highest`` counts, or the ``first``: the one whose first playout came first.
+    """
+    if not len(values):
+        return -np.inf
+    if statistic != "mode":
+        return float(values.mean() if statistic == "mean" else np.median(values))
+    different, places, counts = np.unique(values, return_index=True, return_counts=True)
+    most = counts == counts.max()
+    return float(different[most].max() if modes == "highest" else values[places[most].min()])
