@@ -33,9 +33,8 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import State
 from search.kernel.learning import back_up_learnt, place_of
-from search.kernel.params import SearchParams
+from search.kernel.params import CHANCE_CODE, LEARNT, LINES, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
-from search.kernel.traits import CHANCE_CODE, LEARNT, LINES, SCORED
 from search.kernel.workspace import LENGTH, VALUE, Workspace
 from search.tree.arena import (
     COMPLETE,

@@ -15,9 +15,8 @@ from games.compile.rule_stubs import HIDDEN, priority
 from games.jit import Int, inner_njit
 from games.rng import Stream, below
 from games.rules import Moves, State
-from search.kernel.params import SearchParams
+from search.kernel.params import DECIDES, WIDENED, SearchParams
 from search.kernel.playout import winning_move
-from search.kernel.traits import DECIDES, WIDENED
 from search.kernel.uct import natural_log
 from search.kernel.workspace import Workspace
 from search.tree.arena import COMPLETE, NO_BLOCK, ROOT, Tree, add_child, num_children

@@ -40,8 +40,7 @@ from games.compile.rule_stubs import (
 from games.jit import Int, inner_njit
 from games.rng import GOLDEN, Stream, below, mix, uniform
 from games.rules import CHANCE, State
-from search.kernel.params import SearchParams
-from search.kernel.traits import CHANCE_CODE
+from search.kernel.params import CHANCE_CODE, SearchParams
 from search.kernel.workspace import Experience, Workspace
 from search.tree.arena import ROOT, Tree, num_children
 from search.tree.merge import Statistics

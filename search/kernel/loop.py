@@ -1,7 +1,7 @@
 """The search loop: selection, expansion, playout, backup, written once for every game and every algorithm.
 
 These are generic functions. They call the rules of a game by the names in `games.compile.rule_stubs`, and
-branch by the constants in `search.kernel.traits`. `search.kernel.wiring` makes from each of them a function
+branch by the constants in `search.kernel.params`. `search.kernel.wiring` makes from each of them a function
 of one game and one algorithm, compiled when the game's rules are.
 
 One simulation of a sequential search is a start, descend, value_of_leaf, and the backup. Leaf parallelisation
@@ -47,10 +47,9 @@ from search.kernel.backup import (
 )
 from search.kernel.known import was_asked_for
 from search.kernel.lazy_snapshot import unfold
-from search.kernel.params import SearchParams
+from search.kernel.params import CHANCE_CODE, EVALUATED, KNOWN, LEAF, PAIRED, SCORED, SearchParams
 from search.kernel.playout import leaf_playout
 from search.kernel.select import deal_paired, select_or_expand
-from search.kernel.traits import CHANCE_CODE, EVALUATED, KNOWN, LEAF, PAIRED, SCORED
 from search.kernel.workspace import LENGTH, VALUE, Leaves, Workspace
 from search.tree.arena import DRAWN, PROOF_SHIFT, ROOT, UNPROVEN, Tree, num_children, proof
 

@@ -26,8 +26,7 @@ from games.rng import Stream, below
 from games.rules import CHANCE, State
 from search.features import DECISIVE, GREEDY, MINIMAX, RANDOM
 from search.kernel.learning import learning_rollout
-from search.kernel.params import SearchParams
-from search.kernel.traits import CUTS, LEARNT, SCORED, STEERED, STEPWISE, THINKS
+from search.kernel.params import CUTS, LEARNT, SCORED, STEERED, STEPWISE, THINKS, SearchParams
 from search.kernel.workspace import LENGTH, PLAYOUTS, PLIES, Workspace
 from search.minimax.alphabeta import Limits, advance, begin
 

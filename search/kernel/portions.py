@@ -25,8 +25,7 @@ from search.kernel.backup import back_up, note_heuristic, note_score, spread_pro
 from search.kernel.expand import may_expand
 from search.kernel.lazy_snapshot import unfold
 from search.kernel.loop import descend
-from search.kernel.params import SearchParams
-from search.kernel.traits import EVALUATED, SCORED
+from search.kernel.params import EVALUATED, SCORED, SearchParams
 from search.kernel.uct import best_child
 from search.kernel.workspace import Workspace
 from search.tree.arena import (

@@ -29,9 +29,8 @@ from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import CHANCE, Moves, State
 from search.kernel.expand import add_untried, may_expand
-from search.kernel.params import SearchParams
+from search.kernel.params import LEAF, PAIRED, PRIORS, SCORED, SearchParams
 from search.kernel.puct import best_by_prior
-from search.kernel.traits import LEAF, PAIRED, PRIORS, SCORED
 from search.kernel.uct import (
     best_child,
     child_mean,

@@ -29,12 +29,24 @@ from games.compile.rule_stubs import current_player, determinize, is_terminal, l
 from games.jit import Int, inner_njit
 from games.rng import Stream
 from games.rules import State
-from search.kernel.atomics import Marks, load, lock, store, unlock
 from search.kernel.backup import back_up, spread_proof, value_of_leaf
 from search.kernel.expand import add_untried, may_expand
 from search.kernel.loop import descend
 from search.kernel.params import SearchParams
-from search.kernel.turns import ABSORBED, ENDED, LOCK, NEXT, READY, stream_of, wait_for
+from search.kernel.turns import (
+    ABSORBED,
+    ENDED,
+    LOCK,
+    NEXT,
+    READY,
+    Marks,
+    load,
+    lock,
+    store,
+    stream_of,
+    unlock,
+    wait_for,
+)
 from search.kernel.uct import best_child
 from search.kernel.workspace import PLAYOUTS, Workspace
 from search.tree.arena import (

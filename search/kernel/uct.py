@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from games.jit import Int, inner_njit
-from search.kernel.params import SearchParams
-from search.kernel.traits import EVALUATED, SCORED
+from search.kernel.params import EVALUATED, SCORED, SearchParams
 from search.tree.arena import (
     COUNT_MASK,
     DRAWN,

@@ -94,7 +94,7 @@ OUTER: tuple[tuple[str, tuple[Function, ...]], ...] = (
 
 
 def constants_of(game: HasForm, features: Features) -> dict[str, bool]:
-    """The constants of `search.kernel.traits`, and those of rules that a search has in another way."""
+    """The constants of `search.kernel.params`, and those of rules that a search has in another way."""
     alone = game.num_players == 1
     rules = game.rules
     cuts = alone and rules.cut_rollout is not None and rules.evaluate is None

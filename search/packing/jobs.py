@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from search.job import Job, JobResult, LeafJob, Outlook, Policies
-from search.kernel.traits import CHANCE_CODE
+from search.kernel.params import CHANCE_CODE
 from search.kernel.workspace import Leaves
 from search.packing.arrays import (
     Arrays,

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from search.job import Job, JobResult, Outlook
-from search.kernel.atomics import Marks
-from search.kernel.turns import ENDED, LOCK
+from search.kernel.turns import ENDED, LOCK, Marks
 from search.plan import SearchPlan
 from search.strategies.base import Setup, Strategy
 

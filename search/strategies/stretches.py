@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, JobResult, Outlook, tells_lines
-from search.kernel.atomics import Marks
-from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Ring, Stretch
+from search.kernel.turns import ABSORBED, ENDED, NEXT, READY, Marks, Ring, Stretch
 from search.kernel.workspace import Leaves
 from search.strategies.base import Setup
 from search.strategies.in_place import InFlight

@@ -18,10 +18,9 @@ from games.errors import InvalidInput
 from games.game import Game
 from games.rng import begin_stream
 from search.job import PLAYOUT_STREAM, SELECTION_STREAM, Context, Job, JobResult
-from search.kernel.atomics import Marks
 from search.kernel.engine import Engine
 from search.kernel.subtrees import IDLE, ISSUED, LOST, OVER, Goal, Jobs
-from search.kernel.turns import ABSORBED, NEXT, READY
+from search.kernel.turns import ABSORBED, NEXT, READY, Marks
 from search.packing.arrays import Arrays, require, take, within, without_prefix
 from search.packing.tree import pack_tree, unpack_tree
 from search.request import STRATEGIES, SUBTREE, SearchRequest
