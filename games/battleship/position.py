@@ -19,9 +19,8 @@ from games.battleship.placements import Placements, cells_of, free_places
 from games.battleship.rules import AREA, CELLS, HIT_FIRST, LENGTHS, MISSED, NUM_SHIPS, SIZE, State
 from games.board import format_cell, parse_cell
 from games.errors import InvalidInput
+from games.grid import with_dots, with_numbers
 
-_ROW = re.compile(r"(?:[xo?]|[1-9][0-9]?)+")
-_ITEM = re.compile(r"[xo?]|[0-9]+")
 _CELLS = re.compile(r"(?:[a-z][1-9][0-9]?)+")
 _CELL = re.compile(r"[a-z][0-9]+")
 _BAR = " | "
@@ -38,11 +37,8 @@ def _format_side(state: State, side: int, ships: Sequence[str]) -> str:
     signs = [".ox"[min(value & 15, HIT_FIRST)] for value in cells]
     if state[rules.PENDING] and state[rules.SHOOTER] == side:
         signs[state[rules.PENDING] - 1] = "?"
-    grid = []
-    for row in reversed(range(size)):
-        line = "".join(signs[row * size : (row + 1) * size])
-        grid.append(re.sub(r"\.+", lambda run: str(len(run[0])), line))
-    words = ["/".join(grid)]
+    rows = ["".join(signs[row * size : (row + 1) * size]) for row in reversed(range(size))]
+    words = ["/".join(map(with_numbers, rows))]
     block = rules.BLOCK + rules.BLOCK_LENGTH * side
     for n in range(state[block + rules.NUM_SUNK]):
         last = int(state[block + rules.SUNK_CELL + n])
@@ -103,26 +99,23 @@ class _Reader:
         return dealt
 
     def _grid(self, side: int, rows: list[str]) -> None:
-        if len(rows) != self.size or not all(map(_ROW.fullmatch, rows)):
+        lines = [with_dots(row, "xo?") for row in rows]
+        if len(lines) != self.size or None in lines:
             raise self._refusal(
                 f"{self.size} rows from the top divided by '/' (x hit, o miss, ?, number of untried cells)"
             )
         block = rules.BLOCK + rules.BLOCK_LENGTH * side
-        for row, line in zip(reversed(range(self.size)), rows, strict=True):
-            column = 0
-            for item in _ITEM.findall(line):
-                if item in "xo?" and column < self.size:
-                    cell = row * self.size + column
-                    self.state[block + rules.SHOTS] += 1
-                    self.state[block + rules.HITS] += item == "x"
-                    if item == "?":
-                        self.pending.append(side)
-                        self.state[rules.PENDING] = cell + 1
-                    else:
-                        self.state[CELLS + side * self.area + cell] = HIT_FIRST if item == "x" else MISSED
-                column += 1 if item in "xo?" else int(item)
-            if column != self.size:
-                raise self._refusal(f"{self.size} cells in each row (row {row + 1} has {column})")
+        for row, line in zip(reversed(range(self.size)), filter(None, lines), strict=True):
+            if len(line) != self.size:
+                raise self._refusal(f"{self.size} cells in each row (row {row + 1} has {len(line)})")
+            for cell, sign in enumerate(line, start=row * self.size):
+                self.state[block + rules.SHOTS] += sign != "."
+                self.state[block + rules.HITS] += sign == "x"
+                if sign == "?":
+                    self.pending.append(side)
+                    self.state[rules.PENDING] = cell + 1
+                elif sign != ".":
+                    self.state[CELLS + side * self.area + cell] = HIT_FIRST if sign == "x" else MISSED
 
     def _announcement(self, side: int, word: str) -> None:
         cells, _, name = word.partition("=")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
 import pytest
 
-from games import InvalidInput
+import games
+from games import Game, InvalidInput
+from games.analysis.solving import solve
+from games.analysis.table import judge_of
 from games.connect_four import ConnectFour, rules
+from games.connect_four.solver import Solver, popcount
 from games.game import State
 from tests.games.common import JIT, SPECS, loaded, random_game, random_position, sample
 from tests.games.naive import NaiveConnectFour
@@ -163,3 +168,155 @@ def test_full_columns_are_named_as_such() -> None:
     game.play_text(state, ["a", "a", "a", "a", "a", "a"])
     with pytest.raises(InvalidInput, match="a column that is not full: b, c, d, e, f, g"):
         game.parse_move(state, "a")
+
+
+PUBLISHED = [
+    # From the test sets of Pascal Pons, "Solving Connect 4" (2015): columns from 1, and a score, whose sign
+    # is the value for the player to move.
+    ("2252576253462244111563365343671351441", -1),
+    ("23163416124767223154467471272416755633", 0),
+    ("7422341735647741166133573473242566", 1),
+    ("3575316255751336464276636772271112", -1),
+    ("34441157374153736716346556774311552222", 0),
+    ("326615663752621323655335514271", 1),
+    ("12514726155174536522772517671", -1),
+    ("2737772244262123677516643354", 0),
+    ("5554224333234511764415115", 4),
+    ("24617524315172127", 1),
+    ("274552224131661", 0),
+    ("555317266147361", -1),
+    ("43745416472735", -13),
+    ("17516442226766", 8),
+    ("1626434452343", 13),
+    ("427631264721", 10),
+    ("165746146225", -11),
+    ("65444437612", 13),
+    ("265756512", -12),
+]
+
+
+@cache
+def solver_of(spec: str) -> Solver:
+    judge = judge_of(games.load(spec))
+    assert isinstance(judge, Solver)
+    return judge
+
+
+def positions(game: Game, number: int, low: int, high: int) -> Iterator[tuple[State, NaiveConnectFour]]:
+    """Positions of random games, with ``low`` to ``high`` free cells, and their twins."""
+    draw = random.Random(7)
+    found = seed = 0
+    while found < number:
+        free, seed = draw.randint(low, high), seed + 1
+        naive = NaiveConnectFour(game.rows, game.columns)
+        for state, _, move in random_game(game, seed):
+            if game.max_plies - naive.num_stones == free:
+                yield state, naive
+                found += 1
+            naive.play(move)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "connect_four",
+        "connect_four:rows=5,columns=5",
+        "connect_four:rows=4,columns=8",
+        "connect_four:rows=7,columns=4",
+    ],
+)
+def test_late_positions_have_the_values_of_trying_everything(spec: str) -> None:
+    game, solver = games.load(spec), solver_of(spec)
+    values = set()
+    for state, naive in positions(game, 25 if JIT else 4, 0, 6 if JIT else 5):
+        value = naive.minimax()
+        assert solver.value_of(state) == value
+        values.add(value)
+    assert values == {1, 0, -1} or not JIT
+
+
+@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
+def test_values_are_those_of_retrograde_analysis() -> None:
+    game, solver = games.load("connect_four:rows=4,columns=4"), solver_of("connect_four:rows=4,columns=4")
+    solution = solve(game, game.initial_state())
+    # The number that John Tromp has published.
+    assert solution.num_positions == 161_029
+    for place, state in enumerate(solution.states()):
+        if place % 20 == 0:
+            assert solver.value_of(state) == solution.value_of(state)
+            ours = [(outcome.move, outcome.value) for outcome in solver.outcomes(state)]
+            assert ours == [(outcome.move, outcome.value) for outcome in solution.outcomes(state)]
+
+
+@pytest.mark.parametrize(("moves", "score"), PUBLISHED)
+def test_published_values(moves: str, score: int) -> None:
+    if not JIT and len(moves) < 34:
+        pytest.skip("too slow uncompiled")
+    game, solver = games.load("connect_four"), solver_of("connect_four")
+    state = game.initial_state()
+    game.play_text(state, ["abcdefg"[int(digit) - 1] for digit in moves])
+    assert solver.value_of(state) * (1 - 2 * (len(moves) % 2)) == (score > 0) - (score < 0)
+
+
+@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
+@pytest.mark.parametrize(
+    ("rows", "columns", "value"), [(4, 4, 0), (4, 5, 0), (5, 4, 0), (4, 6, -1), (6, 4, 0)]
+)
+def test_small_boards_have_their_known_values(rows: int, columns: int, value: int) -> None:
+    """Those of a separate program, negamax with a table of all positions and none of the solver's rules."""
+    game = games.load(f"connect_four:rows={rows},columns={columns}")
+    assert solver_of(game.spec).value_of(game.initial_state()) == value
+
+
+@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
+def test_a_board_and_its_mirror_image_have_one_value() -> None:
+    game, solver = games.load("connect_four"), Solver(games.load("connect_four"))
+    for state, _ in positions(game, 40, 12, 26):
+        board, _, mover = game.format_position(state).partition(" ")
+        mirrored = "/".join(row[::-1] for row in board.split("/"))
+        twin = game.parse_position(f"{mirrored} {mover}")
+        outcomes = {outcome.move: outcome.value for outcome in solver.outcomes(state)}
+        assert outcomes == {6 - outcome.move: outcome.value for outcome in solver.outcomes(twin)}
+        best = max if mover == "x" else min
+        assert solver.value_of(state) == best(outcomes.values())
+
+
+@pytest.mark.skipif(not JIT, reason="too slow uncompiled")
+def test_values_do_not_depend_on_earlier_calls() -> None:
+    game, kept = games.load("connect_four"), solver_of("connect_four")
+    for state, _ in positions(game, 12, 14, 24):
+        assert kept.value_of(state) == Solver(game).value_of(state)
+
+
+def test_finished_games_have_no_outcomes_and_their_value() -> None:
+    game, solver = games.load("connect_four"), solver_of("connect_four")
+    state = game.initial_state()
+    game.play_text(state, ["a", "b", "a", "b", "a", "b", "c", "b"])
+    assert (solver.value_of(state), solver.outcomes(state)) == (-1, [])
+
+
+def test_a_win_at_once_is_seen_and_one_that_is_not_met() -> None:
+    game, solver = games.load("connect_four:rows=4,columns=4"), solver_of("connect_four:rows=4,columns=4")
+    state = game.initial_state()
+    game.play_text(state, ["a", "b", "a", "b", "a", "b"])
+    values = {outcome.move: outcome.value for outcome in solver.outcomes(state)}
+    assert (values[0], values[2], values[3]) == (1, -1, -1)
+    assert {outcome.plies for outcome in solver.outcomes(state)} == {None}
+
+
+def test_boards_of_another_size_are_refused() -> None:
+    game = games.load("connect_four:rows=5,columns=7")
+    with pytest.raises(InvalidInput, match="a position of connect_four:rows=6,columns=7"):
+        solver_of("connect_four").value_of(game.initial_state())
+
+
+def test_games_without_a_solver_have_no_judge() -> None:
+    with pytest.raises(InvalidInput, match="no exact judge"):
+        judge_of(games.load("gomoku"))
+
+
+def test_popcount() -> None:
+    draw = random.Random(3)
+    for _ in range(200):
+        bits = draw.getrandbits(63) & draw.getrandbits(63)
+        assert popcount(bits) == bits.bit_count()
