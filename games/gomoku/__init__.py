@@ -18,7 +18,7 @@ import numpy.typing as npt
 from games.board import format_cell
 from games.errors import InvalidInput
 from games.game import FIRST, SECOND, Rules, State
-from games.gomoku import patterns, rules
+from games.gomoku import rules
 from games.gomoku.rules import MAX_SIZE
 from games.grid import GridGame, Owners, cells_with
 from games.jit import source_of
@@ -34,8 +34,8 @@ RULES = Rules(
     rules.is_terminal,
     rules.returns,
     rules.playout,
-    evaluate=patterns.evaluate,
-    priority=patterns.priority,
+    evaluate=rules.evaluate,
+    priority=rules.priority,
 )
 
 
@@ -72,8 +72,8 @@ class Gomoku(GridGame):
 
     @property
     def evaluators(self) -> Mapping[str, Evaluator]:
-        """``table``, and ``table_printed``, which also evaluates finished games; see `patterns`."""
-        rule = patterns.evaluate
+        """``table``, and ``table_printed``, which also evaluates finished games; see `rules`."""
+        rule = rules.evaluate
         return {"table": Evaluator(rule), "table_printed": Evaluator(rule, finished=True)}
 
     def initial_state(self) -> State:

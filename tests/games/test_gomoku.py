@@ -11,7 +11,7 @@ import pytest
 
 import games
 from games import InvalidInput
-from games.gomoku import Gomoku, patterns, rules
+from games.gomoku import Gomoku, rules
 from games.jit import source_of
 from games.rng import new_stream
 from tests.games.common import JIT, SPECS, loaded, random_game, random_position
@@ -191,21 +191,21 @@ def test_sums_and_priorities_equal_a_slow_sum_over_cells(spec: str) -> None:
     stones: dict[tuple[int, int], int] = {}
     for ply, (state, legal, move) in enumerate(random_game(game, 3, max_plies=80)):
         if ply % (5 if game.size < 20 else 40) == 0:
-            assert patterns.table_sum(state) == naive_sum(stones, game.size)
+            assert rules.table_sum(state) == naive_sum(stones, game.size)
             for each in legal[:: 1 if JIT else 9]:
                 cell = divmod(each, game.size)
                 values = [naive_cell(stones, game.size, cell, player) for player in (0, 1)]
-                assert [patterns.cell_worth(state, each, player) for player in (0, 1)] == values
-                assert patterns.priority(state, each) == sum(values)
+                assert [rules.cell_worth(state, each, player) for player in (0, 1)] == values
+                assert rules.priority(state, each) == sum(values)
         stones[divmod(move, game.size)] = game.calls.current_player(state)
 
 
 def test_an_empty_board_is_worth_20_inside_and_3_in_its_corners() -> None:
     state = games.load("gomoku").initial_state()
-    worth = np.array([patterns.cell_worth(state, move, 0) for move in range(144)]).reshape(12, 12)
+    worth = np.array([rules.cell_worth(state, move, 0) for move in range(144)]).reshape(12, 12)
     assert set(worth[4:8, 4:8].ravel()) == {20}
     assert [worth[0, 0], worth[0, 11], worth[11, 0], worth[11, 11]] == [3, 3, 3, 3]
-    assert patterns.table_sum(state) == 0 and patterns.evaluate(state) == 0.0
+    assert rules.table_sum(state) == 0 and rules.evaluate(state) == 0.0
 
 
 def test_the_printed_sum_drops_when_a_five_is_closed() -> None:
@@ -214,11 +214,11 @@ def test_the_printed_sum_drops_when_a_five_is_closed() -> None:
     for column, sign in enumerate("..O" + 4 * "X" + ".O..."):
         if sign != ".":
             source_of(rules.add_stone)(state, 5, column, "XO".index(sign))
-    assert -patterns.table_sum(state) == -10660
-    before = patterns.evaluate(state)
+    assert -rules.table_sum(state) == -10660
+    before = rules.evaluate(state)
     assert rules.add_stone(state, 5, 7, 0)
-    assert -patterns.table_sum(state) == -980
-    assert 0 < patterns.evaluate(state) < before < 1
+    assert -rules.table_sum(state) == -980
+    assert 0 < rules.evaluate(state) < before < 1
 
 
 def test_evaluation_keeps_the_order_of_sums() -> None:
@@ -226,6 +226,6 @@ def test_evaluation_keeps_the_order_of_sums() -> None:
     values = {}
     for seed in range(3):
         for state, _, _ in random_game(game, seed):
-            values[patterns.table_sum(state)] = patterns.evaluate(state)
+            values[rules.table_sum(state)] = rules.evaluate(state)
     ordered = [values[total] for total in sorted(values)]
     assert all(low < high for low, high in pairwise(ordered))
