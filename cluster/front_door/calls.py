@@ -13,8 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Unpack
 
-from cluster.checkpoint.archive import write_archive
-from cluster.checkpoint.checkpoint import Opened, described, read_checkpoint
+from cluster.checkpoint.checkpoint import Opened, described, read_checkpoint, write_archive
 from cluster.executors.choose import refuse_on_ray
 from cluster.front_door.options import (
     RequestOptions,

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.checkpoint.archive import FORMAT, read_arrays, read_description, write_archive
+from cluster.checkpoint.checkpoint import FORMAT, read_arrays, read_description, write_archive
 from search.packing.arrays import Arrays, BadArchive, compress, decompress, write_npz
 
 DESCRIPTION = {"game": "tictactoe", "note": "Mühle \u2014 \x00 \U0001f333", "numbers": [1, 2.5, None]}

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from cluster.checkpoint.archive import read_arrays, read_description, write_archive
-from cluster.checkpoint.checkpoint import SHARE, Keeper, Opened, read_checkpoint
+from cluster.checkpoint.checkpoint import (
+    SHARE,
+    Keeper,
+    Opened,
+    read_arrays,
+    read_checkpoint,
+    read_description,
+    write_archive,
+)
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import JobLost
 from cluster.runtime.worker_process import code_of_searches
