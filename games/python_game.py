@@ -118,20 +118,17 @@ class PythonGame(Game):
             position.play(move)
         return played
 
-    def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
-        """Of a problem of one player: the moves of `roll_out`, and the sum of the rewards, each discounted by
-        its distance. Override both where a position knows its rewards."""
-        noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
-        played = self.roll_out(noted if self.discount < 1.0 else position, draw)
-        return played, noted.finish(first_of(position.returns()), len(played))
-
-    def cut_roll_out(
-        self, position: Any, draw: Callable[[int], int], most: int
+    def rewarded_roll_out(
+        self, position: Any, draw: Callable[[int], int], most: int | None = None
     ) -> tuple[Sequence[int], float]:
-        """Of a problem of one player: at most that many uniformly random moves, and the sum of their
-        discounted rewards."""
+        """Of a problem of one player: the moves of `roll_out`, or with ``most`` at most that many uniformly
+        random ones, and the sum of the rewards, each discounted by its distance. Override both where a
+        position knows its rewards."""
         noted = _Noted(position, first_of(position.returns()) if self.rewards else 0.0, self)
-        played = self._random_moves(noted, draw, most)
+        if most is None:
+            played = self.roll_out(noted if self.discount < 1.0 else position, draw)
+        else:
+            played = self._random_moves(noted, draw, most)
         ended = self.rewards or position.is_terminal()
         return played, noted.finish(first_of(position.returns()) if ended else 0.0, len(played))
 
@@ -271,30 +268,29 @@ class PythonGame(Game):
         return self._ended(state, own, self.roll_out(own, partial(below, stream)))
 
     def _rollout(self, state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
-        """`Rules.rollout`: calls `discounted_roll_out` with a position of its own."""
-        position = self.position(state)
-        if position.is_terminal():
-            return 0.0, 0
-        own = self._positions.own(state, position)
-        played, total = self.discounted_roll_out(own, partial(below, stream))
-        line[: len(played)] = played
-        return total, self._ended(state, own, played)
+        """`Rules.rollout`: calls `rewarded_roll_out` with a position of its own."""
+        return self._rewarded(state, stream, line, None)
 
     def _cut_rollout(
         self, state: State, moves: Moves, stream: Stream, line: Moves, plies: int
     ) -> tuple[float, int]:
-        """`Rules.cut_rollout`: calls `cut_roll_out` with a position of its own."""
-        position = self.position(state)
-        if plies == 0 or position.is_terminal():
+        """`Rules.cut_rollout`, likewise."""
+        if plies == 0:
             return 0.0, 0
         most = (plies + (not self._positions.is_to_see(state))) // 2 if self.closed_loop else plies
-        own = self._positions.own(state, position)
-        played, total = self.cut_roll_out(own, partial(below, stream), most)
-        line[: len(played)] = played
-        made = self._ended(state, own, played)
+        found = self._rewarded(state, stream, line, most)
         # Nobody goes on from a position that was cut.
         self._positions.forget_last()
-        return total, made
+        return found
+
+    def _rewarded(self, state: State, stream: Stream, line: Moves, most: int | None) -> tuple[float, int]:
+        position = self.position(state)
+        if position.is_terminal():
+            return 0.0, 0
+        own = self._positions.own(state, position)
+        played, total = self.rewarded_roll_out(own, partial(below, stream), most)
+        line[: len(played)] = played
+        return total, self._ended(state, own, played)
 
     def _ended(self, state: State, position: Any, played: Sequence[int]) -> int:
         """Play on the state to the end that ``position`` has come to by these moves; returns their number."""

@@ -36,6 +36,7 @@ def check(
     """
     import games as rules
     from cluster.system.terminal import print_json, write
+    from games.compile.specialise import is_compiled
     from games.contract.checking import check as look
     from games.errors import InvalidInput, counted
 
@@ -43,7 +44,7 @@ def check(
         raise InvalidInput("games", games, "a whole number of at least 1")
     loaded = rules.load(game, tried=False)
     if not json_output:
-        kind = "compiled" if _compiled(loaded) else "plain Python"
+        kind = "compiled" if is_compiled(loaded.rules) else "plain Python"
         limits = f"{counted(loaded.max_moves, 'move')} and {counted(loaded.max_plies, 'ply', 'plies')}"
         write(f"{loaded.spec}: {kind}, at most {limits}\n")
     findings = look(loaded, games, seed)
@@ -66,20 +67,15 @@ def check(
     return 2 if findings else 0
 
 
-def _compiled(game: Game) -> bool:
-    from games.compile.specialise import is_compiled
-
-    return is_compiled(game.rules)
-
-
 def _shown(game: Game, seed: int, colour: bool | None, *, quiet: bool) -> dict[str, Any]:
     """Perft, a playthrough, and the speed; printed unless quiet."""
+    from cluster.lab.throughput.benchmark import sequential_rate
     from cluster.system.terminal import count, has_colour, rate, stdout_console, write
     from games.board import draw
 
     counts = _perft(game, seed)
     texts, state, last = _playthrough(game, seed)
-    speed = _simulations_per_s(game)
+    speed = sequential_rate(game, SIMULATIONS)
     if not quiet:
         write("perft     depth  sequences")
         for depth, nodes in enumerate(counts, start=1):
@@ -118,10 +114,3 @@ def _playthrough(game: Game, seed: int) -> tuple[list[str], Any, int | None]:
         texts.append(game.format_move(state, last))
         game.calls.play(state, last)
     return texts, state, last
-
-
-def _simulations_per_s(game: Game) -> float:
-    """Speed of a sequential search from the start, without compilation; takes at most some seconds."""
-    from cluster.lab.throughput.benchmark import sequential_rate
-
-    return sequential_rate(game, SIMULATIONS)

@@ -81,8 +81,8 @@ class ServerOptions:
 
     def settings(self, limits: Limits) -> Settings:
         """The options, read. Raises InvalidInput (token_file, allow_games)."""
-        from cluster.service.allowed import allow_games
         from cluster.service.api.tokens import read_tokens
+        from cluster.service.known_games import allow_games
         from cluster.service.server import Settings
 
         return Settings(

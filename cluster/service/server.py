@@ -22,12 +22,11 @@ import uvicorn
 from cluster.observe.metrics import Metrics
 from cluster.runtime.tasks import Executor
 from cluster.service.allocator import give_memory_back
-from cluster.service.allowed import AllowedGames
 from cluster.service.api.app import create_app
 from cluster.service.api.connections import ACCEPTED_AT_ONCE, PatientProtocol, affordable, bounded
 from cluster.service.api.operation_routes import families
 from cluster.service.api.tokens import Tokens, check_host
-from cluster.service.known_games import KnownGames
+from cluster.service.known_games import AllowedGames, KnownGames
 from cluster.service.limits import Limits
 from cluster.service.pool import Pool
 from cluster.service.pool_queue import PoolQueue

@@ -73,8 +73,8 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)
     searches, method = tried or "auto" in (state, chance), None if unseen == "none" else unseen
-    trial = Trial(make, actions, named.environment, method, searches)
-    found = trial.examine(state, chance, clairvoyant == "yes")
+    trial = Trial(make, actions, named.environment, method)
+    found = trial.examine(state, chance, clairvoyant == "yes", searches)
     game = GymGame(
         found,
         actions,
@@ -156,22 +156,17 @@ class GymGame(PythonGame):
 
     def new_position(self, episode: int = 0) -> GymPosition:
         """The start of an episode."""
-        return GymPosition.at_start(self._stage, episode)
+        return GymPosition(self._stage, episode)
 
     def roll_out(self, position: Any, draw: Callable[[int], int]) -> Sequence[int]:
         """Uniformly random legal moves."""
-        played: list[int] = position.roll_out(draw, 1.0)[0]
-        return played
+        return self.rewarded_roll_out(position, draw)[0]
 
-    def discounted_roll_out(self, position: Any, draw: Callable[[int], int]) -> tuple[Sequence[int], float]:
-        """Uniformly random legal moves, and the sum of their discounted rewards."""
-        found: tuple[list[int], float] = position.roll_out(draw, self.discount)
-        return found
-
-    def cut_roll_out(
-        self, position: Any, draw: Callable[[int], int], most: int
+    def rewarded_roll_out(
+        self, position: Any, draw: Callable[[int], int], most: int | None = None
     ) -> tuple[Sequence[int], float]:
-        """At most that many uniformly random legal moves, and the sum of their discounted rewards."""
+        """Uniformly random legal moves, at most ``most``, and the sum of their discounted rewards."""
+        most = self.steps if most is None else most
         found: tuple[list[int], float] = position.roll_out(draw, self.discount, most)
         return found
 

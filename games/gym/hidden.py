@@ -116,7 +116,9 @@ class Player:
         return () if legal is self.actions.all else (tuple(legal),)
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
+    """An episode, or the beginning of one."""
+
     number: int
     moves: list[int]
     steps: list[Step]
@@ -174,10 +176,8 @@ class Hidden(Player):
     def _is_hidden_in(self, number: int, numbers: list[int], span: int) -> bool:
         """Whether it is in the episode of this number, which starts like those of ``numbers``."""
         left, draw = self.left - STEPS // LINES // self._slow, random.Random(number)
-        line, alike = (
-            self._line(number, LENGTH * span // self._slow),
-            [other for other in numbers if other != number],
-        )
+        line = self._line(number, LENGTH * span // self._slow)
+        alike = [other for other in numbers if other != number]
         points = [point for point, step in enumerate(line.steps) if step.drew]
         for point in (0, *draw.sample(points, min(POINTS, len(points)))):
             for change in self._changes(point, draw, draw.sample(alike, min(ALIKE, len(alike)))):
@@ -197,10 +197,10 @@ class Hidden(Player):
                         raise
         return False
 
-    def _line(self, number: int, most: int) -> _Line:
+    def _line(self, number: int, most: int) -> Line:
         draw, states = random.Random(number), self._states
         moves: list[int] = []
-        line = _Line(number, moves, [self.reset(states, number)], [self.keep(states)])
+        line = Line(number, moves, [self.reset(states, number)], [self.keep(states)])
         while len(moves) < most and not line.steps[-1].ended and not self._is_over():
             states.seed(_seed(number, len(line.steps)))
             try:
@@ -229,7 +229,7 @@ class Hidden(Player):
                 call = count if count < TRIES // 2 else draw.randrange(self._calls)
                 yield _Change(point, 1 + call % self._calls, draw.getrandbits(60))
 
-    def _has_same_history(self, line: _Line, change: _Change) -> bool:
+    def _has_same_history(self, line: Line, change: _Change) -> bool:
         """Change the draws; returns whether what is seen is the same, after which the position is there."""
         states = self._states
         if change.point > 0:
@@ -247,12 +247,12 @@ class Hidden(Player):
             self._calls = len(turn.calls)
         return bool(step.seen == line.steps[change.point].seen)
 
-    def _played(self, line: _Line, point: int, number: int) -> Step:
+    def _played(self, line: Line, point: int, number: int) -> Step:
         if point == 0:
             return self.reset(self._states, number)
         return self.step(self._states, line.moves[point - 1])
 
-    def _parting(self, line: _Line, change: _Change) -> int | None:
+    def _parting(self, line: Line, change: _Change) -> int | None:
         """After how many moves the next one comes out otherwise after equal draws; None if none does."""
         states = self._states
         if states.same(self.keep(states)[0], line.places[change.point][0]):
@@ -263,7 +263,7 @@ class Hidden(Player):
                 return point
         return None
 
-    def _is_told_apart(self, line: _Line, change: _Change, parting: int) -> bool:
+    def _is_told_apart(self, line: Line, change: _Change, parting: int) -> bool:
         """Whether the futures of the line and of the changed one are distributed differently there."""
         states = self._states
         one = line.places[parting]

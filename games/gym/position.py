@@ -10,7 +10,7 @@ import numpy as np
 
 from games.errors import BrokenGame, InvalidInput, counted
 from games.gym.ale import emulator_of, screen_of
-from games.gym.environment import ANSI, MOST_STEPS, Actions, comparable, text_of
+from games.gym.environment import ANSI, Actions, comparable, text_of
 from games.gym.generators import Use
 from games.gym.hidden import number_of
 from games.gym.states import States
@@ -59,68 +59,39 @@ class Stage:
 class GymPosition:
     """A position of an episode; see `games.python_game.Position`."""
 
-    __slots__ = (
-        "_baseline",
-        "_legal",
-        "_mask",
-        "_stage",
-        "observation",
-        "saved",
-        "steps",
-        "terminated",
-        "total",
-        "truncated",
-    )
-
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, episode: int) -> None:
+        """The start of an episode."""
         self._stage = stage
         self.saved: Any = None
         """What the environment needs to go on from here; None while it is here and has gone on since."""
-        self.observation: Any = None
         self.total, self.steps = 0.0, 0
         self.terminated = False
         """Whether the episode ended by itself."""
         self.truncated = False
         """Whether it was cut off, as a rule by the limit of steps."""
-        self._mask: Any = None
-        """What came as a mask with the last step."""
         self._legal: Sequence[int] | None = None
-        self._baseline: Any = None
-        """The states of the generators at the start, if moves must not draw."""
-
-    @classmethod
-    def at_start(cls, stage: Stage, episode: int) -> GymPosition:
-        """The start of an episode."""
-        position = cls(stage)
         with stage.lock:
             stage.free()
             try:
-                position.observation, info = stage.states.reset(episode)
+                self.observation, info = stage.states.reset(episode)
             except Exception as error:
                 raise BrokenGame(stage.spec, f"reset: raised {reason_of(error)}") from error
-            stage.holder = position
-            position._mask = stage.actions.mask_in(position.observation, info)
-            position._note_legal()
-            if stage.guarded:
-                position._baseline = stage.states.drawn()
-        return position
+            stage.holder = self
+            self._mask: Any = stage.actions.mask_in(self.observation, info)
+            """What came as a mask with the last step."""
+            self._note_legal()
+            self._baseline = stage.states.drawn() if stage.guarded else None
+            """The states of the generators at the start, if moves must not draw."""
 
     def copy(self) -> GymPosition:
         """A position of its own; what is saved is shared."""
         stage = self._stage
-        twin = GymPosition(stage)
+        twin = GymPosition.__new__(GymPosition)
         with stage.lock:
             here = stage.holder is self and self.saved is None
             if here:
                 stage.free()
-            twin.saved, twin.observation, twin.total, twin.steps = (
-                self.saved,
-                self.observation,
-                self.total,
-                self.steps,
-            )
-            twin.terminated, twin.truncated = self.terminated, self.truncated
-            twin._mask, twin._legal, twin._baseline = self._mask, self._legal, self._baseline
+            vars(twin).update(vars(self))
             if here:
                 # As a rule the copy is played on.
                 stage.holder = twin
@@ -182,9 +153,7 @@ class GymPosition:
             except Exception as error:
                 raise stage.failed(error) from error
 
-    def roll_out(
-        self, draw: Callable[[int], int], discount: float, most: int = MOST_STEPS
-    ) -> tuple[list[int], float]:
+    def roll_out(self, draw: Callable[[int], int], discount: float, most: int) -> tuple[list[int], float]:
         """Play uniformly random legal moves, at most that many; returns them, and their discounted rewards.
 
         Nobody can go on from here afterwards.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from games.errors import InvalidInput
 from games.gym.ale import emulator_of
 from games.gym.environment import Actions, comparable
-from games.gym.hidden import Hidden, Player, Step
+from games.gym.hidden import Hidden, Line, Player, Step
 from games.gym.states import WAYS, States
 from games.user_games import reason_of
 
@@ -48,61 +48,54 @@ class Found(NamedTuple):
     """Whether that moves draw nothing is only what was seen so far."""
 
 
-class _Episode(NamedTuple):
-    number: int
-    moves: list[int]
-    steps: list[Step]
-    """That of the reset, and one for each move."""
-
-
 class Trial(Player):
     """Experiments with one environment."""
 
-    def __init__(
-        self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None, searches: bool
-    ) -> None:
-        """``unseen``: the name of the method that redraws what the agent has not seen; ``searches``: whether
-        to look for what is hidden."""
+    def __init__(self, make: Callable[[], Any], actions: Actions, spec: str, unseen: str | None) -> None:
+        """``unseen``: the name of the method that redraws what the agent has not seen."""
         super().__init__(actions, spec)
-        self._make, self._unseen, self._searches = make, unseen, searches
+        self._make, self._unseen = make, unseen
         self._reference = States(make, actions)
         self._reference.unseen = unseen
 
-    def examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
+    def examine(self, state: str, chance: str, clairvoyant: bool, searches: bool) -> Found:
         """Find the first way that is right, or test ``state``; and decide on ``chance`` if it is ``auto``.
 
-        Raises InvalidInput (field ``game``) for an environment that cannot be planned on.
+        ``searches``: whether to look for what is hidden. Raises InvalidInput (field ``game``) for an
+        environment that cannot be planned on.
         """
         try:
-            return self._examine(state, chance, clairvoyant)
+            episodes = self._recorded()
+            if self._unseen is not None:
+                self._look_at_method(episodes, self._unseen)
+            states = self._first_right(state, episodes)
+            found = self._with_chance(states, episodes, chance, clairvoyant, searches)
+            self.reset(states, 0)
         except InvalidInput:
             raise
         except Exception as error:
-            raise InvalidInput(
-                "game", self.spec, f"an environment that plays ({reason_of(error)})"
-            ) from error
+            accepted = f"an environment that plays ({reason_of(error)})"
+            raise InvalidInput("game", self.spec, accepted) from error
         finally:
             self._reference.close()
-
-    def _examine(self, state: str, chance: str, clairvoyant: bool) -> Found:
-        episodes = self._recorded()
-        if self._unseen is not None:
-            self._look_at_method(episodes, self._unseen)
-        states = self._first_right(state, episodes)
-        try:
-            found = self._with_chance(states, episodes, chance, clairvoyant)
-            self.reset(states, 0)
-        except BaseException:
+        if found.clairvoyant and not clairvoyant:
             states.close()
-            raise
+            left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
+            more = "" if self._unseen is not None else "unseen=METHOD redraws it, "
+            accepted = (
+                "an environment whose observation, and draws that can be seeded, decide the future; this one "
+                f"hides a part{left}, so that a search would know what no player can ({more}clairvoyant=yes "
+                "allows that)"
+            )
+            raise InvalidInput("game", self.spec, accepted)
         return found
 
-    def _recorded(self) -> list[_Episode]:
+    def _recorded(self) -> list[Line]:
         states, count, steps = self._reference, EPISODES, STEPS
         # The least of three times, which other processes hardly change.
         if min(self._seconds_of_step() for _ in range(3)) * EPISODES * STEPS > SLOW_S:
             count, steps = SLOW_EPISODES, SLOW_STEPS
-        episodes: list[_Episode] = []
+        episodes: list[Line] = []
         kept = states.look_outside(
             lambda: episodes.extend(self._random_episode(states, number, steps) for number in range(count))
         )
@@ -125,7 +118,7 @@ class Trial(Player):
         played = len(self._random_episode(self._reference, 0, SLOW_STEPS).steps)
         return (time.perf_counter() - began) / played
 
-    def _first_right(self, wanted: str, episodes: list[_Episode]) -> States:
+    def _first_right(self, wanted: str, episodes: list[Line]) -> States:
         reasons = []
         for way in WAYS:
             if wanted not in ("auto", way.kind):
@@ -150,15 +143,11 @@ class Trial(Player):
             "game", self.spec, f"an environment whose state can be kept ({'; '.join(reasons)})"
         )
 
-    def _replay_all(self, states: States, episodes: list[_Episode]) -> None:
+    def _replay_all(self, states: States, episodes: list[Line]) -> None:
         for episode in episodes:
             self._replayed(states, episode.number, episode.moves)
 
-    def _beginnings(self, episode: _Episode) -> list[list[int]]:
-        """No moves, and the first half of those that were recorded."""
-        return [episode.moves[:cut] for cut in sorted({0, len(episode.moves) // 2})]
-
-    def _look_at_method(self, episodes: list[_Episode], name: str) -> None:
+    def _look_at_method(self, episodes: list[Line], name: str) -> None:
         """Raise InvalidInput for a method that does not do what it should with what is seen and drawn."""
 
         def refuse(accepted: str) -> None:
@@ -168,7 +157,7 @@ class Trial(Player):
         if not states.env.has_wrapper_attr(name) or not callable(states.env.get_wrapper_attr(name)):
             refuse("none, or the name of a method of the environment")
         for episode in episodes[:CHECKED]:
-            for begin in self._beginnings(episode):
+            for begin in _beginnings(episode):
                 futures = []
                 for _ in range(2):
                     steps = self._replayed(states, episode.number, begin)
@@ -190,61 +179,50 @@ class Trial(Player):
                 if futures[0] != futures[1]:
                     refuse("a method that draws from generators of the environment alone")
 
-    def _fault(self, states: States, episodes: list[_Episode]) -> str | None:
+    def _fault(self, states: States, episodes: list[Line]) -> str | None:
         """What is wrong with a way of keeping positions; None if nothing was found.
 
         From one position the recorded moves and others are played, in turns of one step each. Both must come
         out as in an environment that plays either from its start.
         """
         for episode in episodes[:CHECKED]:
-            for cut in sorted({0, len(episode.moves) // 2}):
-                begin, rest = episode.moves[:cut], episode.moves[cut:]
+            for begin in _beginnings(episode):
+                cut, detour = len(begin), list[int]()
                 self._replayed(self._reference, episode.number, begin)
                 if self._unseen is not None:
                     self._reference.reseed(cut)
-                detour: list[int] = []
                 expected = self.random_steps(self._reference, random.Random(cut), INTERLEAVED, detour)
                 self._replayed(states, episode.number, begin)
-                one = other = states.save()
+                kept = [states.save()] * 2
                 if self._unseen is not None:
-                    states.restore(other)
+                    states.restore(kept[1])
                     states.reseed(cut)
-                    other = states.save()
+                    kept[1] = states.save()
+                lines = [(episode.moves[cut:], episode.steps[cut + 1 :]), (detour, expected)]
                 for turn in range(INTERLEAVED):
-                    if turn < len(rest):
-                        states.restore(one)
-                        if self.step(states, rest[turn]).seen != episode.steps[cut + turn + 1].seen:
-                            return f"a copy played differently at step {cut + turn + 1}"
-                        one = states.save()
-                    if turn < len(detour):
-                        states.restore(other)
-                        if self.step(states, detour[turn]).seen != expected[turn].seen:
-                            return f"a copy played differently at step {cut + turn + 1}"
-                        other = states.save()
+                    for which, (moves, steps) in enumerate(lines):
+                        if turn < len(moves):
+                            states.restore(kept[which])
+                            if self.step(states, moves[turn]).seen != steps[turn].seen:
+                                return f"a copy played differently at step {cut + turn + 1}"
+                            kept[which] = states.save()
         return None
 
-    def _with_chance(self, states: States, episodes: list[_Episode], chance: str, clairvoyant: bool) -> Found:
-        hides, drew = self._search(states, episodes) if self._searches else (clairvoyant, False)
+    def _with_chance(
+        self, states: States, episodes: list[Line], chance: str, clairvoyant: bool, searches: bool
+    ) -> Found:
+        hides, drew = self._search(states, episodes) if searches else (clairvoyant, False)
         draws = any(step.drew for episode in episodes for step in episode.steps)
         table = _table_has_chance(self._reference.env)
         happens = chance == "yes" or self._unseen is not None
         if chance == "auto" and not happens:
             happens = bool(table) or ((draws or drew) and (table is None or self._differs(states)))
+        knows = hides or (chance == "no" and searches and (draws or drew) and self._differs(states))
         # What every process finds, for whom the whole spec says that there is none.
         guarded = not happens and not draws and not clairvoyant and bool(states.drawn())
-        knows = hides or (chance == "no" and self._searches and (draws or drew) and self._differs(states))
-        if knows and not clairvoyant:
-            left = "" if self._unseen is None else f" that its method {self._unseen} does not redraw"
-            more = "" if self._unseen is not None else "unseen=METHOD redraws it, "
-            accepted = (
-                "an environment whose observation, and draws that can be seeded, decide the future; this one "
-                f"hides a part{left}, so that a search would know what no player can ({more}clairvoyant=yes "
-                "allows that)"
-            )
-            raise InvalidInput("game", self.spec, accepted)
         return Found(states, happens, knows, guarded)
 
-    def _search(self, states: States, episodes: list[_Episode]) -> tuple[bool, bool]:
+    def _search(self, states: States, episodes: list[Line]) -> tuple[bool, bool]:
         """Whether something is hidden, and whether steps drew."""
         is_slow = len(episodes) == SLOW_EPISODES or emulator_of(self._reference.env) is not None
         # Replayed moves do not repeat all that the search does.
@@ -252,15 +230,9 @@ class Trial(Player):
         hidden = Hidden(first, self.actions, self.spec, is_slow)
         try:
             return hidden.found(), hidden.drew
-        except InvalidInput:
-            if first is states:
-                raise
         finally:
             if first is not states:
                 first.close()
-        # A copy turned out to be wrong.
-        hidden = Hidden(states, self.actions, self.spec, is_slow)
-        return hidden.found(), hidden.drew
 
     def _differs(self, states: States) -> bool:
         """Whether the same moves had different outcomes after other seeds."""
@@ -276,14 +248,19 @@ class Trial(Player):
                     return True
         return False
 
-    def _random_episode(self, states: States, number: int, steps: int) -> _Episode:
+    def _random_episode(self, states: States, number: int, steps: int) -> Line:
         first = self.reset(states, number)
         moves: list[int] = []
         rest = self.random_steps(states, random.Random(number), steps, moves)
-        return _Episode(number, moves, [first, *rest])
+        return Line(number, moves, [first, *rest], [])
 
     def _replayed(self, states: States, number: int, moves: list[int]) -> list[Step]:
         return [self.reset(states, number), *(self.step(states, move) for move in moves)]
+
+
+def _beginnings(episode: Line) -> list[list[int]]:
+    """No moves, and the first half of those that were recorded."""
+    return [episode.moves[:cut] for cut in sorted({0, len(episode.moves) // 2})]
 
 
 def _table_has_chance(env: Any) -> bool | None:

@@ -17,8 +17,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from cluster.service.allowed import AllowedGames, allow_games
 from cluster.service.foreign import Foreign
+from cluster.service.known_games import AllowedGames, allow_games
 from cluster.system.processes import descendants
 from games.errors import InvalidInput
 from search.request import SearchRequest
