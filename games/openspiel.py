@@ -198,7 +198,7 @@ class OpenSpielGame(PythonGame):
         position = self.position(state)
         if position.is_terminal() or position.current_player() == CHANCE:
             raise InvalidInput("position", self.format_seen(state), "a position in which a player moves")
-        history = position.resampled(observer, new_stream(0)).history()
+        history = position.resampled(observer, new_stream(0)).state.history()
         return np.array([observer, *history], dtype=state.dtype)
 
     def _resample(self, view: State, state: State, stream: Stream) -> None:
@@ -206,7 +206,7 @@ class OpenSpielGame(PythonGame):
         self._write(state, view[1:])
         if len(view) > 1:
             drawn = self.position(state).resampled(int(view[0]), stream)
-            self._write(state, drawn.history())
+            self._write(state, drawn.state.history())
             self._positions.keep(state, drawn)
 
     @staticmethod
@@ -237,59 +237,51 @@ class OpenSpielGame(PythonGame):
         if not self.hidden_information or self.calls.is_terminal(state):
             return None
         position = self.position(state)
-        return None if position.current_player() == CHANCE else board_of(position.known_to(owner))
+        if position.current_player() == CHANCE:
+            return None
+        return board_of(str(position.state.information_state_string(owner)))
 
 
 class _Position:
     """A pyspiel.State as a position object."""
 
     def __init__(self, state: Any, largest: float) -> None:
-        self._state = state
-        self._largest = largest
+        self.state, self._largest = state, largest
 
     def copy(self) -> _Position:
-        return _Position(self._state.clone(), self._largest)
+        return _Position(self.state.clone(), self._largest)
 
     def current_player(self) -> int:
-        return int(self._state.current_player())
+        return int(self.state.current_player())
 
     def legal_moves(self) -> Sequence[int]:
-        actions: list[int] = self._state.legal_actions()
+        actions: list[int] = self.state.legal_actions()
         return actions
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        outcomes: list[tuple[int, float]] = self._state.chance_outcomes()
+        outcomes: list[tuple[int, float]] = self.state.chance_outcomes()
         return outcomes
 
     def play(self, move: int) -> None:
-        self._state.apply_action(move)
+        self.state.apply_action(move)
 
     def is_terminal(self) -> bool:
-        return bool(self._state.is_terminal())
+        return bool(self.state.is_terminal())
 
     def returns(self) -> float | Sequence[float]:
-        returns: list[float] = self._state.returns()
+        returns: list[float] = self.state.returns()
         return returns if len(returns) > 2 else returns[0] / self._largest
 
     def format_move(self, move: int) -> str:
-        return str(self._state.action_to_string(self._state.current_player(), move))
+        return str(self.state.action_to_string(self.state.current_player(), move))
 
     def resampled(self, observer: int, stream: Stream) -> _Position:
         """A random position that the observer cannot tell from this one."""
-        drawn = self._state.resample_from_infostate(observer, lambda: float(uniform(stream)))
+        drawn = self.state.resample_from_infostate(observer, lambda: float(uniform(stream)))
         return _Position(drawn, self._largest)
 
-    def history(self) -> Sequence[int]:
-        """The moves played so far."""
-        actions: list[int] = self._state.history()
-        return actions
-
-    def known_to(self, owner: int) -> str:
-        """What ``owner`` knows, as OpenSpiel writes it."""
-        return str(self._state.information_state_string(owner))
-
     def __str__(self) -> str:
-        return str(self._state)
+        return str(self.state)
 
 
 class _WidePosition(_Position):
@@ -305,12 +297,12 @@ class _WidePosition(_Position):
         """OpenSpiel's outcomes: it takes a millisecond to list them."""
 
     def copy(self) -> _WidePosition:
-        made = _WidePosition(self._state.clone(), self._largest)
+        made = _WidePosition(self.state.clone(), self._largest)
         made._block, made._listed = self._block, self._listed
         return made
 
     def legal_moves(self) -> Sequence[int]:
-        if self._state.is_chance_node():
+        if self.state.is_chance_node():
             return [outcome for outcome, _ in self.chance_outcomes()]
         return super().legal_moves()
 
@@ -342,7 +334,7 @@ class _WidePosition(_Position):
         return self._listed
 
     def _draws_block(self) -> bool:
-        if self._block is not None or not self._state.is_chance_node():
+        if self._block is not None or not self.state.is_chance_node():
             return False
         return len(self._outcomes()) > MAX_MOVES
 

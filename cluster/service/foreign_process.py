@@ -21,9 +21,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -57,8 +56,7 @@ STATE_BYTES = 2**20
 """The largest array that may hold a position: searches and their jobs have many of them."""
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """A request: a call for a game, and its limits."""
 
     call: str

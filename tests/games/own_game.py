@@ -41,17 +41,7 @@ def write_waiting(folder: Path) -> str:
 
 
 SPOILT = {
-    "state": (
-        "    count = 0\n",
-        "    count = 0\n    state[WINNER] = state[WINNER] + 0 * count\n    state[43] ^= 4\n",
-    ),
     "bounds": ("while 0 <= r < 6 and", "while 0 <= r and"),
-    "twice": ("        moves[count] = column\n", "        moves[count] = column // 2\n"),
-    "count": ("max_moves, max_plies, player_names = 7,", "max_moves, max_plies, player_names = 6,"),
-    "plies": ("max_plies, player_names = 7, 42,", "max_plies, player_names = 7, 4,"),
-    "returns": ("(0.0, 1.0, -1.0)", "(0.0, 2.0, -2.0)"),
-    "mover": ("    return state[PLIES] & 1\n", "    return 1 + (state[PLIES] & 1)\n"),
-    "none": ("    return state[WINNER] != 0 or state[PLIES] == 42\n", "    return state[WINNER] != 0\n"),
     "text": ('"abcdefg"[move]', '"abcdeef"[move]'),
     "blank": ('"abcdefg"[move]', '"column " + str(move)'),
     "unknown": ("state[35 + column] == 0", "state[35 + column] == unknown"),
@@ -61,7 +51,5 @@ SPOILT = {
         "        count += {True: 1, False: 0}[bool(state[35 + column] == 0)]\n",
     ),
     "uncompiled": ("@njit\ndef returns", "def returns"),
-    "same": ("np.zeros(44, dtype=np.int8)", "START"),
     "board": ("cells[::-1]", "cells[::-1][0]"),
-    "shape": ("np.zeros(44, dtype=np.int8)", "np.zeros((4, 11), dtype=np.int8)"),
 }

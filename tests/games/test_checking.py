@@ -9,30 +9,11 @@ import pytest
 
 import games
 from games.contract.checking import check
-from tests.games.common import JIT, SPECS
+from tests.games.common import JIT
 from tests.games.own_game import write
 from tests.games.test_own_games import NIM
 
 compiled_only = pytest.mark.skipif(not JIT, reason="nothing is compiled, so nothing fails to compile")
-
-
-# The shortest of each game: every ply is looked at in plain Python. And what has rules of its own.
-SHORTEST = {games.load(spec).name: spec for spec in sorted(SPECS, key=lambda s: -games.load(s).max_plies)}
-RIGHT = [
-    *SHORTEST.values(),
-    "battleship:size=5,fleet=3-2,touch=no_contact,placement=sequential",
-    "gomoku:size=7,candidates=4,overline=not",
-    "morris:variant=six,fly=yes,repetition=threefold",
-    "thud:ruleset=seed",
-]
-
-
-@pytest.mark.skipif(
-    not JIT, reason="games are played in plain Python either way; the contract's tests do the rest uncompiled"
-)
-@pytest.mark.parametrize("spec", RIGHT)
-def test_the_games_that_come_with_banyan_are_found_right(spec: str) -> None:
-    assert check(games.load(spec), games=2) == []
 
 
 def test_connect_four_is_found_right(tmp_path: Path) -> None:
@@ -42,28 +23,16 @@ def test_connect_four_is_found_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rule", "words"),
     [
-        ("state", "legal_moves", "changed the state at ply 0"),
-        ("bounds", "play", "IndexError"),
-        ("twice", "legal_moves", "gave move 0 twice at ply 0"),
-        ("count", "max_moves", "is 6, but 7 moves are legal at ply 0"),
-        ("plies", "max_plies", "is 4, but a random game"),
-        ("returns", "returns", "2.0 after"),
-        ("mover", "current_player", "gave 2 at ply 1; expected 0 or 1"),
-        ("none", "legal_moves", "gave no move at ply 42"),
         ("text", "format_move", "gave 'e' for two legal moves at ply 0"),
         ("blank", "format_move", "expected text without blanks"),
         ("board", "board", "raised"),
-        ("shape", "initial_state", "1-D"),
         ("uncompiled", "rules", "returns without @njit"),
     ],
 )
 def test_what_is_wrong_is_named(change: str, rule: str, words: str, tmp_path: Path) -> None:
     if change == "uncompiled" and not JIT:
         pytest.skip("nothing is compiled, so nothing is left out of it")
-    # A draw, one in some four hundred random games, takes 42 plies.
-    findings = check(
-        games.load(write(tmp_path, **{change: ""}), tried=False), games=600 if change == "none" else 20
-    )
+    findings = check(games.load(write(tmp_path, **{change: ""}), tried=False))
     assert any(finding.rule == rule and words in finding.text for finding in findings), findings
 
 

@@ -210,7 +210,7 @@ def test_a_determinization_is_a_position_that_looks_the_same(name: str) -> None:
             for observer in range(game.num_players):
                 view, drawn = game.observation(state, observer), game.initial_state()
                 determinize(view, drawn, new_stream(seed, int(state[0])))
-                known = game.position(drawn).known_to(observer)
+                known = game.position(drawn).state.information_state_string(observer)
                 assert known == twin.information_state_string(observer)
                 assert game.rules.current_player(drawn) == twin.current_player()
                 if observer == twin.current_player():

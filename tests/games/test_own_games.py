@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -16,7 +15,7 @@ from games import user_games as own
 from games.analysis.perft import perft
 from games.board import draw
 from games.contract.checking import check
-from games.rng import below, new_stream
+from games.rng import new_stream
 from tests.games.common import JIT
 from tests.games.own_game import connect_four, write, write_waiting
 
@@ -75,23 +74,6 @@ def test_the_simulator_that_waits_has_the_published_counts_and_waits(tmp_path: P
     game.rules.playout(state, np.zeros(7, dtype=np.uint16), new_stream(3))
     assert time.monotonic() - began >= 0.03
     assert game.calls.is_terminal(state)
-
-
-@pytest.mark.skipif(not JIT, reason="a game by itself, once")
-def test_both_connect_fours_play_the_same_games(tmp_path: Path) -> None:
-    compiled, plain = games.load(write(tmp_path)), games.load(write_waiting(tmp_path) + ":wait_ms=0")
-    stream = new_stream(5)
-    for _ in range(30):
-        first, second = compiled.initial_state(), plain.initial_state()
-        while not compiled.calls.is_terminal(first):
-            legal = list(compiled.legal_moves(first))
-            assert list(plain.legal_moves(second)) == legal
-            assert not plain.calls.is_terminal(second)
-            move = int(legal[below(stream, len(legal))])
-            compiled.calls.play(first, move)
-            plain.calls.play(second, move)
-        assert plain.calls.is_terminal(second)
-        assert plain.calls.returns(second) == compiled.calls.returns(first)
 
 
 def test_an_edit_is_another_game_and_the_same_text_the_same(tmp_path: Path) -> None:
@@ -216,32 +198,6 @@ def test_plain_python_positions_play_by_the_contract(tmp_path: Path) -> None:
 openspiel = pytest.mark.skipif(
     not __import__("importlib").util.find_spec("pyspiel"), reason="OpenSpiel is not installed"
 )
-
-
-@openspiel
-def test_openspiel_games_agree_with_ours() -> None:
-    ours, theirs = games.load("tictactoe"), games.load("openspiel:tic_tac_toe")
-    assert theirs.spec == "openspiel:tic_tac_toe"
-    for seed in range(20):
-        draw = random.Random(seed)
-        state, twin = ours.initial_state(), theirs.initial_state()
-        while moves := ours.legal_moves(state):
-            assert theirs.legal_moves(twin) == moves
-            assert theirs.calls.current_player(twin) == ours.calls.current_player(state)
-            move = draw.choice(moves)
-            ours.calls.play(state, move)
-            theirs.calls.play(twin, move)
-        assert theirs.calls.is_terminal(twin)
-        assert theirs.calls.returns(twin) == ours.calls.returns(state)
-
-
-@openspiel
-def test_openspiel_parameters_and_move_texts_read_back() -> None:
-    game = games.load("openspiel:mnk(m=5,n=4,k=4)")
-    assert games.load(game.spec).max_plies == game.max_plies == 20
-    state = game.initial_state()
-    for move in game.legal_moves(state):
-        assert game.parse_move(state, game.format_move(state, move)) == move
 
 
 @openspiel

@@ -20,14 +20,6 @@ from tests.games.common import JIT
 from tests.games.test_own_games import NIM
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_is_wrong_is_named_when_the_game_is_loaded(name: str, tmp_path: Path) -> None:
-    old, new, words = BROKEN[name]
-    with pytest.raises(BrokenGame) as raised:
-        games.load(write_take(tmp_path, old, new))
-    assert words in str(raised.value)
-
-
 def test_a_game_that_is_right_passes_and_the_start_is_left_as_it_is(tmp_path: Path) -> None:
     game = games.load(write_take(tmp_path))
     start = game.initial_state()
