@@ -102,7 +102,7 @@ class Game(ABC):
     """Whether moves themselves draw random numbers, so that what is hidden is the future alone; positions are
     then made by ``rules.determinize``."""
     state_handling: str = "clone"
-    """How positions are copied: ``clone``, ``copy`` (of what changes), ``deepcopy`` or ``replay`` (of the
+    """How positions are copied: ``clone``, ``copy`` (of attributes), ``deepcopy`` or ``replay`` (of the
     moves from the start)."""
     clairvoyant: bool = False
     """Whether simulations see what chance will bring, because a simulator cannot be reseeded."""

@@ -92,7 +92,7 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     for value in re.findall("=([^,()=]+)", name):
         if not re.fullmatch(_PLAIN, value) and os.path.exists(value):
             read_text(value, "game", "a file")
-    loaded = _asked(spec, lambda: pyspiel.load_game(name))
+    loaded = _answer_of(spec, lambda: pyspiel.load_game(name))
     if not _is_accepted(loaded):
         accepted = (
             "a sequential game with perfect information whose returns add up to 0 if it has two players, or "
@@ -102,11 +102,11 @@ def game_from_spec(spec: Spec) -> OpenSpielGame:
     if loaded.get_type().short_name == "quoridor" and loaded.num_players() > 2:
         accepted = "quoridor with two players: with more OpenSpiel fails where a player has no move"
         raise InvalidInput("game", _text(spec), accepted)
-    start = _asked(spec, loaded.new_initial_state)
+    start = _answer_of(spec, loaded.new_initial_state)
     if not start.is_chance_node() and (num_legal := len(start.legal_actions())) > MAX_MOVES:
         accepted = f"a game with at most {MAX_MOVES} legal moves (this one begins with {num_legal})"
         raise InvalidInput("game", _text(spec), accepted)
-    return _asked(spec, lambda: OpenSpielGame(loaded, name))  # type: ignore[no-any-return]
+    return _answer_of(spec, lambda: OpenSpielGame(loaded, name))  # type: ignore[no-any-return]
 
 
 def _is_accepted(loaded: Any) -> bool:
@@ -123,7 +123,7 @@ def _is_accepted(loaded: Any) -> bool:
     )
 
 
-def _asked(spec: Spec, question: Callable[[], Any]) -> Any:
+def _answer_of(spec: Spec, question: Callable[[], Any]) -> Any:
     """OpenSpiel's answer; raises InvalidInput (field ``game``) with its message if the call fails."""
     import pyspiel
 

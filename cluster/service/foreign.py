@@ -75,20 +75,20 @@ class Foreign:
         with self._lock:
             self._end()
 
-    def _exchange(self, trial: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
+    def _exchange(self, request: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
         # The process may have been killed for lack of memory since the last request: try once more.
         for _ in range(2):
             if self._closed:
                 break
             try:
-                return self._ask(trial, check)
+                return self._ask(request, check)
             except Exception as error:
                 self._end()
                 if not isinstance(error, OSError | EOFError | ValueError):
                     raise
         raise Problem(503, "the process that tests games which are not built in has ended")
 
-    def _ask(self, trial: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
+    def _ask(self, request: tuple[Any, ...], check: Callable[[], object]) -> dict[str, Any]:
         """Send a request and read the answer. Raises OSError, EOFError, ValueError, what ``check`` raises."""
         until_s = time.monotonic() + MOST_TIMES * self._seconds + START_S * (self._process is None) + 10.0
         if self._process is None:
@@ -99,11 +99,11 @@ class Foreign:
                 # A process with a single thread can fork safely.
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
-        asked, answers = self._process.stdin, self._process.stdout
-        assert asked is not None
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
         assert answers is not None
-        pickle.dump(trial, asked)
-        asked.flush()
+        pickle.dump(request, requests)
+        requests.flush()
         while not select.select([answers], [], [], LOOK_S)[0]:
             check()
             if time.monotonic() > until_s:

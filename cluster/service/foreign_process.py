@@ -3,7 +3,7 @@
 It imports everything once and forks for each request. A fork takes about 10 ms, has its own limits of memory
 and time, and leaves nothing behind. The process itself has one thread and runs no third-party code.
 
-Requests are read from standard input, pickled by the server as the values of a `Trial`. The answer to each
+Requests are read from standard input, pickled by the server as the values of a `Call`. The answer to each
 is one line of JSON on standard output with one of the keys ``value``, ``refused`` ([field, value, accepted])
 and ``reason`` (how the fork failed).
 """
@@ -56,10 +56,10 @@ STATE_BYTES = 2**20
 """The largest array that may hold a position: searches and their jobs have many of them."""
 
 
-class Trial(NamedTuple):
+class Call(NamedTuple):
     """A request: a call for a game, and its limits."""
 
-    call: str
+    name: str
     """Name of the function, a key of CALLS."""
     arguments: tuple[Any, ...]
     memory_mb: int
@@ -149,21 +149,21 @@ def main() -> None:
     gc.freeze()
     while True:
         try:
-            trial = Trial(*pickle.load(sys.stdin.buffer))
+            call = Call(*pickle.load(sys.stdin.buffer))
         except EOFError:
             return
-        answers.write(run(trial, answers.fileno()) + b"\n")
+        answers.write(run(call, answers.fileno()) + b"\n")
         answers.flush()
 
 
-def run(trial: Trial, *private: int) -> bytes:
+def run(call: Call, *private: int) -> bytes:
     """Answer a request in a fork, which closes the files ``private`` and has ended when this returns."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        _be_tried(trial, writing, (reading, *private))
+        _be_tried(call, writing, (reading, *private))
     os.close(writing)
-    answer, in_time = _read(reading, pid, trial.seconds)
+    answer, in_time = _read(reading, pid, call.seconds)
     os.close(reading)
     # Including the processes that the fork has started.
     for end in (os.killpg, os.kill):
@@ -173,7 +173,7 @@ def run(trial: Trial, *private: int) -> bytes:
     if answer.endswith(b"\n"):
         return answer[:-1]
     late = not in_time or status == -signal.SIGXCPU
-    reason = f"took longer than {trial.seconds:g} s" if late else _end(status)
+    reason = f"took longer than {call.seconds:g} s" if late else _end(status)
     return _json({"reason": reason})
 
 
@@ -204,7 +204,7 @@ def _read(file: int, pid: int, seconds: float) -> tuple[bytes, bool]:
     return _json({"reason": f"gave an answer of more than {ANSWER_BYTES // 2**20} MB"}) + b"\n", True
 
 
-def _be_tried(trial: Trial, writing: int, private: Sequence[int]) -> NoReturn:
+def _be_tried(call: Call, writing: int, private: Sequence[int]) -> NoReturn:
     """Answer one request and end the process; runs in the fork."""
     os.setsid()
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -212,29 +212,29 @@ def _be_tried(trial: Trial, writing: int, private: Sequence[int]) -> NoReturn:
         os.dup2(nowhere, number)
     for file in private:
         os.close(file)
-    _limit(trial)
-    answer = _answer(trial) + b"\n"
+    _limit(call)
+    answer = _answer(call) + b"\n"
     while answer:
         answer = answer[os.write(writing, answer) :]
     os._exit(0)
 
 
-def _limit(trial: Trial) -> None:
+def _limit(call: Call) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    seconds = max(1, round(trial.seconds))
+    seconds = max(1, round(call.seconds))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     with suppress(OSError):
         # If the machine runs out of memory, Linux ends this process first.
         Path("/proc/self/oom_score_adj").write_text("1000")
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + trial.memory_mb * 2**20
+        most = pages * resource.getpagesize() + call.memory_mb * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _answer(trial: Trial) -> bytes:
+def _answer(call: Call) -> bytes:
     try:
-        answer = {"value": CALLS[trial.call](*trial.arguments)}
+        answer = {"value": CALLS[call.name](*call.arguments)}
         # Deleting the game may fail too.
         catalogue.forget()
         gc.collect()
@@ -242,7 +242,7 @@ def _answer(trial: Trial) -> bytes:
     except InvalidInput as error:
         return _json({"refused": [error.field, shown(error.value), error.accepted]})
     except MemoryError:
-        return _json({"reason": f"needs more than {trial.memory_mb} MB"})
+        return _json({"reason": f"needs more than {call.memory_mb} MB"})
     except Exception as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return _json({"reason": f"raised {text[:LINE]}"})

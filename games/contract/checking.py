@@ -148,7 +148,7 @@ def _plies(played: RandomGame) -> Iterator[Found]:
             return
         yield from _alike(played, "current_player", twin)
         if game.rules.evaluate is not None:
-            value = yield from played.asked("evaluate", played.rules.evaluate)
+            value = yield from played.answer_of("evaluate", played.rules.evaluate)
             if not is_return(game, value):
                 expected = "a finite number" if game.rewards else "a number in [-1, 1]"
                 yield "range", Finding("evaluate", f"gave {value} at ply {ply}; expected {expected}")
@@ -171,7 +171,7 @@ def _plies(played: RandomGame) -> Iterator[Found]:
 
 def _alike(played: RandomGame, rule: str, twin: State) -> Iterator[Found]:
     """Check that a rule's answer is the same compiled, and in plain Python."""
-    plain = yield from played.asked(rule, getattr(played.rules, rule))
+    plain = yield from played.answer_of(rule, getattr(played.rules, rule))
     compiled = getattr(played.game.calls, rule)(twin)
     if plain != compiled and not (plain != plain and compiled != compiled):
         text = f"gives {compiled} compiled, but {plain} in plain Python, at ply {played.ply}"

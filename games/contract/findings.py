@@ -122,14 +122,14 @@ def deal(game: Game, seed: int, rules: Rules | None = None) -> State:
     start = ask(game, "initial_state", game.initial_state)
     if not game.hidden_information:
         return start  # type: ignore[no-any-return]
-    asked = ask if rules is None else ask_plain
+    call = ask if rules is None else ask_plain
     rules = rules or game.calls
     state = game.initial_state()
-    mover = asked(game, "current_player", rules.current_player, start)
+    mover = call(game, "current_player", rules.current_player, start)
     view = ask(game, "observation", game.observation, start, int(mover))
     assert rules.determinize is not None
     with np.errstate(over="ignore"):
-        asked(game, "determinize", rules.determinize, view, state, new_stream(seed))
+        call(game, "determinize", rules.determinize, view, state, new_stream(seed))
     return state
 
 

@@ -116,7 +116,7 @@ class RandomGame:
 
     def over(self) -> Generator[Found, None, bool]:
         """Whether the game is over; checks that it is after ``max_plies`` plies, and the rewards so far."""
-        answer = yield from self.asked("is_terminal", self.rules.is_terminal)
+        answer = yield from self.answer_of("is_terminal", self.rules.is_terminal)
         if self.game.rewards and not answer:
             yield from self.returns()
         if not answer and self.ply >= self.game.max_plies:
@@ -127,12 +127,12 @@ class RandomGame:
     def legal_moves(self) -> Generator[Found, None, list[int]]:
         """Check the player to move and the legal moves; returns the legal moves."""
         game, ply = self.game, self.ply
-        mover = yield from self.asked("current_player", self.rules.current_player)
+        mover = yield from self.answer_of("current_player", self.rules.current_player)
         movers = [*range(game.num_players), *([CHANCE] if game.has_chance else [])]
         if not _is_whole(mover) or mover not in movers:
             expected = " or ".join(map(str, movers)) if len(movers) < 3 else f"one of {movers}"
             raise Stop(Finding("current_player", f"gave {mover} at ply {ply}; expected {expected}"))
-        answer = yield from self.asked("legal_moves", self.rules.legal_moves, self._moves)
+        answer = yield from self.answer_of("legal_moves", self.rules.legal_moves, self._moves)
         if not _is_whole(answer):
             raise Stop(Finding("legal_moves", f"gave {answer!r} at ply {ply}; expected the number of moves"))
         count = int(answer)
@@ -160,12 +160,12 @@ class RandomGame:
 
     def returns(self) -> Generator[Found, None, None]:
         """Check the return of a finished game, or the rewards so far, of every player."""
-        value = yield from self.asked("returns", self.rules.returns)
+        value = yield from self.answer_of("returns", self.rules.returns)
         yield from self._in_range("returns", value)
         if self.rules.score is None:
             return
         for player in range(self.game.num_players):
-            score = yield from self.asked("score", self.rules.score, player)
+            score = yield from self.answer_of("score", self.rules.score, player)
             yield from self._in_range("score", score)
             if player == FIRST and score != value:
                 text = f"gave {score} for player 0 after {self.ply} plies, but returns gave {value}"
@@ -177,7 +177,7 @@ class RandomGame:
             expected = "a number in [-1, 1]" if bounded else "a finite number"
             yield "range", Finding(rule, f"gave {value} after {self.ply} plies; expected {expected}")
 
-    def asked(self, rule: str, function: Any, *arguments: Any) -> Generator[Found, None, Any]:
+    def answer_of(self, rule: str, function: Any, *arguments: Any) -> Generator[Found, None, Any]:
         """Call a rule that must not change the state, and check that it does not; returns the answer."""
         before = self.state.copy()
         answer = ask_plain(self.game, rule, function, self.state, *arguments, ply=self.ply)

@@ -63,12 +63,12 @@ def game_from_spec(spec: Spec, source: str | None = None, tried: bool = True) ->
     plain = (state, chance, clairvoyant, loop, unseen) == ("auto", "auto", "no", "auto", "none")
     table = table_of(make, actions) if model != "environment" and (plain or model == "table") else None
     if table is not None:
-        known = TableGame(make, table, actions, named.environment, discount or 1.0, most)
-        known.options = {"discount": str(known.discount), "steps": most, "model": "table"}
+        tabled = TableGame(make, table, actions, named.environment, discount or 1.0, most)
+        tabled.options = {"discount": str(tabled.discount), "steps": most, "model": "table"}
         if mask == "none":
-            known.options["mask"] = mask
-        known.source_text = source
-        return known
+            tabled.options["mask"] = mask
+        tabled.source_text = source
+        return tabled
     if model == "table":
         accepted = "environment: this one has no table P of its transitions that its steps agree with"
         raise InvalidInput("game option model", model, accepted)

@@ -195,28 +195,6 @@ def test_plain_python_positions_play_by_the_contract(tmp_path: Path) -> None:
     assert game.rules.is_terminal(state)
 
 
-openspiel = pytest.mark.skipif(
-    not __import__("importlib").util.find_spec("pyspiel"), reason="OpenSpiel is not installed"
-)
-
-
-@openspiel
-@pytest.mark.parametrize(
-    "name",
-    [
-        "liars_dice",
-        "no_such_game",
-        "mnk(m=zero)",
-        "",
-        "go(board_size=30)",
-        "hex(board_size=200)",
-    ],
-)
-def test_other_openspiel_games_are_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match="game"):
-        games.load(f"openspiel:{name}")
-
-
 def test_rules_may_reckon_with_a_move_when_nothing_is_compiled(tmp_path: Path) -> None:
     """`play` gets a whole number that can be negated: 0 minus 1 is no number of the moves' own type."""
     path = Path(write(tmp_path))
