@@ -1,7 +1,7 @@
-"""The rules that generic functions call: placeholders, and defaults of the optional ones.
+"""The rules that generic functions call: placeholders, or the defaults of optional rules.
 
-A generic function imports from here the rules that it calls. `games.compile.specialise` replaces each
-placeholder by the rule of a game, or by its default. Each placeholder raises NotImplementedError.
+A generic function imports from here the rules that it calls. `games.compile.specialise` replaces each of them
+by the rule of a game, if it has it. A placeholder raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -56,51 +56,6 @@ def returns(state: State) -> float:
     raise NotImplementedError(_UNBOUND)
 
 
-def playout(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.playout`, by default `default_playout`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def random_move(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.random_move`, by default `default_random_move`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def evaluate(state: State) -> float:
-    """Placeholder for `Rules.evaluate`, by default `default_evaluate`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def priority(state: State, move: Int) -> float:
-    """Placeholder for `Rules.priority`, by default `default_priority`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.greedy_move`, by default `default_greedy_move`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def determinize(view: State, state: State, stream: Stream) -> None:
-    """Placeholder for `Rules.determinize`, by default `default_determinize`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def chance(state: State, moves: Moves, stream: Stream) -> int:
-    """Placeholder for `Rules.chance`, by default `default_chance`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def score(state: State, player: Int) -> float:
-    """Placeholder for `Rules.score`, by default `default_score`."""
-    raise NotImplementedError(_UNBOUND)
-
-
-def rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
-    """Placeholder for `Rules.rollout`, by default `default_rollout`."""
-    raise NotImplementedError(_UNBOUND)
-
-
 def cut_rollout(state: State, moves: Moves, stream: Stream, line: Moves, plies: int) -> tuple[float, int]:
     """Placeholder for `Rules.cut_rollout`, which has no default."""
     raise NotImplementedError(_UNBOUND)
@@ -116,22 +71,22 @@ def unpack(key: np.uint64, state: State) -> None:
     raise NotImplementedError(_UNBOUND)
 
 
-def default_chance(state: State, moves: Moves, stream: Stream) -> int:
+def chance(state: State, moves: Moves, stream: Stream) -> int:
     """An outcome of a position in which chance moves, each with the same probability."""
     return int(moves[below(stream, legal_moves(state, moves))])
 
 
-def default_score(state: State, player: Int) -> float:
+def score(state: State, player: Int) -> float:
     """The score of one player or of two, of whom the second loses what the first wins."""
     return returns(state) if player == 0 else -returns(state)
 
 
-def default_random_move(state: State, moves: Moves, stream: Stream) -> int:
+def random_move(state: State, moves: Moves, stream: Stream) -> int:
     """A uniformly random legal move; ``moves`` is scratch, uint16[max_moves]."""
     return int(moves[below(stream, legal_moves(state, moves))])
 
 
-def default_playout(state: State, moves: Moves, stream: Stream) -> int:
+def playout(state: State, moves: Moves, stream: Stream) -> int:
     """Play uniformly random legal moves to the end of the game; returns the plies.
 
     ``state`` and ``stream`` are modified in place; ``moves`` is scratch, uint16[max_moves].
@@ -146,7 +101,7 @@ def default_playout(state: State, moves: Moves, stream: Stream) -> int:
     return plies
 
 
-def default_rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
+def rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> tuple[float, int]:
     """Play uniformly random legal moves to the end; returns the discounted rewards and the plies.
 
     ``state``, ``stream`` and ``line`` (uint16[max_plies]: the moves) are modified in place; ``moves`` is
@@ -175,17 +130,17 @@ def default_rollout(state: State, moves: Moves, stream: Stream, line: Moves) -> 
     return total, plies
 
 
-def default_evaluate(state: State) -> float:
+def evaluate(state: State) -> float:
     """The value 0.0: nothing is known about an unfinished position."""
     return 0.0
 
 
-def default_priority(state: State, move: Int) -> float:
+def priority(state: State, move: Int) -> float:
     """The priority 0.0 for every move."""
     return 0.0
 
 
-def default_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
+def greedy_move(state: State, moves: Moves, stream: Stream) -> int:
     """A uniformly random move among the legal moves with the highest priority.
 
     ``moves`` is scratch, uint16[max_moves]; ``stream`` is modified in place.
@@ -205,14 +160,14 @@ def default_greedy_move(state: State, moves: Moves, stream: Stream) -> int:
     return int(moves[below(stream, count)])
 
 
-def default_determinize(view: State, state: State, stream: Stream) -> None:
+def determinize(view: State, state: State, stream: Stream) -> None:
     """Copy ``view`` into ``state``: without hidden information they are equal."""
     for i in range(len(view)):
         state[i] = view[i]
 
 
 def plain_determinize(view: State, state: State, stream: Stream) -> None:
-    """`default_determinize` where it is not compiled: a loop over the numbers takes 50 times as long
+    """`determinize` where it is not compiled: a loop over the numbers takes 50 times as long
     there."""
     state[:] = view
 
@@ -220,14 +175,14 @@ def plain_determinize(view: State, state: State, stream: Stream) -> None:
 PLAIN_DEFAULTS: dict[str, Callable[..., Any]] = {"determinize": plain_determinize}
 """Defaults that replace those of DEFAULTS in plain Python."""
 DEFAULTS: dict[str, Callable[..., Any]] = {
-    "chance": default_chance,
-    "score": default_score,
-    "random_move": default_random_move,
-    "playout": default_playout,
-    "evaluate": default_evaluate,
-    "priority": default_priority,
-    "greedy_move": default_greedy_move,
-    "determinize": default_determinize,
-    "rollout": default_rollout,
+    "chance": chance,
+    "score": score,
+    "random_move": random_move,
+    "playout": playout,
+    "evaluate": evaluate,
+    "priority": priority,
+    "greedy_move": greedy_move,
+    "determinize": determinize,
+    "rollout": rollout,
 }
 """Default by name of rule. A default calls only required rules and rules that precede it here."""

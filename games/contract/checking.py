@@ -17,8 +17,6 @@ import numpy as np
 
 from games.board import draw
 from games.compile.rule_stubs import (
-    default_playout,
-    default_rollout,
     is_terminal,
     play,
     playout,
@@ -270,7 +268,7 @@ def roll_all(
 def _playouts(game: Game, seed: int) -> Iterator[Found]:
     """Check that a game's own playout has the mean length and result of uniformly random legal moves."""
     twin = game.playout_game
-    default = {"playout": specialise([default_playout], twin)["default_playout"]}
+    default = {"playout": specialise([playout], twin)["playout"]}
     kinds: list[tuple[Any, Any]] = []
     for played, bound in ((game, None), (twin, default)):
         run, start, stream = specialise([play_all], played, bound)["play_all"], deal(played, seed), len(kinds)
@@ -283,7 +281,7 @@ def _playouts(game: Game, seed: int) -> Iterator[Found]:
 
 def _rollouts(game: Game, seed: int) -> Iterator[Found]:
     """Check that a game's own rollout has the mean length and discounted rewards of random legal moves."""
-    default = {"rollout": specialise([default_rollout], game)["default_rollout"]}
+    default = {"rollout": specialise([rollout], game)["rollout"]}
     kinds: list[tuple[Any, Any]] = []
     line = np.zeros(game.max_plies, dtype=np.uint16)
     for bound in (None, default):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from games.compile.rule_stubs import default_determinize
+from games.compile.rule_stubs import determinize
 from games.compile.specialise import is_compiled, specialise
 from games.game import Game
 from games.rules import HasForm
@@ -124,8 +124,8 @@ def functions_of(game: Game, features: Features) -> dict[str, Function]:
     bound: dict[str, Any] = dict(constants)
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.
-        bound |= specialise((default_determinize,), game, {"HIDDEN": False}, inner=True)
-        bound["determinize"] = bound.pop("default_determinize")
+        bound |= specialise((determinize,), game, {"HIDDEN": False}, inner=True)
+        bound["determinize"] = bound.pop("determinize")
     bound |= specialise(_needed(INNER, constants), game, bound, inner=True)
     return specialise(_needed(OUTER, constants), game, bound)
 

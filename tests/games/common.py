@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import games
 from games import Game
-from games.compile.rule_stubs import default_playout
+from games.compile.rule_stubs import playout
 from games.compile.specialise import specialise
 from games.contract.checking import play_all
 from games.contract.findings import plain as plain
@@ -129,7 +129,7 @@ def sample(
     game: Game, start: State, number: int, seed: int, *, own: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Lengths and results of playouts from ``start``, by the game's own playout or the default one."""
-    extra = {} if own else {"playout": specialise([default_playout], game)["default_playout"]}
+    extra = {} if own else {"playout": specialise([playout], game)["playout"]}
     run = specialise([play_all], game, extra)["play_all"]
     lengths, results = np.zeros(number, dtype=np.int64), np.zeros(number)
     moves = np.zeros(game.max_moves, dtype=np.uint16)

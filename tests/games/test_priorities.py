@@ -7,7 +7,7 @@ import pytest
 
 import games
 from games import Game
-from games.compile.rule_stubs import default_greedy_move
+from games.compile.rule_stubs import greedy_move
 from games.compile.specialise import specialise
 from games.contract.checking import draw_all
 from games.contract.trial import is_return
@@ -49,7 +49,7 @@ def test_priorities_are_numbers_and_change_nothing(spec: str) -> None:
 @pytest.mark.parametrize("spec", WITH_GREEDY_MOVE)
 def test_greedy_moves_are_uniform_over_those_of_the_highest_priority(spec: str) -> None:
     game = games.load(spec)
-    default = specialise([default_greedy_move], game)["default_greedy_move"]
+    default = specialise([greedy_move], game)["greedy_move"]
     own, listed = (
         specialise([draw_all], game, {"drawing_rule": rule})["draw_all"]
         for rule in (game.rules.greedy_move, default)

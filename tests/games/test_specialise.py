@@ -18,7 +18,7 @@ import pytest
 
 import games
 from games.analysis.perft import count_sequences, perft
-from games.compile.rule_stubs import default_playout, legal_moves, playout
+from games.compile.rule_stubs import legal_moves, playout
 from games.compile.specialise import fingerprint, is_compiled, specialise
 from games.game import Moves, State
 from games.jit import source_of
@@ -177,10 +177,10 @@ def test_plain_rules_run_uncompiled_through_the_same_functions() -> None:
     game = TicTacToe()
     game.rules = plain_rules(game.rules)._replace(playout=None)
     assert not is_compiled(game.rules)
-    functions = specialise([default_playout], game)
-    assert not hasattr(functions["default_playout"], "py_func")
+    functions = specialise([playout], game)
+    assert not hasattr(functions["playout"], "py_func")
     state = game.initial_state()
-    plies = functions["default_playout"](state, np.zeros(9, dtype=np.uint16), new_stream(3))
+    plies = functions["playout"](state, np.zeros(9, dtype=np.uint16), new_stream(3))
     assert 5 <= plies <= 9
     assert game.rules.is_terminal(state)
     assert perft(game, game.initial_state(), 4) == 3_024
