@@ -125,7 +125,6 @@ def functions_of(game: Game, features: Features) -> dict[str, Function]:
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.
         bound |= specialise((determinize,), game, {"HIDDEN": False}, inner=True)
-        bound["determinize"] = bound.pop("determinize")
     bound |= specialise(_needed(INNER, constants), game, bound, inner=True)
     return specialise(_needed(OUTER, constants), game, bound)
 
