@@ -33,10 +33,16 @@ from tests.search.common import digest_of_search
 
 
 def run(
-    request: SearchRequest, workers: int, costs: Costs, faults: FaultModel | None = None, null: bool = True
+    request: SearchRequest,
+    workers: int,
+    costs: Costs,
+    faults: FaultModel | None = None,
+    null: bool = True,
+    cores: int | None = None,
 ) -> tuple[SearchResult, SimulatedExecutor]:
     search = open_null(request) if null else open_search(request)
-    executor = SimulatedExecutor(workers, costs, NullWorker() if null else Worker(), faults=faults, seed=5)
+    worker = NullWorker() if null else Worker()
+    executor = SimulatedExecutor(workers, costs, worker, faults=faults, shared_cores=cores, seed=5)
     executor.open(search.context)
     session = Session(Coordinator(search, workers, executor.clock), executor, executor.clock)
     return session.run(), executor
@@ -97,16 +103,10 @@ def test_a_coordinator_that_is_always_busy_is_the_limit() -> None:
 def test_on_a_machine_without_a_free_core_the_coordinator_robs_the_workers() -> None:
     request = SearchRequest(game="tictactoe", strategy="root", lanes=2, simulations=8_000_000)
     costs = replace(FREE, absorb_s=0.01, cores=2)
-    times = []
-    for cores in (None, 3, 2):
-        search = open_null(request)
-        executor = SimulatedExecutor(2, costs, NullWorker(), shared_cores=cores)
-        executor.open(search.context)
-        session = Session(Coordinator(search, 2, executor.clock), executor, executor.clock)
-        times.append(session.run().elapsed_s)
-    assert times[0] == times[1]
+    (apart, _), (spare, _), (shared, executor) = (run(request, 2, costs, cores=n) for n in (None, 3, 2))
+    assert apart.elapsed_s == spare.elapsed_s
     # Half of what the coordinator takes is one worker's loss at a time.
-    assert times[2] == pytest.approx(times[0] + executor.coordinator_s / 2, rel=0.02)
+    assert shared.elapsed_s == pytest.approx(apart.elapsed_s + executor.coordinator_s / 2, rel=0.02)
 
 
 def test_a_dead_worker_costs_its_jobs_and_a_lane_all_its_pieces() -> None:

@@ -13,8 +13,7 @@ import pytest
 from cluster.executors.choose import make_executor
 from cluster.lab.predict import calibration
 from cluster.lab.predict.calibration import crowd_request, measure_costs, together, waits
-from cluster.lab.predict.prediction import NullWorker, check, open_null
-from cluster.lab.predict.simulated_executor import SimulatedExecutor
+from cluster.lab.predict.prediction import check
 from cluster.lab.predict.steps import Ran, cpu_seconds
 from cluster.lab.throughput.ceiling import Ceiling
 from cluster.lab.throughput.speedup import default_lanes
@@ -23,6 +22,7 @@ from search.coordinator import Coordinator
 from search.prepare import open_search
 from search.request import SearchRequest
 from tests.cluster.free_costs import FREE
+from tests.cluster.test_simulated_executor import run
 from tests.games.own_game import write_waiting
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ def test_what_workers_that_wait_use_together_is_what_the_cores_have() -> None:
     )
     rates = {}
     for workers in (1, 4, 32):
-        search = open_null(request)
-        executor = SimulatedExecutor(workers, costs, NullWorker(), shared_cores=2)
-        executor.open(search.context)
-        result = Session(Coordinator(search, workers, executor.clock), executor, executor.clock).run()
+        result, _ = run(request, workers, costs, cores=2)
         rates[workers] = result.simulations / result.elapsed_s
     assert rates[1] == pytest.approx(100, rel=0.02)
     assert rates[4] == pytest.approx(400, rel=0.02)
