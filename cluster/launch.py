@@ -335,8 +335,7 @@ def print_result(search: Searched, result: SearchResult, output: Output) -> None
     # Lines of a board are never wrapped, however narrow the terminal.
     console.print(Text.from_ansi(board), soft_wrap=True)
     console.print()
-    for name, text in result.facts():
-        console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    terminal.print_facts(console, result.facts())
     if result.answer.children:
         console.print()
         console.print(report.children_table(result.answer, report.CHILDREN_SHOWN))

@@ -112,7 +112,6 @@ def show(
     no_color: NoColorOption = False,
 ) -> None:
     """Draw a position and print its text."""
-    from cluster.play.descriptions import legal_moves_of, position_json
     from cluster.play.position import read_position
     from cluster.system.terminal import has_colour, print_json, stdout_console, write
 
@@ -122,13 +121,13 @@ def show(
     else:
         shown, recorded = _recorded(game, record, number, ply, moves or position)
     if json_output:
-        print_json(position_json(shown))
+        print_json(shown.to_json())
         return
     from games.board import draw
     from games.errors import counted
 
     console = stdout_console(colour_wanted(no_color))
-    legal_moves, outcomes = legal_moves_of(shown), shown.outcomes
+    legal_moves, outcomes = shown.legal_moves, shown.outcomes
     lines = [draw(shown.game.board(shown.state, shown.last_move), colour=has_colour(console)), "", *recorded]
     if shown.over:
         lines.append(f"over      {shown.outcome_text}")
@@ -230,7 +229,7 @@ def _recorded(
 
 def _described(names: Sequence[str]) -> list[dict[str, Any]]:
     import games
-    from cluster.play.descriptions import describe
+    from cluster.play.position import describe
 
     return [describe(game) for game in map(games.load, names)]
 
@@ -242,7 +241,7 @@ def _describe_all() -> list[dict[str, Any]]:
     """
     from importlib.metadata import entry_points
 
-    from cluster.play import described_built_in
+    from cluster.play.position import described_built_in
 
     rows = described_built_in()
     for name in entry_points(group="banyan.games").names - {row["name"] for row in rows}:

@@ -62,8 +62,8 @@ def play(
     """Play a game against a player or another person, or watch one. Type help for the commands."""
     import games
     from cluster.play.call import converse, opponent_line, table_of
+    from cluster.play.loop import reader
     from cluster.play.position import read_record, split_moves
-    from cluster.play.typed import reader
     from games.errors import InvalidInput
     from search.players.presets import STRONGEST, opponent_of
 

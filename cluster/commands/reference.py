@@ -66,7 +66,7 @@ def reference(
 
 def descriptions_text() -> str:
     """The descriptions of the built-in games, one a line."""
-    from cluster.play.descriptions import describe
+    from cluster.play.position import describe
     from games.catalogue import built_in, load
 
     return "[\n" + ",\n".join(json.dumps(describe(load(name))) for name in built_in()) + "\n]\n"

@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,7 +21,6 @@ from cluster.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from cluster.drawing.figure import Figure
     from cluster.play.position import Position
     from games.analysis.position_graph import PositionGraph
     from games.analysis.solving import Solution
@@ -32,6 +31,7 @@ MAX_POSITIONS = 10_000_000
 LISTED_POSITIONS = 10_000
 """Sizes of the graph and the tree are computed for at most this number of positions."""
 DRAWING = "Drawing"
+SIDES = ("first", "second")
 LINE_EVERY_S = 1.0
 
 
@@ -85,17 +85,21 @@ def solve(
     For small games: tictactoe, grundy, explicit trees, men's morris with three, five and six stones, and your
     own games with pack and unpack.
     """
+    from cluster.drawing.figures import figure_of_solved
     from cluster.drawing.writers import format_of, write_figure, write_text
     from cluster.play.position import read_position
     from cluster.system.terminal import print_json, write
     from games.analysis import solving
     from games.analysis.position_graph import PositionGraph
+    from games.errors import InvalidInput
 
     out = drawing.out
     if out is not None:
         format_of(out)
     shown = read_position(game, moves, position)
-    player = _player(drawing.side)
+    if drawing.side not in (None, *SIDES):
+        raise InvalidInput("side", drawing.side, " or ".join(SIDES))
+    player = None if drawing.side is None else SIDES.index(drawing.side)
     _check(shown, max_positions)
     started = time.monotonic()
     report = _reporter(started) if output.progress else None
@@ -104,37 +108,20 @@ def solve(
     kind = drawing.draw or ("graph" if out is not None else None)
     few = solution.num_positions <= LISTED_POSITIONS
     graph = PositionGraph(solution) if few else None
-    figure = None
-    if kind is not None:
-        figure = _figure(solution, graph, kind, player)
+    if kind is not None and graph is None:
+        accepted = f"a game of at most {LISTED_POSITIONS:,} positions (this has {solution.num_positions:,})"
+        raise InvalidInput("draw", kind, accepted)
+    figure = None if graph is None or kind is None else figure_of_solved(graph, kind, player)
     answer = _json(shown, solution, graph, elapsed_s)
     if output.json_output:
         print_json(answer)
     else:
-        _print(shown, solution, answer, colour_wanted(output.no_color))
+        _print(shown, answer, colour_wanted(output.no_color))
     if figure is not None and out is not None:
         write_figure(figure, out)
         print(f"banyan: wrote {out}", file=sys.stderr)
     elif figure is not None and not output.json_output:
         write("\n" + write_text(figure), end="")
-
-
-def _figure(solution: Solution, graph: PositionGraph | None, kind: str, player: int | None) -> Figure:
-    from cluster.drawing.figures import figure_of_solved
-    from games.errors import InvalidInput
-
-    if graph is None:
-        accepted = f"a game of at most {LISTED_POSITIONS:,} positions (this has {solution.num_positions:,})"
-        raise InvalidInput("draw", kind, accepted)
-    return figure_of_solved(graph, kind, player)
-
-
-def _player(side: str | None) -> int | None:
-    from games.errors import InvalidInput
-
-    if side not in (None, "first", "second"):
-        raise InvalidInput("side", side, "first or second")
-    return None if side is None else ("first", "second").index(side)
 
 
 def _check(shown: Position, max_positions: int) -> None:
@@ -222,10 +209,10 @@ def _json(
     }
 
 
-def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: bool | None) -> None:
+def _print(shown: Position, answer: dict[str, Any], colour: bool | None) -> None:
     from rich.text import Text
 
-    from cluster.observe import view as report
+    from cluster.report.table import Table, count, left, right, text
     from cluster.system import terminal
     from games.board import draw
 
@@ -233,10 +220,14 @@ def _print(shown: Position, solution: Solution, answer: dict[str, Any], colour: 
     board = draw(shown.game.board(shown.state, shown.last_move), colour=terminal.has_colour(console))
     console.print(Text.from_ansi(board), soft_wrap=True)
     console.print()
-    for name, text in _facts(shown, answer):
-        console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    terminal.print_facts(console, _facts(shown, answer))
     console.print()
-    console.print(_table(answer))
+    table = Table([*left("move", "result"), *right("plies")])
+    for child in answer["children"]:
+        tone: Literal["strong", ""] = "strong" if child["move"] in answer["best_moves"] else ""
+        result = {1: "won", 0: "drawn", -1: "lost"}[child["value"]]
+        table.add(text(child["move"], tone), text(result, tone), count(child["plies"]))
+    console.print(table)
 
 
 def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
@@ -267,19 +258,3 @@ def _facts(shown: Position, answer: dict[str, Any]) -> list[tuple[str, str]]:
     elif answer["graph"] is not None:
         facts.append(("tree", "without end: positions can come again"))
     return facts
-
-
-def _table(answer: dict[str, Any]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("move")
-    table.add_column("result")
-    table.add_column("plies", justify="right")
-    for child in answer["children"]:
-        result = {1: "won", 0: "drawn", -1: "lost"}[child["value"]]
-        plies = "" if child["plies"] is None else str(child["plies"])
-        table.add_row(
-            child["move"], result, plies, style="bold" if child["move"] in answer["best_moves"] else None
-        )
-    return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -182,59 +182,29 @@ def strength(
     The strength speedup is the budget of an equally strong sequential search, divided by the budget of one
     lane (Chaslot et al. 2008). Its interval is 95 %.
     """
-    from cluster.lab.strength.strength import StrengthRequest
-    from cluster.lab.strength.strength_launch import run_strength
-    from games.errors import InvalidInput
+    from cluster.lab.strength.launch import run_strength
+    from cluster.lab.strength.request import StrengthRequest
 
-    asked = vars(searches) | {
-        "lanes": tuple(read_counts(searches.lanes, "lanes", "1,4,16")),
-        "options": _options(game, searches.options, searches.preset),
-    }
-    del asked["preset"]
-    budgets: list[int | None] = [None]
+    budgets: list[int] = []
     if searches.simulations is not None:
-        named = read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")
-        budgets = [*sorted(set(named))]
+        budgets = read_counts(searches.simulations, "simulations", "1000 or 100,1000,10000")
     elif searches.total is None:
         budgets = [DEFAULT_SIMULATIONS]
-    asked["simulations"] = budgets[0]
-    _check_judge(judged, matches, files)
-    drawn = read_format(files.picture, files.out)
-    pairs = DEFAULT_PAIRS if matches.pairs is None else matches.pairs
-    request = StrengthRequest(game, **asked, **{**vars(matches), "pairs": pairs})
-    if judged.judge == "exact":
-        from cluster.lab.exact.launch import run_exact
-        from cluster.lab.exact.plan import ExactRequest
-
-        positions = DEFAULT_POSITIONS if judged.positions is None else judged.positions
-        requests = tuple(replace(request, simulations=budget) for budget in budgets)
-        tries = 1 if judged.tries is None else judged.tries
-        exact = ExactRequest(requests, positions, judged.hard, tries)
-        status = run_exact(exact, place.placement(), output.output(), files.out, drawn)
-    elif len(budgets) > 1:
-        raise InvalidInput("simulations", searches.simulations, "one number without --judge exact")
-    else:
-        status = run_strength(request, place.placement(), output.output(), files.out, files.costs, drawn)
+    request = StrengthRequest(
+        game,
+        searches.strategies,
+        tuple(read_counts(searches.lanes, "lanes", "1,4,16")),
+        tuple(sorted(set(budgets))),
+        searches.total,
+        _options(game, searches.options, searches.preset),
+        **vars(matches),
+        **vars(judged),
+    )
+    picture = read_format(files.picture, files.out)
+    status = run_strength(request, place.placement(), output.output(), files.out, files.costs, picture)
     if status == 0:
         suggest_best(game, searches.preset, output.json_output)
     return status
-
-
-def _check_judge(judged: Judged, matches: Matches, files: Files) -> None:
-    """Raises InvalidInput for an unknown judge, and for options of the other one."""
-    from games.errors import InvalidInput
-
-    if judged.judge not in ("games", "exact"):
-        raise InvalidInput("judge", judged.judge, "games or exact")
-    if judged.judge == "games":
-        for name, value in vars(judged).items():
-            if name != "judge" and value is not None:
-                raise InvalidInput(name, value, "nothing without --judge exact")
-        return
-    given = {**vars(matches), "costs": files.costs}
-    for name in ("scores_only", "pairs", "total_pairs", "opening_plies", "costs"):
-        if given[name] not in (None, False):
-            raise InvalidInput(name, given[name], "nothing with --judge exact, which plays no games")
 
 
 def _options(game: str, options: str, preset: str | None) -> str:
@@ -245,7 +215,7 @@ def _options(game: str, options: str, preset: str | None) -> str:
     if preset is None:
         return options
     import games
-    from cluster.lab.strength.strength import read_options
+    from cluster.lab.strength.request import read_options
     from search.players.presets import player_options_of
 
     merged = {**player_options_of(preset, games.load(game)), **read_options(options)}

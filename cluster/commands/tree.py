@@ -158,16 +158,13 @@ def print_tree(search: Search, result: SearchResult, top: TopNode, output: Outpu
     """Print facts about the search, then the tree, on standard output."""
     from rich.text import Text
 
-    from cluster.observe import view as report
     from cluster.system import terminal
 
     console = terminal.stdout_console(output.colour)
-    for name, text in result.facts():
-        if name in FACTS:
-            console.print(Text.assemble((name.ljust(report.NAME_WIDTH), "dim"), text), soft_wrap=True)
+    facts = [fact for fact in result.facts() if fact[0] in FACTS]
     if search.game.num_players > 2:
-        values = "each of the player who makes the move"
-        console.print(Text.assemble(("values".ljust(report.NAME_WIDTH), "dim"), values), soft_wrap=True)
+        facts.append(("values", "each of the player who makes the move"))
+    terminal.print_facts(console, facts)
     console.print()
     first, *lines = tree_lines(top, f"{result.to_move} to move")
     console.print(Text(first, style="dim"), soft_wrap=True)

@@ -21,6 +21,7 @@ import numpy as np
 
 import games
 from cluster.matches.record import Effort, GameRecord
+from cluster.runtime.jobset import Unit, UnitWorker
 from games.contract.findings import deal
 from games.errors import InvalidInput
 from games.game import CHANCE, FIRST, SECOND, Game, State
@@ -82,35 +83,6 @@ class MatchContext:
         }
 
 
-@dataclass(frozen=True)
-class GameJob:
-    """A game to be played. The games of a pair have one opening, and A has a different seat in each."""
-
-    index: int
-    simulations: int = 1
-    """Cost of the job for executors; all games count equally."""
-    seats: int = 2
-    """`MatchContext.seats`."""
-
-    @property
-    def pair(self) -> int:
-        return self.index // self.seats
-
-    @property
-    def leg(self) -> int:
-        """The game's number in its pair, and A's seat in it."""
-        return self.index % self.seats
-
-
-@dataclass(frozen=True)
-class GamePlayed:
-    """The result of a `GameJob`."""
-
-    index: int
-    record: GameRecord
-    duration_s: float
-
-
 def seed_of(seed: int, *identity: int) -> int:
     """A derived seed in [0, 2**63) for each identity, a sequence of integers."""
     return int(new_stream(seed, MATCH_STREAM, *identity)[0]) >> 1
@@ -164,17 +136,18 @@ def play_game(
     context: MatchContext,
     game: Game,
     players: Sequence[Player],
-    job: GameJob,
+    index: int,
     *,
     clock: Callable[[], float] = time.thread_time,
 ) -> GameRecord:
-    """Play a game of the players A and B, with B in all seats but one. ``clock`` returns CPU seconds of the
-    calling thread.
+    """Play the game with this index, of the players A and B. ``clock`` returns CPU seconds of the thread.
 
-    Raises PlayerFailed.
+    The games of a pair have one opening, and A has a different seat in each: that of the game's number in its
+    pair (leg). B has all others. Raises PlayerFailed.
     """
-    state, opening, start = start_of(context, game, job.pair)
-    seats = [players[0] if seat == job.leg else players[1] for seat in range(context.seats)]
+    pair, leg = divmod(index, context.seats)
+    state, opening, start = start_of(context, game, pair)
+    seats = [players[0] if seat == leg else players[1] for seat in range(context.seats)]
     moves = list(opening)
     efforts = [Effort() for _ in seats]
     past = _past_of(game, opening, start)
@@ -184,10 +157,10 @@ def play_game(
             raise PlayerFailed(f"{game.spec} is not over after {game.max_plies} plies, its max_plies")
         mover, move = int(game.calls.current_player(state)), legal[0]
         if mover == CHANCE:
-            move = drawn(game, state, seed_of(context.seed, DICE, job.pair, thrown))
+            move = drawn(game, state, seed_of(context.seed, DICE, pair, thrown))
             thrown += 1
         elif len(legal) > 1:
-            seed = seed_of(context.seed, MOVES, job.pair, job.leg, len(moves))
+            seed = seed_of(context.seed, MOVES, pair, leg, len(moves))
             choice, spent_s = ask(seats[mover], game, state, seed, past, clock)
             move = choice.move
             efforts[mover] += Effort(1, spent_s, spent_s, choice.simulations, choice.nodes)
@@ -203,8 +176,8 @@ def play_game(
         result=float(game.calls.returns(state)),
         scores=game.scores(state) if len(seats) > 2 else None,
         seed=context.seed,
-        pair=job.pair + 1,
-        leg=job.leg + 1,
+        pair=pair + 1,
+        leg=leg + 1,
         start=start,
         opening=len(opening),
         efforts=tuple(effort.as_written for effort in efforts),
@@ -219,12 +192,14 @@ def ask(
     past: Sequence[int] | None = None,
     clock: Callable[[], float] = time.thread_time,
 ) -> tuple[Choice, float]:
-    """(choice of a player in a position with more than one legal move, time used).
+    """(choice of a player, CPU seconds used); the player is not asked where only one move is legal.
 
     ``state`` is the complete position with its history, ``past`` the moves from the start to it if they are
     known. The player gets only what it may see. Raises PlayerFailed, and Cancelled where ``clock`` raises it.
     """
     mover, legal = int(game.calls.current_player(state)), tuple(game.legal_moves(state))
+    if len(legal) == 1:
+        return Choice(legal[0], thought="the only move"), 0.0
     shown = state.copy() if player.omniscient else game.observation(state, mover)
     told = None if past is None or game.hidden_information else tuple(past)
     seen = Seen(game, shown, mover, legal, told)
@@ -243,31 +218,27 @@ def ask(
     return choice, spent_s
 
 
-class MatchWorker:
+class MatchWorker(UnitWorker):
     """Worker that plays games one after the other in its process."""
 
     def __init__(self, make_player: MakePlayer = player_of) -> None:
+        super().__init__()
         self._make_player = make_player
-        self._context: MatchContext | None = None
         self._players: tuple[Player, ...] = ()
         self._warm = False
 
-    def prepare(self, context: MatchContext) -> None:
+    def load(self, context: MatchContext) -> None:
         """Load the game and make the players."""
-        if context != self._context:
-            game = context.load_game()
-            self._players = tuple(self._make_player(spec, game) for spec in context.players)
-            self._context, self._warm = context, False
+        game = context.load_game()
+        self._players = tuple(self._make_player(spec, game) for spec in context.players)
+        self._warm = False
 
-    def run(self, context: MatchContext, job: GameJob) -> GamePlayed:
-        """Play the game of a job; the result depends only on context and job."""
-        started = time.perf_counter()
-        self.prepare(context)
+    def find(self, context: MatchContext, unit: Unit) -> GameRecord:
+        """Play the game with the index of the unit."""
         game = context.load_game()
         if not self._warm:
-            self._warm_up(game, *start_of(context, game, job.pair))
-        record = play_game(context, game, self._players, job)
-        return GamePlayed(job.index, record, time.perf_counter() - started)
+            self._warm_up(game, *start_of(context, game, unit.index // context.seats))
+        return play_game(context, game, self._players, unit.index)
 
     def _warm_up(self, game: Game, state: State, opening: Sequence[str], start: str | None) -> None:
         """Ask each player for a move, so that no move of a game includes the time to compile or load kernels.

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from cluster.matches.game import GameJob, GamePlayed, MatchContext, PlayerFailed
+from cluster.matches.game import MatchContext, PlayerFailed
 from cluster.matches.record import GameRecord, read_records, write_file
 from cluster.matches.standing import Shares, Standing, score_of_pair
 from cluster.matches.statistics import PAIR_SCORES, Sprt
-from cluster.runtime.jobset import UnitFailed, Units
+from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units
 from cluster.runtime.tasks import Task
 from cluster.system.kept_folder import Kept
 from games.errors import InvalidInput
@@ -191,13 +191,13 @@ class Tournament(Units):
         games = [(key, index) for key, match in enumerate(self.matches) for index in match.missing]
         seats = [match.context.seats for match in self.matches]
         games.sort(key=lambda game: (game[1] // seats[game[0]], *game))
-        return [Task(index, GameJob(index, seats=seats[key]), context=key) for key, index in games]
+        return [Task(index, Unit(index), context=key) for key, index in games]
 
-    def take(self, context: int, result: GamePlayed) -> None:
+    def take(self, context: int, result: UnitDone) -> None:
         """A game was played: it counts, and is kept."""
-        self.matches[context].add(result.index, result.record)
+        self.matches[context].add(result.index, result.found)
         if self._folders:
-            self._folders[context].keep(result.record)
+            self._folders[context].keep(result.found)
         self._look()
 
     def note_retry(self, context: int) -> None:

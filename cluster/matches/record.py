@@ -123,10 +123,6 @@ class GameRecord:
                 lines += [f"{f'player {n}':<{NAME_WIDTH}}{spec}" for n, spec in enumerate(self.others, 3)]
         return lines
 
-    def load_game(self, source: str | None = None) -> games.Game:
-        """The game that was played; raises InvalidInput (field ``game``)."""
-        return games.load(self.game, source)
-
     def start_state(self, game: games.Game) -> State:
         """The position before the first move."""
         return game.initial_state() if self.start is None else game.parse_position(self.start)

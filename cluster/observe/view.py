@@ -33,8 +33,6 @@ LINE_S = 1.0
 DRAWING_SHARE = 0.03
 """Largest share of the time that drawing may take."""
 CHILDREN_SHOWN, CHILDREN_SHOWN_LIVE = 8, 5
-NAME_WIDTH = 13
-"""Width in columns of the names of facts."""
 WORKERS_SHOWN = 8
 BAR_WIDTH = 30
 FACTS_WIDTH = 46

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import games
-from cluster.runtime.jobset import UnitFailed, Units
+from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units, UnitWorker
 from cluster.runtime.tasks import Task
 from cluster.system.kept_folder import Kept
 from cluster.system.terminal import duration
@@ -37,30 +37,13 @@ class PlanContext:
     """The most moves of an episode."""
 
 
-@dataclass(frozen=True)
-class EpisodeJob:
-    """An episode to be played."""
-
-    index: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class EpisodeDone:
-    """The result of an `EpisodeJob`."""
-
-    index: int
-    episode: Episode
-    duration_s: float
-
-
-class PlanWorker:
+class PlanWorker(UnitWorker):
     """Plays episodes one after the other in its process."""
 
     def __init__(self, noticed: Callable[[], None] = lambda: None) -> None:
         """``noticed`` is called, in this process, after each note of an episode's progress."""
+        super().__init__()
         self._noticed = noticed
-        self._context: PlanContext | None = None
         self._planner: Planner
         self._most = 0
         """The most steps of an episode."""
@@ -68,21 +51,18 @@ class PlanWorker:
         self._first: tuple[float, int] | None = None
         """When its first note was left, before which kernels may be compiled, and its moves until then."""
 
-    def prepare(self, context: PlanContext) -> None:
+    def load(self, context: PlanContext) -> None:
         """Load the game."""
-        if context != self._context:
-            game = games.load(context.request.game, context.source, tried=False)
-            self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
-            self._context, self._most = context, min(game.max_plies, context.steps or game.max_plies)
+        game = games.load(context.request.game, context.source, tried=False)
+        self._planner = Planner(context.request, game, context.source, context.steps, self._stepped)
+        self._most = min(game.max_plies, context.steps or game.max_plies)
 
-    def run(self, context: PlanContext, job: EpisodeJob) -> EpisodeDone:
-        """The episode of a job; it depends only on context and job."""
-        started = self._noted = time.perf_counter()
-        self._first = None
-        self.prepare(context)
-        episode = self._planner.play(job.seed)
+    def find(self, context: PlanContext, unit: Unit) -> Episode:
+        """The episode with this index: its seed is the request's and the index, added."""
+        self._first, self._noted = None, time.perf_counter()
+        episode = self._planner.play(context.request.seed + unit.index)
         note("")
-        return EpisodeDone(job.index, episode, time.perf_counter() - started)
+        return episode
 
     def _stepped(self, seed: int, steps: int, value: float) -> None:
         """Leave a note of the episode's progress, once a second."""
@@ -130,13 +110,13 @@ class Episodes(Units):
 
     def missing(self) -> list[Task]:
         """The episodes to be played."""
-        left = [(index, seed) for index, seed in enumerate(self.seeds) if seed not in self.played]
-        return [Task(index, EpisodeJob(index, seed), work=0, context=KEY) for index, seed in left]
+        left = [index for index, seed in enumerate(self.seeds) if seed not in self.played]
+        return [Task(index, Unit(index), work=0, context=KEY) for index in left]
 
-    def take(self, context: int, result: EpisodeDone) -> None:
+    def take(self, context: int, result: UnitDone) -> None:
         """Take the result of an episode."""
-        self.played[result.episode.seed] = result.episode
-        self._kept.add(EPISODES, asdict(result.episode))
+        self.played[result.found.seed] = result.found
+        self._kept.add(EPISODES, asdict(result.found))
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """An episode raised and would do so again: raises UnitFailed."""

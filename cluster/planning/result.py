@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from cluster.launch import Output
 from cluster.matches.statistics import standard_error, student_95, wilson
@@ -116,7 +115,7 @@ class PlanResult:
         console = Console(width=110, color_system=None, force_jupyter=False)
         with console.capture() as shown:
             console.print(self.table())
-        lines = [f"{name:<13}{text}" for name, text in self.facts()]
+        lines = [f"{name:<{words.NAME_WIDTH}}{text}" for name, text in self.facts()]
         return "\n".join([*lines, *map(str.rstrip, shown.get().strip("\n").splitlines())])
 
     def _repr_html_(self) -> str:
@@ -175,8 +174,7 @@ def print_result(result: PlanResult, output: Output) -> None:
         words.print_json(result.to_json())
         return
     console = words.stdout_console(output.colour)
-    for name, text in result.facts():
-        console.print(Text.assemble((name.ljust(13), "dim"), text), soft_wrap=True)
+    words.print_facts(console, result.facts())
     if result.episodes:
         console.print()
         console.print(result.table())

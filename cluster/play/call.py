@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 import games
 from cluster.front_door.options import spec_of
 from cluster.matches.record import GameRecord
-from cluster.play.loop import PlayLoop, Read
+from cluster.play.loop import PlayLoop, Read, read_terminal, reader
 from cluster.play.play import Play, sides_of
-from cluster.play.typed import read_terminal, reader
 from cluster.system.terminal import has_colour, stdout_console, write
 from games.errors import InvalidInput
 from games.game import REST, Game

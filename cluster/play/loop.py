@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 import shlex
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import BuiltinFunctionType
 
 from cluster.matches.game import MakePlayer
 from cluster.matches.record import write_file
@@ -289,3 +293,33 @@ def _path(words: list[str]) -> Path:
     if len(words) != 1:
         raise InvalidInput("file", " ".join(words), "the name of a file after it")
     return Path(words[0]).expanduser()
+
+
+def reader() -> Read:
+    """Returns the function that reads the next line of standard input."""
+    # A notebook replaces `input` by a field to type in, and has no other standard input.
+    if not sys.stdin.isatty() and isinstance(input, BuiltinFunctionType):
+        return _read_pipe
+    with contextlib.suppress(ImportError):
+        # Lines can then be edited, and called back.
+        importlib.import_module("readline")
+    return read_terminal
+
+
+def read_terminal(prompt: str) -> str | None:
+    """The line that a person types; None at the end of input."""
+    try:
+        with terminal.typed_at_terminal():
+            return input(prompt)
+    except EOFError:
+        terminal.write("")
+        return None
+
+
+def _read_pipe(prompt: str) -> str | None:
+    line = sys.stdin.readline()
+    if not line:
+        return None
+    # What was read stands where it would have been typed.
+    terminal.write(prompt + line.rstrip("\n"))
+    return line

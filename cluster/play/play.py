@@ -215,9 +215,6 @@ class Play:
         """
         if self.mover == CHANCE:
             raise InvalidInput("hint", "hint", "a position in which a player moves; here chance does")
-        legal = self.game.legal_moves(self.state)
-        if len(legal) == 1:
-            return Choice(legal[0], thought="the only move"), 0.0
         past = self._codes[: self._ply] if self._record.start is None else None
         return ask(self.opponent, self.game, self.state, seed_of(self.seed, PLAY_STREAM, self._ply), past)
 

@@ -1,9 +1,11 @@
-"""Positions given on the command line."""
+"""Positions that users give, and descriptions of games and positions as JSON."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import games
 from cluster.matches.record import GameRecord, read_file
@@ -11,6 +13,10 @@ from games.contract.trial import try_out
 from games.errors import InvalidInput
 from games.game import CHANCE, Game, State
 from games.spec import parse_game_spec
+from search.players.presets import STRONGEST, opponent_of
+
+BUILT_IN = Path(__file__).parent / "built_in.json"
+"""What `banyan reference --games` prints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +57,33 @@ class Position:
         return {self.game.format_move(self.state, move): weight for move, weight in weights.items()}
 
     @property
+    def legal_moves(self) -> list[str]:
+        """The legal moves in the game's notation."""
+        return [self.game.format_move(self.state, move) for move in self.game.legal_moves(self.state)]
+
+    @property
     def outcome_text(self) -> str:
         """The outcome of the game as text."""
         return self.game.outcome_text(self.state) if self.over else "not over"
+
+    def to_json(self) -> dict[str, Any]:
+        """Its text, who moves, and the outcome if the game is over.
+
+        Where there are rewards it has the ``scores`` so far, and where chance moves the ``outcomes`` with
+        their probabilities.
+        """
+        scores, outcomes = self.scores, self.outcomes
+        return {
+            "game": self.game.spec,
+            "moves": list(self.moves),
+            "position": self.game.format_position(self.state),
+            "to_move": self.to_move,
+            "legal_moves": self.legal_moves,
+            "over": self.over,
+            "returns": list(scores) if self.over and scores is not None else None,
+            **({"scores": scores} if self.game.rewards else {}),
+            **({} if outcomes is None else {"outcomes": outcomes}),
+        }
 
 
 def read_position(game: str, moves: str | None, position: str | None) -> Position:
@@ -108,3 +138,38 @@ def position_in(game: Game, record: GameRecord, ply: int | None = None) -> Posit
 def split_moves(moves: str | None) -> tuple[str, ...]:
     """The moves of a text, divided by spaces."""
     return tuple((moves or "").split())
+
+
+def describe(game: Game) -> dict[str, Any]:
+    """The description of a game: its options with their accepted values, examples of moves, and the
+    name of the player that plays it best."""
+    state = game.initial_state()
+    moves = game.legal_moves(state)
+    examples = sorted({moves[0], moves[len(moves) // 2], moves[-1]})
+    return {
+        "name": game.name,
+        "num_players": game.num_players,
+        "rewards": game.rewards,
+        "chance": game.has_chance or game.open_loop,
+        "options": [
+            {"name": key, "default": default, "accepted": _accepted(game, key)}
+            for key, default in game.options.items()
+        ],
+        "example_moves": [game.format_move(state, move) for move in examples],
+        "opponent": opponent_of(STRONGEST, game).partition(":")[0],
+    }
+
+
+def _accepted(game: Game, key: str) -> str:
+    """The accepted values of an option, taken from the game's error message for an invalid value."""
+    try:
+        games.load(f"{game.source or game.name}:{key}=_")
+    except InvalidInput as refusal:
+        return refusal.accepted
+    return ""
+
+
+def described_built_in() -> list[dict[str, Any]]:
+    """The descriptions of the built-in games, which take seconds to make."""
+    rows: list[dict[str, Any]] = json.loads(BUILT_IN.read_text(encoding="utf-8"))
+    return rows

@@ -1,7 +1,7 @@
 """Many independent units of work, in any order: games of matches, episodes, moves, units of experiments.
 
-All commands that measure run on this scaffold. A command writes three things: a worker (`TaskWorker`), which
-runs one unit in any process and whose result has an ``index``; a subclass of `Units`, which says which units
+All commands that measure run on this scaffold. A command writes three things: a subclass of `UnitWorker`,
+which runs one unit in any process; a subclass of `Units`, which says which units
 are missing and takes their results; and a function that says in words what is done. Then
 `cluster.launch.Launch.run_units` starts an executor, shows the progress, and runs a `Jobset` of the units to
 its end. Results are kept in a folder by `cluster.system.kept_folder.Kept`.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -32,6 +33,51 @@ LINE_S = 2.0
 
 class UnitFailed(RuntimeError):
     """The work cannot go on: a unit raised an exception, or was lost too often."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The job of a unit."""
+
+    index: int
+    """Unique in its context."""
+    what: Any = None
+    """What the worker needs to know besides the context and the index."""
+
+
+@dataclass(frozen=True)
+class UnitDone:
+    """The result of a unit."""
+
+    index: int
+    found: Any
+    duration_s: float
+
+
+class UnitWorker:
+    """Runs units one after the other in its process. A subclass defines `load` and `find`."""
+
+    def __init__(self) -> None:
+        self._context: Any = None
+
+    def load(self, context: Any) -> None:
+        """Load what the units of a context need; called when the context is another one than before."""
+
+    def find(self, context: Any, unit: Unit) -> Any:
+        """The result of a unit, which depends only on context and unit."""
+        raise NotImplementedError
+
+    def prepare(self, context: Any) -> None:
+        """Load what the units of this context need."""
+        if context != self._context:
+            self.load(context)
+            self._context = context
+
+    def run(self, context: Any, unit: Unit) -> UnitDone:
+        """Run a unit."""
+        started = time.perf_counter()
+        self.prepare(context)
+        return UnitDone(unit.index, self.find(context, unit), time.perf_counter() - started)
 
 
 class Units:

@@ -13,9 +13,8 @@ from typing import Any
 
 import games
 from cluster.matches.game import ask, dealt, drawn, seed_of
-from cluster.play.descriptions import describe, position_json
 from cluster.play.play import FLEET_STREAM
-from cluster.play.position import Position
+from cluster.play.position import Position, describe
 from cluster.service.request_models import MoveBody, PositionBody
 from games.board import draw
 from games.errors import InvalidInput
@@ -75,7 +74,7 @@ def read(spec: str, body: PositionBody) -> dict[str, Any]:
     shown = Position(game, state, tuple(body.moves), played[-1] if played else None)
     board = game.board(state, shown.last_move)
     secret = None if body.show is None else game.secret(state, body.show)
-    told = position_json(shown)
+    told = shown.to_json()
     if placing:
         told["legal_moves"] = places
     return told | {
@@ -108,14 +107,9 @@ def move(spec: str, body: MoveBody, clock: Callable[[], float] = time.thread_tim
     player = opponent_of(body.preset, game, body.seconds)
     # A search gets a tree that suffices for the longest move, not the memory of a search by itself.
     limited = f"{player},memory={MOVE_MEMORY_MB}" if player.startswith("uct:") else player
-    legal = game.legal_moves(state)
-    if len(legal) == 1:
-        choice, spent_s = Choice(legal[0], thought="the only move"), 0.0
-    else:
-        past = played if body.position is None else None
-        asked = player_of(limited, game)
-        asked.clock = clock
-        choice, spent_s = ask(asked, game, state, body.seed, past, clock)
+    asked = player_of(limited, game)
+    asked.clock = clock
+    choice, spent_s = ask(asked, game, state, body.seed, played if body.position is None else None, clock)
     return _move_json(game, state, player, choice, spent_s)
 
 

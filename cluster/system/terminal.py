@@ -11,7 +11,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WIDE = 10_000
 """Width in columns of output that does not go to a terminal, so that lines are never cut or wrapped."""
+NAME_WIDTH = 13
+"""Width in columns of the names of facts."""
 
 _results: TextIO | None = None
 
@@ -104,6 +106,14 @@ def has_colour(console: Console) -> bool:
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output."""
     write(json.dumps(value))
+
+
+def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
+    """Print [(name, text)], a line each, however narrow the terminal."""
+    from rich.text import Text
+
+    for name, fact in facts:
+        console.print(Text.assemble((name.ljust(NAME_WIDTH), "dim"), fact), soft_wrap=True)
 
 
 def count(value: float) -> str:

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import games
-from cluster.lab.exact.moves import MAX_POSITIONS, numbers_of
-from cluster.lab.exact.positions import KEEPING, SharpPosition, sharp_positions
-from cluster.lab.exact.result import ExactResult, Row, budgets_of, falling_fit
-from cluster.lab.exact.store import MOVES, POSITIONS, Move
-from cluster.lab.strength.strength import Cell
+from cluster.lab.strength.exact import POSITIONS, ByValues, ExactResult, Row, budgets_of, falling_fit
+from cluster.lab.strength.moves import MAX_POSITIONS, MOVES, Move, numbers_of
+from cluster.lab.strength.positions import KEEPING, SharpPosition, sharp_positions
+from cluster.lab.strength.request import Cell, StrengthRequest, searches_of
 from cluster.matches.game import ask
 from games.analysis.solving import solve
 from games.analysis.table import judge_of
@@ -106,6 +105,14 @@ def test_a_loss_is_read_on_the_curve() -> None:
     assert budgets_of(budgets, curve, np.array([0.01])) == [np.inf]
 
 
+def judged(budgets: list[int], cell: Cell, tries: int = 1) -> ByValues:
+    """The judge of these sequential searches and of one parallel search."""
+    request = StrengthRequest("tictactoe", "tree", (4,), (100,), seed=1, judge="exact", tries=tries)
+    judge = ByValues(searches_of(request))
+    judge.budgets, judge.cells = budgets, [cell]
+    return judge
+
+
 def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int = 4000) -> list[Row]:
     """Rows of players that lose 1 in a share of the positions: the easiest for a player are so for all."""
     positions = [SharpPosition(str(n), {"good": 1, "bad": 0}) for n in range(count)]
@@ -114,8 +121,8 @@ def invented(share_lost: dict[int, float], cell: Cell, share: float, count: int 
     def moves(share: float) -> dict[int, Move]:
         return {n: Move("bad" if hard[n] < share else "good", 0.001) for n in range(count)}
 
-    sequential = {budget: moves(share) for budget, share in share_lost.items()}
-    return ExactResult(positions, sequential, [(cell, moves(share))], seed=1).rows
+    made = [moves(each) for each in (*share_lost.values(), share)]
+    return ExactResult(judged([*share_lost], cell), positions, made).rows
 
 
 def test_a_search_that_plays_like_a_sequential_one_is_worth_its_budget() -> None:
@@ -195,7 +202,9 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
     lost = np.random.default_rng(2).random(count) < 0.4
     moves = {n: Move("bad" if lost[n % MAX_POSITIONS] else "good", 0.001) for n in numbers_of(count, tries)}
     cell = Cell(Spec("tree", {}), 4, 100, 400)
-    once, often = (ExactResult(positions, {400: moves}, [(cell, moves)], 1, n).rows[0] for n in (1, tries))
+    once, often = (
+        ExactResult(judged([400], cell, number), positions, [moves, moves]).rows[0] for number in (1, tries)
+    )
     assert once.loss.value == pytest.approx(often.loss.value)
     assert once.loss.interval == pytest.approx(often.loss.interval)
 

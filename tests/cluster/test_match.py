@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from cluster.matches.game import GameJob, GamePlayed, MatchContext
+from cluster.matches.game import MatchContext
+from cluster.matches.launch import elo_text
 from cluster.matches.match import Match, Tournament
 from cluster.matches.record import Effort, GameRecord
-from cluster.matches.report import elo_text
 from cluster.matches.standing import Standing, Tally
 from cluster.matches.statistics import Sprt
-from cluster.runtime.jobset import Jobset, UnitFailed
+from cluster.runtime.jobset import Jobset, Unit, UnitDone, UnitFailed
 from cluster.runtime.tasks import JobDone, JobFailed, JobLost
 from search.coordinator import MAX_ATTEMPTS
 
@@ -34,8 +34,8 @@ def record_of(index: int, gained_by_a: float, efforts: tuple[Effort, Effort] | N
     )
 
 
-def played(index: int, gained_by_a: float = 1.0) -> GamePlayed:
-    return GamePlayed(index, record_of(index, gained_by_a), 0.1)
+def played(index: int, gained_by_a: float = 1.0) -> UnitDone:
+    return UnitDone(index, record_of(index, gained_by_a), 0.1)
 
 
 def jobset_of(*matches: Match) -> Jobset[Tournament]:
@@ -45,7 +45,7 @@ def jobset_of(*matches: Match) -> Jobset[Tournament]:
 def test_every_game_is_handed_out_and_counts_once() -> None:
     match = Match(CONTEXT, 6)
     jobset = jobset_of(match)
-    assert [task.job for task in jobset.begin()] == [GameJob(index) for index in range(6)]
+    assert [task.job for task in jobset.begin()] == [Unit(index) for index in range(6)]
     for index in (5, 0, 3, 1, 4):
         jobset.take(JobDone(played(index), 0))
     assert not match.finished
@@ -63,7 +63,7 @@ def test_lost_games_are_handed_out_again_and_counted() -> None:
     match = Match(CONTEXT, 4)
     jobset = jobset_of(match)
     jobset.take(JobDone(played(2), 0))
-    assert [task.job for task in jobset.take(JobLost(0, "killed", 0))] == [GameJob(0)]
+    assert [task.job for task in jobset.take(JobLost(0, "killed", 0))] == [Unit(0)]
     assert jobset.take(JobLost(2, "killed", 0)) == [], "it is there"
     assert match.retried == 1
     for _ in range(MAX_ATTEMPTS - 2):

@@ -7,7 +7,6 @@ import pytest
 
 import games
 from cluster.matches.game import (
-    GameJob,
     MatchContext,
     MatchWorker,
     PlayerFailed,
@@ -15,6 +14,7 @@ from cluster.matches.game import (
     start_of,
 )
 from cluster.matches.record import GameRecord
+from cluster.runtime.jobset import Unit
 from games.battleship import rules as battleship
 from games.errors import InvalidInput
 from games.tictactoe import TicTacToe
@@ -31,12 +31,12 @@ def context_of(
 
 
 def played(context: MatchContext, index: int) -> GameRecord:
-    return MatchWorker(make).run(context, GameJob(index)).record
+    return MatchWorker(make).run(context, Unit(index)).found
 
 
 def replayed(record: GameRecord) -> float:
     """The return of the game that the record tells."""
-    game = record.load_game()
+    game = games.load(record.game)
     state = record.start_state(game)
     game.play_text(state, record.moves)
     return float(game.rules.returns(state))
@@ -79,7 +79,7 @@ def test_no_opening_ends_the_game() -> None:
 def test_forced_moves_are_nobodys_and_every_other_move_has_a_seed_of_its_own() -> None:
     context = context_of("tictactoe")
     one, two = Peeks("one"), Peeks("two")
-    record = play_game(context, context.load_game(), (one, two), GameJob(0))
+    record = play_game(context, context.load_game(), (one, two), 0)
     assert all(len(seen.legal) > 1 for seen, _ in one.seen + two.seen)
     assert [seen.mover for seen, _ in one.seen] == [games.FIRST] * len(one.seen)
     seeds = [seed for _, seed in one.seen + two.seen]
@@ -92,7 +92,7 @@ def test_honest_players_never_see_a_fleet_and_omniscient_ones_do() -> None:
     context = context_of(SMALL_FLEET)
     game = context.load_game()
     honest, cheat = Peeks("honest"), Peeks("cheat", omniscient=True)
-    record = play_game(context, game, (honest, cheat), GameJob(0))
+    record = play_game(context, game, (honest, cheat), 0)
     assert record.start is not None
     assert "fleet=" in record.start
     cells = slice(battleship.CELLS, battleship.CELLS + 50)
@@ -107,7 +107,7 @@ def test_players_are_shown_the_position_with_its_past() -> None:
     """In the mill games positions must not repeat: that is part of the state, and not of its text."""
     context = context_of("morris:variant=six")
     one, two = Peeks("one"), Peeks("two")
-    record = play_game(context, context.load_game(), (one, two), GameJob(0))
+    record = play_game(context, context.load_game(), (one, two), 0)
     game = context.load_game()
     state = game.initial_state()
     positions = [state.copy()]
@@ -125,7 +125,7 @@ def test_an_illegal_answer_and_an_exception_name_the_player() -> None:
     game = context.load_game()
     for player, words in ((Illegal("illegal:x=1"), "not legal"), (Raises("raises:x=1"), "ZeroDivisionError")):
         with pytest.raises(PlayerFailed, match=words) as caught:
-            play_game(context, game, (Peeks("honest"), player), GameJob(0))
+            play_game(context, game, (Peeks("honest"), player), 0)
         assert player.spec in str(caught.value)
 
 
@@ -133,7 +133,7 @@ def test_effort_is_the_time_of_the_clock_that_it_is_given() -> None:
     ticks = iter(range(1000))
     context = context_of("tictactoe")
     players: tuple[Player, Player] = (make("first", context.load_game()), Peeks("two"))
-    record = play_game(context, context.load_game(), players, GameJob(0), clock=lambda: float(next(ticks)))
+    record = play_game(context, context.load_game(), players, 0, clock=lambda: float(next(ticks)))
     effort = record.efforts[0]
     assert (effort.cpu_s, effort.longest_s) == (effort.moves, 1.0)
     assert (effort.simulations, effort.nodes) == (10 * effort.moves, 3 * effort.moves)
@@ -141,7 +141,7 @@ def test_effort_is_the_time_of_the_clock_that_it_is_given() -> None:
 
 def test_sleeping_costs_no_cpu() -> None:
     context = context_of("tictactoe")
-    record = play_game(context, context.load_game(), (Slow("a"), Slow("b")), GameJob(0))
+    record = play_game(context, context.load_game(), (Slow("a"), Slow("b")), 0)
     assert record.efforts[0].cpu_s < 0.003 * record.efforts[0].moves / 2
 
 
@@ -150,7 +150,7 @@ def test_a_game_that_goes_on_for_ever_is_an_error() -> None:
     game = TicTacToe()
     game.max_plies = 4
     with pytest.raises(PlayerFailed, match="is not over after 4 plies"):
-        play_game(context, game, (Peeks("a"), Peeks("b")), GameJob(0))
+        play_game(context, game, (Peeks("a"), Peeks("b")), 0)
 
 
 def test_given_openings_go_round_and_must_be_legal() -> None:

@@ -10,7 +10,7 @@ import banyan
 import pytest
 
 import games
-from cluster.matches.game import GameJob, MatchContext, play_game
+from cluster.matches.game import MatchContext, play_game
 from cluster.matches.match import Match
 from cluster.matches.record import GameRecord, read_records
 from cluster.play.loop import PlayLoop
@@ -211,7 +211,7 @@ def test_both_games_of_a_pair_have_the_same_dice(paths: dict[str, str]) -> None:
     players = [player_of(spec, game) for spec in context.players]
     dice = []
     for index in range(4):
-        record = play_game(context, game, players, GameJob(index))
+        record = play_game(context, game, players, index)
         dice.append([move for move in record.moves if move.startswith("=")])
     for first, second in (dice[:2], dice[2:]):
         assert all(one == other for one, other in zip(first, second, strict=False))

@@ -16,26 +16,16 @@ import pytest
 
 from cluster.executors.choose import make_executor
 from cluster.lab.predict.costs import Costs
-from cluster.lab.strength.strength import (
-    CURVE,
-    LANE,
-    TOTAL,
-    Plan,
-    StrengthRequest,
-    make_plan,
-    read_strategies,
-)
-from cluster.lab.strength.strength_launch import folders_of, tournament_of
-from cluster.lab.strength.strength_plot import plot
-from cluster.lab.strength.strength_report import STRENGTH
-from cluster.lab.strength.strength_result import StrengthResult
-from cluster.matches.game import GameJob, GamePlayed, MatchWorker
+from cluster.lab.strength.games import CURVE, LANE, STRENGTH, TOTAL, ByGames, GamesResult
+from cluster.lab.strength.plots import plot_games
+from cluster.lab.strength.request import StrengthRequest, read_strategies, searches_of
+from cluster.matches.game import MatchWorker
 from cluster.matches.match import Match, Tournament
 from cluster.matches.record import read_records
 from cluster.matches.standing import Standing
 from cluster.report.machine import provenance
 from cluster.runtime.drive import drive
-from cluster.runtime.jobset import Jobset
+from cluster.runtime.jobset import Jobset, Unit, UnitDone
 from cluster.runtime.tasks import Executor, JobDone, JobLost
 from search.players import Choice, Player, player_of
 from tests.cluster.command import here, start
@@ -50,12 +40,14 @@ compiled_only = pytest.mark.skipif(
 )
 
 
-def plan_of(strategies: str = "root,tree,leaf", lanes: tuple[int, ...] = (1, 4, 16), **others: Any) -> Plan:
-    budget = {} if "total" in others else {"simulations": 50}
-    return make_plan(StrengthRequest("tictactoe", strategies, lanes, **budget, **others))
+def plan_of(
+    strategies: str = "root,tree,leaf", lanes: tuple[int, ...] = (1, 4, 16), **others: Any
+) -> ByGames:
+    budget = {} if "total" in others else {"simulations": (50,)}
+    return ByGames(searches_of(StrengthRequest("tictactoe", strategies, lanes, **budget, **others)))
 
 
-def played(plan: Plan, kind: str) -> list[tuple[str, str]]:
+def played(plan: ByGames, kind: str) -> list[tuple[str, str]]:
     """The players of the matches of one kind, sorted."""
     found = (m.context.players for m in plan.meetings if m.kind == kind)
     return sorted((a.removeprefix("uct:"), b.removeprefix("uct:")) for a, b in found)
@@ -106,7 +98,8 @@ def test_a_total_is_divided_among_the_lanes() -> None:
 def test_scores_only_plays_no_curve() -> None:
     plan = plan_of("root,tree", (4,), scores_only=True)
     assert {meeting.kind for meeting in plan.meetings} == {TOTAL}
-    assert StrengthResult(plan, [match.standing() for match in tournament_of(plan).matches]).fit is None
+    plan.open(ExitStack(), None)
+    assert plan.result().fit is None
 
 
 def test_no_match_depends_on_which_others_are_played() -> None:
@@ -176,7 +169,7 @@ def test_a_tournament_plays_the_first_pair_of_every_match_first() -> None:
     ]
     assert jobset.take(JobLost(tasks[7].index, "killed", tasks[7].context)) == [tasks[7]]
     for task in reversed(tasks):
-        done = GamePlayed(task.index, record_of(task.index, 1.0 if task.context == 1 else -1.0), 0.1)
+        done = UnitDone(task.index, record_of(task.index, 1.0 if task.context == 1 else -1.0), 0.1)
         jobset.take(JobDone(done, task.context))
         jobset.take(JobDone(done, task.context))
     assert (tournament.stopped_by, tournament.done, tournament.retried) == ("games", 12, 1)
@@ -246,10 +239,10 @@ def test_scores_are_drawn_by_lanes(tmp_path: Path) -> None:
     plan = plan_of("root,tree,leaf,tree:rounds=1,tree:rounds=2", (2, 4), total=320, scores_only=True)
     standings = [Standing({k: record_of(k, gained_by_a=1 - k % 3) for k in range(6)}) for _ in plan.meetings]
     path = tmp_path / "scores.svg"
-    plot(StrengthResult(plan, standings), "scores", path, ["few games"])
+    plot_games(GamesResult(plan, standings), path)
     # Letters are drawn as outlines, each text below a comment that holds it.
-    found = path.read_text()
-    for word in ("lanes", "leaf", "tree:rounds=2", provenance(), "Warning: few games"):
+    found, few = path.read_text(), "only 3 pairs a match: the intervals are wide and inaccurate"
+    for word in ("lanes", "leaf", "tree:rounds=2", provenance(), f"Warning: {few}"):
         assert f"<!-- {word} -->" in found
     assert "How well a tictactoe search on " in found
 
@@ -303,7 +296,7 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
 @compiled_only
 def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, answer = measured
-    plan = make_plan(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), 8, pairs=4))
+    plan = ByGames(searches_of(StrengthRequest("tictactoe", "root,tree,leaf", (1, 4), (8,), pairs=4)))
     executor = make_executor("ray", 2, make_worker=MatchWorker, in_flight=1)
     try:
         on_ray = play(plan, executor, tmp_path)
@@ -313,12 +306,12 @@ def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]]
     assert figures(on_ray.to_json()) == figures(answer)
 
 
-def play(plan: Plan, executor: Executor, folder: Path) -> StrengthResult:
+def play(plan: ByGames, executor: Executor, folder: Path) -> GamesResult:
     with ExitStack() as stack:
-        tournament = tournament_of(plan, folders_of(plan, folder, stack))
+        tournament = plan.open(stack, folder)
         executor.open(None)
         drive(Jobset(tournament), executor)
-    return StrengthResult(plan, [match.standing() for match in tournament.matches])
+    return plan.result()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -369,7 +362,7 @@ def test_a_worker_asks_each_player_once_before_its_first_game() -> None:
 
     worker = MatchWorker(lambda spec, game: Counts(player_of(spec, game).spec))
     plan = plan_of("tree", (4,), scores_only=True)
-    first, again = (worker.run(plan.meetings[0].context, GameJob(0)) for _ in range(2))
-    moves = first.record.efforts[0].moves + first.record.efforts[1].moves
+    first, again = (worker.run(plan.meetings[0].context, Unit(0)).found for _ in range(2))
+    moves = first.efforts[0].moves + first.efforts[1].moves
     assert len(asked) == 2 + 2 * moves
-    assert first.record.moves == again.record.moves
+    assert first.moves == again.moves

@@ -8,7 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from cluster.lab.strength.strength_fit import ELO, Fit, Player, Scores, bootstrap, fit
+from cluster.lab.strength.fit import ELO, Fit, Scores, Side, bootstrap, fit
 from cluster.matches.statistics import elo_of, score_of
 
 
@@ -18,7 +18,7 @@ def rating(log2_budget: float) -> float:
 
 
 def drawn(
-    a: Player, b: Player, true: dict[Player, float], pairs: int, draw: np.random.Generator, draws: float = 0.0
+    a: Side, b: Side, true: dict[Side, float], pairs: int, draw: np.random.Generator, draws: float = 0.0
 ) -> Scores:
     """A match by the ratings; ``draws``: how many of the games are drawn whatever the ratings say."""
     expected = score_of(true[a] - true[b])
@@ -34,9 +34,9 @@ def measured(
     """What `banyan strength` would play with one simulation for each lane; speedups by lanes."""
     draw = np.random.default_rng(seed)
     doublings = math.ceil(math.log2(max(speedups))) + 3
-    true: dict[Player, float] = {float(x): rating(x) for x in range(doublings + 1)}
+    true: dict[Side, float] = {float(x): rating(x) for x in range(doublings + 1)}
     true |= {f"p{lanes}": rating(math.log2(speedup)) for lanes, speedup in speedups.items()}
-    meetings: list[tuple[Player, Player]] = [(float(x + 2), float(x)) for x in range(doublings - 1)]
+    meetings: list[tuple[Side, Side]] = [(float(x + 2), float(x)) for x in range(doublings - 1)]
     for lanes in speedups:
         meetings += [(f"p{lanes}", 0.0), (f"p{lanes}", math.log2(lanes))]
     return fit([drawn(a, b, true, pairs, draw, draws) for a, b in meetings], samples, seed)
@@ -54,7 +54,7 @@ def test_many_games_find_the_speedups_that_they_were_drawn_from(draws: float) ->
         assert low < speedup * 1.05
         assert high > speedup / 1.05
         assert found.speedup(f"p{lanes}", 2).value == pytest.approx(speedup / 2, rel=0.05)
-    assert found.elo(3.0, 0.0)[0] == pytest.approx(rating(3), rel=0.03)
+    assert found.elo(3.0, 0.0).value == pytest.approx(rating(3), rel=0.03)
     assert found.misfit < found.freedom + 4 * math.sqrt(2 * found.freedom)
 
 
@@ -76,8 +76,8 @@ def test_one_match_of_sequential_searches_gives_chaslots_line() -> None:
     """Three quarters of the points for four times the budget: 190.8 Elo, so 95.4 for a doubling."""
     matches = [Scores(2.0, 0.0, (1.0, 0.5, 1.0, 0.5)), Scores("p", 0.0, (0.5, 1.0, 0.75, 0.5))]
     found = fit(matches, samples=20)
-    assert found.elo(2.0, 0.0)[0] == pytest.approx(elo_of(0.75), rel=1e-6)
-    assert found.elo(1.0, 0.0)[0] == pytest.approx(elo_of(0.75) / 2, rel=1e-6)
+    assert found.elo(2.0, 0.0).value == pytest.approx(elo_of(0.75), rel=1e-6)
+    assert found.elo(1.0, 0.0).value == pytest.approx(elo_of(0.75) / 2, rel=1e-6)
     assert found.speedup("p", 1).value == pytest.approx(2 ** (2 * elo_of(0.6875) / elo_of(0.75)), rel=0.01)
 
 
@@ -138,4 +138,4 @@ def test_the_same_games_give_the_same_interval() -> None:
     one, other, third = (measured(TRUE, 20, seed=3).speedup("p16", 1) for _ in range(3))
     assert one == other == third
     found = measured(TRUE, 20, seed=3)
-    assert found.rating(0.0)[0] * ELO + found.elo(3.0, 0.0)[0] == pytest.approx(found.rating(3.0)[0] * ELO)
+    assert found.rating(0.0)[0] * ELO + found.elo(3.0, 0.0).value == pytest.approx(found.rating(3.0)[0] * ELO)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import games
-from cluster.matches.game import GameJob, MatchContext, play_game
+from cluster.matches.game import MatchContext, play_game
 from games import InvalidInput
 from games.openspiel import name_of
 from search.players import Choice, Seen, player_of
@@ -80,7 +80,7 @@ def test_it_plays_a_match_to_its_end(spec: str) -> None:
     game = games.load(spec)
     context = MatchContext(game.spec, None, ("openspiel:simulations=10", "random"), 3, 2)
     players = [player_of(player, game) for player in context.players]
-    record = play_game(context, game, players, GameJob(1))
+    record = play_game(context, game, players, 1)
     state = game.initial_state()
     game.play_text(state, record.moves)
     assert game.calls.is_terminal(state)

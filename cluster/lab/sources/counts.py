@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import games
-from cluster.matches.game import GameJob, MatchContext, ask, play_game, seed_of
+from cluster.matches.game import MatchContext, ask, play_game, seed_of
 from games.analysis.position_graph import PositionGraph
 from games.analysis.solving import solve
 from games.contract.findings import deal
@@ -167,7 +167,7 @@ def thinking(arguments: Arguments, number: int) -> Samples:
     ask(players[0], game, deal(game, seed_of(context.seed, 0, number)), 0)
     for observations in watched.values():
         observations.clear()
-    play_game(context, game, players, GameJob(2 * number))
+    play_game(context, game, players, 2 * number)
     return watched
 
 

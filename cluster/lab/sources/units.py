@@ -23,11 +23,11 @@ from typing import Any
 
 from cluster.lab.sources.counts import COUNTS, SAMPLES
 from cluster.lab.sources.table import Row
-from cluster.matches.game import GameJob, MatchContext, MatchWorker
+from cluster.matches.game import MatchContext, MatchWorker
 from cluster.matches.launch import MatchRequest, open_match
 from cluster.matches.match import GAMES, MatchFolder
 from cluster.matches.record import GameRecord, read_records
-from cluster.runtime.jobset import Units
+from cluster.runtime.jobset import Unit, Units
 from cluster.runtime.tasks import Task
 from cluster.system import kept_folder
 from games.errors import InvalidInput
@@ -114,7 +114,7 @@ class UnitWorker:
         record, found, error = None, None, ""
         try:
             if isinstance(context, MatchNeed):
-                record = self._match.run(context.context, GameJob(job)).record
+                record = self._match.run(context.context, Unit(job)).found
             else:
                 found = _count(context, job)
         except InvalidInput as wrong:

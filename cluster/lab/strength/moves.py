@@ -7,24 +7,33 @@ number, so a unit that is lost is run again with the same moves.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import games
-from cluster.lab.exact.store import Move, MoveStore
 from cluster.matches.game import ask, seed_of
-from cluster.runtime.jobset import UnitFailed, Units
+from cluster.runtime.jobset import Unit, UnitDone, UnitFailed, Units, UnitWorker
 from cluster.runtime.tasks import Task
+from cluster.system.kept_folder import Kept
 from games.game import Game
-from search.players import Player, player_of
+from search.players import player_of
 
+MOVES = "moves.jsonl"
+"""The file in which moves are kept, a unit a line."""
 UNIT_S = 2.0
 """Estimated CPU seconds of a unit."""
 MOST_MOVES = 64
 """The most moves of a unit."""
 MAX_POSITIONS = 1_000_000
 """The most positions of a measurement."""
+
+
+class Move(NamedTuple):
+    """A move that a player chose, and its cost."""
+
+    move: str
+    cpu_s: float
 
 
 @dataclass(frozen=True)
@@ -39,50 +48,22 @@ class MoveContext:
     seed: int
 
 
-@dataclass(frozen=True)
-class MovesDone:
-    """The result of a unit."""
-
-    index: int
-    moves: dict[int, Move]
-    """By number."""
-    duration_s: float
-
-
-@dataclass(frozen=True)
-class MoveJob:
-    """Numbers of the moves of a unit."""
-
-    index: int
-    numbers: tuple[int, ...]
-
-
-class MoveWorker:
+class MoveWorker(UnitWorker):
     """Runs units one after the other in its process."""
 
-    def __init__(self) -> None:
-        self._context: MoveContext | None = None
-        self._game: Game
-        self._player: Player
+    def load(self, context: MoveContext) -> None:
+        """Load the game and make the player."""
+        self._game = games.load(context.game, context.game_source, tried=False)
+        self._player = player_of(context.player, self._game)
         self._warm = False
 
-    def prepare(self, context: MoveContext) -> None:
-        """Load the game and make the player."""
-        if context != self._context:
-            self._game = games.load(context.game, context.game_source, tried=False)
-            self._player = player_of(context.player, self._game)
-            self._context, self._warm = context, False
-
-    def run(self, context: MoveContext, job: MoveJob) -> MovesDone:
-        """The moves of a unit; they depend only on context and job. Raises PlayerFailed."""
-        started = time.perf_counter()
-        self.prepare(context)
+    def find(self, context: MoveContext, unit: Unit) -> dict[int, Move]:
+        """The moves of a unit by number. Raises PlayerFailed."""
         if not self._warm:
             # So that no move includes the time to compile or load kernels.
-            self._move(context, job.numbers[0])
+            self._move(context, unit.what[0])
             self._warm = True
-        moves = {number: self._move(context, number) for number in job.numbers}
-        return MovesDone(job.index, moves, time.perf_counter() - started)
+        return {number: self._move(context, number) for number in unit.what}
 
     def _move(self, context: MoveContext, number: int) -> Move:
         state = self._game.parse_position(context.positions[number % MAX_POSITIONS])
@@ -103,16 +84,23 @@ class Moves(Units):
         contexts: Sequence[MoveContext],
         simulations: Sequence[int],
         game: Game,
-        store: MoveStore,
+        kept: Kept,
         tries: int = 1,
     ) -> None:
-        """``simulations``: of a move of each player, which decide how many moves a unit has."""
+        """``simulations``: of a move of each player, which decide how many moves a unit has.
+
+        Raises InvalidInput (field ``out``) if the folder holds something else.
+        """
         self.contexts = dict(enumerate(contexts))
-        self.moves = [store.made(context.player) for context in contexts]
+        stored = kept.read(MOVES, _moves_of)
+        self.moves = [
+            {number: move for player, moves in stored if player == context.player for number, move in moves}
+            for context in contexts
+        ]
         """By player, the moves made so far by number."""
         self._numbers = numbers_of(len(contexts[0].positions), tries)
         self._done = sum(number in moves for moves in self.moves for number in self._numbers)
-        self._store = store
+        self._kept = kept
         self._tasks = [
             task
             for key, (context, cost) in enumerate(zip(contexts, simulations, strict=True))
@@ -136,14 +124,15 @@ class Moves(Units):
 
     def missing(self) -> list[Task]:
         """The units to be run: the first of every player, then the second, so that all advance together."""
-        return sorted(self._tasks, key=lambda task: (task.job.numbers[0], task.context))
+        return sorted(self._tasks, key=lambda task: (task.job.what[0], task.context))
 
-    def take(self, context: int, result: MovesDone) -> None:
+    def take(self, context: int, result: UnitDone) -> None:
         """Take the result of a unit."""
         self._left -= 1
-        self.moves[context] |= result.moves
-        self._done += len(result.moves)
-        self._store.keep(self.contexts[context].player, result.moves)
+        self.moves[context] |= result.found
+        self._done += len(result.found)
+        moves = [[number, *move] for number, move in result.found.items()]
+        self._kept.add(MOVES, {"player": self.contexts[context].player, "moves": moves})
 
     def fail(self, context: int, index: int, error: str, cause: Exception | None) -> None:
         """A unit raised and would do so again: raises UnitFailed."""
@@ -158,6 +147,12 @@ class Moves(Units):
         left = [number for number in self._numbers if number not in self.moves[key]]
         starts = range(0, len(left), size)
         return [
-            Task(index, MoveJob(index, tuple(left[start : start + size])), work=0, context=key)
+            Task(index, Unit(index, tuple(left[start : start + size])), work=0, context=key)
             for index, start in enumerate(starts)
         ]
+
+
+def _moves_of(entry: dict[str, Any]) -> tuple[str, list[tuple[int, Move]]]:
+    """The player and the moves of a line; raises ValueError, TypeError or KeyError for anything else."""
+    moves = [(int(number), Move(str(move), float(cpu_s))) for number, move, cpu_s in entry["moves"]]
+    return str(entry["player"]), moves

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cluster.matches.game import ask, seed_of
 from games.errors import InvalidInput
@@ -34,6 +35,16 @@ class SharpPosition:
     """As `Game.format_position` writes it: without the moves that led to it."""
     values: Mapping[str, int]
     """The value after each legal move, for the player who makes it: 1 win, 0 draw, -1 loss."""
+
+    @classmethod
+    def of_json(cls, entry: dict[str, Any]) -> SharpPosition:
+        """The inverse of `to_json`; raises ValueError, TypeError or KeyError for anything else."""
+        values = {str(move): int(value) for move, value in entry["values"].items()}
+        return cls(str(entry["position"]), values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The position as JSON."""
+        return {"position": self.text, "values": self.values}
 
     def loss(self, move: str) -> int:
         """What the move gives away: 0, 1 (a win for a draw, a draw for a loss) or 2 (a win for a loss)."""

@@ -38,7 +38,7 @@ STEPS = 64
 MAX_ITERATIONS = 60
 TOLERANCE = 1e-9
 Floats = npt.NDArray[np.float64]
-Player = float | str
+Side = float | str
 """A sequential search as the binary logarithm of its simulations, or a parallel one by its name."""
 
 
@@ -46,19 +46,30 @@ Player = float | str
 class Scores:
     """The scores of one match: input of the fit."""
 
-    a: Player
-    b: Player
+    a: Side
+    b: Side
     pairs: tuple[float, ...]
     """A's score in each pair: 0, 1/4, 1/2, 3/4 or 1."""
 
 
 @dataclass(frozen=True)
-class Speedup:
-    """A speedup: the budget of an equally strong sequential search, divided by another budget."""
+class Figure:
+    """An estimate with its 95 % interval. A speedup is 0 or inf if it is outside the extrapolated curve."""
 
     value: float
-    """The estimate; 0 or inf if it is outside the extrapolated curve."""
     interval: Interval
+
+    @classmethod
+    def of(cls, values: Floats) -> Figure:
+        """The value of row 0, and the middle 95 % of the other rows, which are bootstrap samples."""
+        if len(values) == 1:
+            return cls(float(values[0]), (-math.inf, math.inf))
+        low, high = np.quantile(values[1:], (0.025, 0.975), method="nearest")
+        return cls(float(values[0]), (float(low), float(high)))
+
+    def scaled(self, by: float) -> Figure:
+        """The figure and its interval, multiplied."""
+        return Figure(by * self.value, (by * self.interval[0], by * self.interval[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +99,11 @@ class Fit:
         slope = self.line + 2 * self.bend * at
         return np.asarray(self.line * at + self.bend * at**2 + slope * (log2_budget - inside))
 
-    def elo(self, log2_budget: float, against: float) -> tuple[float, Interval]:
-        """The difference in Elo of two sequential searches, with its interval."""
-        return _estimate((self.rating(log2_budget) - self.rating(against)) * ELO)
+    def elo(self, log2_budget: float, against: float) -> Figure:
+        """The difference in Elo of two sequential searches."""
+        return Figure.of((self.rating(log2_budget) - self.rating(against)) * ELO)
 
-    def speedup(self, name: str, lane_budget: int) -> Speedup:
+    def speedup(self, name: str, lane_budget: int) -> Figure:
         """The strength speedup of a parallel search with ``lane_budget`` simulations per lane."""
         grid = np.linspace(
             self.low - MARGIN, self.high + MARGIN, 1 + round(STEPS * (self.high - self.low + 2 * MARGIN))
@@ -103,8 +114,7 @@ class Fit:
             np.interp(rating, curve, grid, left=-math.inf, right=math.inf)
             for rating, curve in zip(self.ratings[name], curves.T, strict=True)
         ]
-        value, interval = _estimate(np.exp2(np.asarray(found)) / lane_budget)
-        return Speedup(value, interval)
+        return Figure.of(np.exp2(np.asarray(found)) / lane_budget)
 
 
 def fit(matches: Sequence[Scores], samples: int = SAMPLES, seed: int = 0) -> Fit:
@@ -117,7 +127,7 @@ def fit(matches: Sequence[Scores], samples: int = SAMPLES, seed: int = 0) -> Fit
         dict.fromkeys(player for match in matches for player in (match.a, match.b) if isinstance(player, str))
     )
 
-    def row(player: Player) -> Floats:
+    def row(player: Side) -> Floats:
         values = np.zeros(2 + len(names))
         if isinstance(player, str):
             values[2 + names.index(player)] = 1.0
@@ -198,11 +208,3 @@ def _likeliest(design: Floats, weights: Floats, scores: Floats) -> Floats:
         if np.abs(step).max() < TOLERANCE:
             break
     return parameters
-
-
-def _estimate(values: Floats) -> tuple[float, Interval]:
-    """The value of row 0, and the middle 95 % of the other rows."""
-    if len(values) == 1:
-        return float(values[0]), (-math.inf, math.inf)
-    low, high = np.quantile(values[1:], (0.025, 0.975), method="nearest")
-    return float(values[0]), (float(low), float(high))

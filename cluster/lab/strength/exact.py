@@ -1,0 +1,367 @@
+"""Strength judged by exact values: what searches lose by their moves, and what lanes are worth by that.
+
+The loss of a move is the exact value of the position minus that of the move, for the player who makes it. The
+sequential search's mean loss by its budget is the curve on which a parallel search is read: its strength
+speedup is the budget of a sequential search with an equal mean loss, divided by the budget of one lane. The
+curve is made monotone (isotonic regression: pool adjacent violators) and interpolated in the logarithm of the
+budget and of the loss.
+
+All players move in the same positions, in each as often. Intervals are 95 %, by a bootstrap that resamples
+positions, for all players together, so that what positions have in common cancels out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cluster.lab.strength.fit import Figure
+from cluster.lab.strength.moves import MAX_POSITIONS, Move, MoveContext, Moves, MoveWorker, numbers_of
+from cluster.lab.strength.positions import SharpPosition, sharp_positions
+from cluster.lab.strength.request import Cell, Searches
+from cluster.report.table import Cell as TableCell
+from cluster.report.table import Table, count, left, number, percent, right, text
+from cluster.system import terminal
+from cluster.system.kept_folder import Kept
+from cluster.system.status_line import StatusLine
+from games.analysis.table import judge_of
+from games.errors import InvalidInput, counted
+from search.request import MAX_SIMULATIONS
+
+DEFAULT_POSITIONS, MAX_TRIES = 2000, 1_000
+POSITIONS = "positions.jsonl"
+"""The file in which positions are kept."""
+SAMPLES = 2000
+"""Number of bootstrap samples."""
+SMALLEST = 1e-9
+"""A mean loss of 0 counts as this where its logarithm is taken."""
+LOSS = (
+    "loss: exact value of the position minus that of the chosen move, in thousandths of the step from a draw "
+    "to a win; beside the total: minus the loss of the sequential search with as many simulations."
+)
+STRENGTH = (
+    "strength speedup: the budget of a sequential search with an equal loss / the budget of one lane "
+    "(?: beyond the largest budget that was measured)."
+)
+SHARP = "Positions are from random games; at most a third of their moves keep the value. Intervals are 95 %."
+HARD = "Hard positions: a sequential search with {} simulations has lost something in one of two tries."
+Floats = npt.NDArray[np.float64]
+
+
+class ByValues:
+    """The judge: lets all searches move in the same positions."""
+
+    before = "banyan: interrupted before any move was made"
+    """Printed if the command is interrupted before there is a result."""
+    make_worker = MoveWorker
+
+    def __init__(self, searches: Searches) -> None:
+        """Raises InvalidInput (judge, positions, hard, tries, strategies, options)."""
+        request, game = searches.request, searches.game
+        if not game.is_two_player or game.has_chance:
+            raise InvalidInput("judge", "exact", f"games: {game.name} is {game.form}")
+        if game.hidden_information:
+            raise InvalidInput("judge", "exact", f"games: something is hidden in {game.name}")
+        self.searches = searches
+        self.positions = DEFAULT_POSITIONS if request.positions is None else request.positions
+        self.tries = 1 if request.tries is None else request.tries
+        if not 1 <= self.positions <= MAX_POSITIONS:
+            raise InvalidInput("positions", self.positions, f"a whole number from 1 to {MAX_POSITIONS:,}")
+        if request.hard is not None and not 1 <= request.hard <= MAX_SIMULATIONS:
+            raise InvalidInput("hard", request.hard, f"simulations, from 1 to {MAX_SIMULATIONS:,}")
+        if not 1 <= self.tries <= MAX_TRIES:
+            raise InvalidInput("tries", self.tries, f"a whole number from 1 to {MAX_TRIES:,}")
+        self.cells = [cell for cell in searches.cells if not cell.is_sequential]
+        self.budgets = sorted({*searches.ladder, *(cell.total_simulations for cell in self.cells)})
+        """Simulations of the sequential searches; the totals of all cells are among them."""
+        self.specs = [searches.player(math.log2(budget))[0] for budget in self.budgets]
+        """Player specs: of the budgets, then of the cells."""
+        self.specs += [searches.player(cell.name, cell)[0] for cell in self.cells]
+        self._found: list[SharpPosition] = []
+
+    def open(self, stack: ExitStack, out: Path | None, line: StatusLine) -> Moves:
+        """The moves, without those in the folder ``out``, in which all are kept; it is closed with the stack.
+
+        Finds the positions, unless they are kept too, and shows that on the line. Raises InvalidInput (out,
+        positions), OSError.
+        """
+        request, game, source = self.searches.request, self.searches.game, self.searches.source
+        identity = {
+            "game": game.spec,
+            "source": None if source is None else hashlib.sha256(source.encode()).hexdigest(),
+            "seed": request.seed,
+            "hard": request.hard,
+            "options": request.options if request.hard else None,
+        }
+        kept = stack.enter_context(Kept(out, "exact.json", identity, "measurement"))
+        self._found = kept.read(POSITIONS, SharpPosition.of_json)[: self.positions]
+        if len(self._found) < self.positions:
+            self._found = self._find(line)
+            kept.replace(POSITIONS, (each.to_json() for each in self._found))
+        texts = tuple(position.text for position in self._found)
+        contexts = [MoveContext(game.spec, source, spec, texts, request.seed) for spec in self.specs]
+        simulations = (*self.budgets, *(cell.total_simulations for cell in self.cells))
+        self.moves = Moves(contexts, simulations, game, kept, self.tries)
+        return self.moves
+
+    def _find(self, line: StatusLine) -> list[SharpPosition]:
+        """The positions; shows the making of the judge's table and the search for positions."""
+        request, game = self.searches.request, self.searches.game
+        began_s = time.monotonic()
+
+        def show(done: int, what: str) -> None:
+            line.show(
+                done,
+                lambda: time.monotonic() - began_s,
+                lambda now: f"{what}, {terminal.duration(now)}",
+            )
+
+        def solving(done: int, found: int) -> None:
+            of = f"{terminal.count(done)} of {terminal.count(found)}"
+            show(done, f"solving {game.spec}, once on this machine: {of} positions so far")
+
+        def found(number: int) -> None:
+            show(number, f"{terminal.count(number)} of {counted(self.positions, 'position')} found")
+
+        short = None if request.hard is None else self.searches.player(math.log2(request.hard))[1]
+        with line:
+            judge = judge_of(game, solving)
+            return sharp_positions(game, judge, self.positions, request.seed, found, short)
+
+    def in_short(self) -> list[str]:
+        """The progress of a measurement in a few words."""
+        return [f"{terminal.count(self.moves.done)} of {counted(self.moves.all, 'move')}"]
+
+    def run_json(self, executor: str | None) -> dict[str, Any]:
+        """How a measurement ran, as JSON: nothing of interest."""
+        return {}
+
+    def result(self) -> ExactResult:
+        """What the moves made so far say."""
+        return ExactResult(self, self._found, self.moves.moves)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One player's results."""
+
+    cell: Cell | None
+    """The parallel search; None for a sequential one."""
+    simulations: int
+    kept: Figure
+    """Share of positions in which the move keeps the value."""
+    loss: Figure
+    """Mean loss of a move: 1 is a draw instead of a win, or a loss instead of a draw."""
+    beside_total: Figure | None
+    """A parallel search's mean loss minus that of the sequential one with all its simulations."""
+    strength: Figure | None
+    """A parallel search's strength speedup; inf or 0 beyond the curve."""
+    cpu_ms: float
+    """Mean CPU time of a move in milliseconds."""
+
+    @property
+    def search(self) -> str:
+        """The strategy in words."""
+        return "sequential" if self.cell is None else str(self.cell.strategy)
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as flat JSON, which is also a line of CSV; infinite values are null."""
+        flat: dict[str, Any] = {
+            "strategy": self.search,
+            "lanes": 1 if self.cell is None else self.cell.lanes,
+            "simulations_per_lane": self.simulations if self.cell is None else self.cell.lane_simulations,
+            "total_simulations": self.simulations,
+            "cpu_ms": round(self.cpu_ms, 3),
+        }
+        figures = {
+            "kept": self.kept,
+            "loss": self.loss,
+            "loss_beside_total": self.beside_total,
+            "strength_speedup": self.strength,
+        }
+        for name, figure in figures.items():
+            values = (math.nan,) * 3 if figure is None else (figure.value, *figure.interval)
+            for part, value in zip((name, f"{name}_low", f"{name}_high"), values, strict=True):
+                flat[part] = round(value, 6) if math.isfinite(value) else None
+        return flat
+
+
+class ExactResult:
+    """The results of players that moved in the same positions."""
+
+    def __init__(
+        self, plan: ByValues, positions: Sequence[SharpPosition], moves: Sequence[Mapping[int, Move]]
+    ) -> None:
+        """``moves``: by number, of each player: of the plan's budgets, then of its cells.
+
+        Only positions count in which all players have made all tries.
+        """
+        tries = plan.tries
+        done = [all(n in each for each in moves) for n in numbers_of(len(positions), tries)]
+        by_position = np.reshape(done, (tries, len(positions))).all(axis=0)
+        self.plan = plan
+        self.numbers = [int(n) for n in np.flatnonzero(by_position)]
+        """The positions that count."""
+        self._positions, self._moves = positions, moves
+        rng = np.random.default_rng(plan.searches.request.seed)
+        drawn = rng.integers(0, max(1, len(self.numbers)), (SAMPLES, len(self.numbers)))
+        counts = [np.bincount(each, minlength=len(self.numbers)) for each in drawn]
+        self._weights = np.array([np.ones(len(self.numbers)), *counts])
+        """[1 + samples, positions] how often each position counts; the first row is the data."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The sequential searches by budget, then the parallel ones in their order; empty without data."""
+        if not self.numbers:
+            return []
+        budgets = self.plan.budgets
+        sequential = [self._means(self._losses(moves)) for moves in self._moves[: len(budgets)]]
+        curve = np.stack(sequential, axis=1)
+        rows = [
+            self._row(None, budget, moves, lost)
+            for budget, moves, lost in zip(budgets, self._moves, sequential, strict=False)
+        ]
+        for cell, moves in zip(self.plan.cells, self._moves[len(budgets) :], strict=True):
+            lost = self._means(self._losses(moves))
+            beside = Figure.of(lost - sequential[budgets.index(cell.total_simulations)])
+            strength = Figure.of(np.exp2(budgets_of(np.log2(budgets), curve, lost)) / cell.lane_simulations)
+            rows.append(self._row(cell, cell.total_simulations, moves, lost, beside, strength))
+        return rows
+
+    def _row(
+        self,
+        cell: Cell | None,
+        simulations: int,
+        moves: Mapping[int, Move],
+        lost: Floats,
+        beside: Figure | None = None,
+        strength: Figure | None = None,
+    ) -> Row:
+        kept = self._means((self._losses(moves) == 0).astype(np.float64))
+        cpu_ms = 1000 * float(np.mean([move.cpu_s for move in self._made(moves)]))
+        return Row(cell, simulations, Figure.of(kept), Figure.of(lost), beside, strength, cpu_ms)
+
+    def _losses(self, moves: Mapping[int, Move]) -> Floats:
+        """[tries, positions] the loss of each move."""
+        places = self.numbers * self.plan.tries
+        made = zip(places, self._made(moves), strict=True)
+        losses = np.array([self._positions[n].loss(move.move) for n, move in made], dtype=np.float64)
+        return losses.reshape(self.plan.tries, len(self.numbers))
+
+    def _made(self, moves: Mapping[int, Move]) -> list[Move]:
+        """The moves that count: the first try in every position, then the second."""
+        starts = numbers_of(1, self.plan.tries)
+        return [moves[start + n] for start in starts for n in self.numbers]
+
+    def _means(self, values: Floats) -> Floats:
+        """[1 + samples] the mean over the positions, and over each bootstrap sample of them.
+
+        ``values``: [tries, positions].
+        """
+        return np.asarray(self._weights @ values.mean(axis=0) / len(self.numbers))
+
+    @property
+    def title(self) -> str:
+        """The title of the measurement."""
+        request = self.plan.searches.request
+        hard = f" hard for {request.hard:,} simulations" if request.hard else ""
+        tries = f", {self.plan.tries:,} moves in each" if self.plan.tries > 1 else ""
+        return self.plan.searches.title(f"{counted(len(self.numbers), 'position')}{hard}{tries}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole result as JSON; infinite values are null."""
+        return self.plan.searches.describe() | {
+            "judge": "exact",
+            "hard": self.plan.searches.request.hard,
+            "tries": self.plan.tries,
+            "positions": len(self.numbers),
+            "rows": self.records(),
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as flat JSON."""
+        return [row.to_json() for row in self.rows]
+
+    def tables(self) -> list[Table]:
+        """A row for each player: the sequential searches by budget, then the parallel ones."""
+        headings = ["lanes", "simulations", "keeps the\nvalue", "loss", "beside\nthe total"]
+        headings += ["strength\nspeedup", "CPU\nms"]
+        made = Table([*left("search"), *right(*headings)], title=self.title)
+        for row in self.rows:
+            made.add(
+                row.search,
+                count(None if row.cell is None else row.cell.lanes),
+                count(row.simulations),
+                percent(row.kept.value, 1),
+                _thousandths(row.loss),
+                text("") if row.beside_total is None else _thousandths(row.beside_total, "+.1f"),
+                text("") if row.strength is None else _speedup(row.strength),
+                number(row.cpu_ms),
+            )
+        return [made]
+
+    def notes(self) -> list[str]:
+        """Explanations of the columns and the positions."""
+        hard = self.plan.searches.request.hard
+        return [LOSS, STRENGTH, SHARP, *([] if hard is None else [HARD.format(f"{hard:,}")])]
+
+    def warnings(self) -> list[str]:
+        """Reasons to doubt the figures: the intervals say all."""
+        return []
+
+    def plot(self, path: Path) -> None:
+        """Draw the result."""
+        # Imported here because it takes a second.
+        from cluster.lab.strength.plots import plot_losses
+
+        plot_losses(self, path)
+
+
+def budgets_of(budgets: Floats, curve: Floats, lost: Floats) -> Floats:
+    """[samples] log2 of the budget at which the sequential search has this mean loss.
+
+    ``budgets`` [B]: log2 of the budgets of the curve, ascending; ``curve`` [samples, B]: mean losses;
+    ``lost`` [samples]. Infinite where the loss is smaller than the curve's last, minus infinity where it is
+    larger than its first.
+    """
+    found = np.empty(len(lost))
+    for sample, (losses, loss) in enumerate(zip(curve, lost, strict=True)):
+        falling = np.log(np.maximum(falling_fit(losses), SMALLEST))
+        at = math.log(max(loss, SMALLEST))
+        # Ascending in the loss, from the largest budget to the smallest.
+        found[sample] = np.interp(at, falling[::-1], budgets[::-1], left=math.inf, right=-math.inf)
+    return found
+
+
+def falling_fit(values: Floats) -> Floats:
+    """The falling sequence nearest to the values, in squares (pool adjacent violators)."""
+    blocks: list[list[float]] = []
+    for value in values:
+        blocks.append([float(value), 1.0])
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            mean, number = blocks.pop()
+            blocks[-1][0] = (blocks[-1][0] * blocks[-1][1] + mean * number) / (blocks[-1][1] + number)
+            blocks[-1][1] += number
+    return np.repeat([mean for mean, _ in blocks], [int(number) for _, number in blocks])
+
+
+def _thousandths(figure: Figure, form: str = ".1f") -> TableCell:
+    low, high = figure.interval
+    return number(1000 * figure.value, form, half=500 * (high - low))
+
+
+def _speedup(figure: Figure) -> TableCell:
+    """The speedup with its interval, or on which side of the curve it lies."""
+    if math.isfinite(figure.value) and figure.value > 0:
+        return number(figure.value, interval=[end if math.isfinite(end) else None for end in figure.interval])
+    return text("beyond the curve" if figure.value > 0 else "below the curve")

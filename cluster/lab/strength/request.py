@@ -1,0 +1,270 @@
+"""What a measurement of strength compares: parallel searches with sequential ones.
+
+A parallel search is a strategy with a number of lanes. It is compared with the sequential searches that have
+the budget of one of its lanes, and that of all lanes together. Sequential searches with all budgets in
+between are the curve that converts a result to a strength speedup. What a result is depends on the judge: the
+scores of games (`games.py`), or the exact values of moves (`exact.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import games
+from cluster.lab.strength.fit import Side
+from games.errors import InvalidInput
+from games.game import Game
+from games.spec import Spec, parse_spec
+from search.players import Player, player_of
+from search.request import ALL_STRATEGIES, MAX_LANES, MAX_SIMULATIONS
+
+GAMES, EXACT = "games", "exact"
+"""The judges."""
+APART = 2
+"""Doublings between two budgets of the curve that play each other. With fewer, more games are needed to
+measure the gain of a doubling; with more, one side wins nearly all games."""
+ABOVE = 1
+"""Doublings by which the curve exceeds the largest total: a search may be better than its total."""
+RESERVED = ("strategy", "lanes", "simulations", "seconds", "preset")
+"""Options of uct that users cannot set, because the measurement sets them."""
+
+
+@dataclass(frozen=True)
+class StrengthRequest:
+    """The request of a measurement; its figures depend on nothing else, apart from CPU times."""
+
+    game: str
+    strategies: str
+    """Strategies as on the command line, see `read_strategies`."""
+    lanes: tuple[int, ...]
+    simulations: tuple[int, ...] = ()
+    """Simulations of a move for each lane, once for each budget; empty if ``total`` is given."""
+    total: int | None = None
+    """Simulations of a move for all lanes together; None if ``simulations`` is given."""
+    options: str = ""
+    """Options of uct for all searches, such as ``c=0.5,final_move=max``."""
+    seed: int = 0
+    judge: str = GAMES
+    pairs: int | None = None
+    """Of each match; None: the default of `games.py`. This and the next three only for games."""
+    total_pairs: int | None = None
+    """Pairs of a match at equal totals; None: the value of ``pairs``."""
+    opening_plies: int | None = None
+    """Random plies at the beginning of a pair; None: Game.opening_plies."""
+    scores_only: bool = False
+    """Whether only matches at equal totals are played."""
+    positions: int | None = None
+    """In which all searches move; None: the default of `exact.py`. This and the next two only for exact."""
+    hard: int | None = None
+    """Only positions in which a sequential search with so many simulations loses something; None: all."""
+    tries: int | None = None
+    """Moves that each search chooses in each position, with different seeds; None: one."""
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for an unknown judge, and for fields of another one."""
+        others = {
+            GAMES: (("positions", "hard", "tries"), "nothing without --judge exact"),
+            EXACT: (
+                ("scores_only", "pairs", "total_pairs", "opening_plies"),
+                "nothing with --judge exact, which plays no games",
+            ),
+        }
+        if self.judge not in others:
+            raise InvalidInput("judge", self.judge, " or ".join(others))
+        names, accepted = others[self.judge]
+        for name in names:
+            if getattr(self, name) not in (None, False):
+                raise InvalidInput(name, getattr(self, name), accepted)
+        if self.judge == GAMES and len(self.simulations) > 1:
+            budgets = ",".join(map(str, self.simulations))
+            raise InvalidInput("simulations", budgets, "one number without --judge exact")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A parallel search: a strategy with a number of lanes."""
+
+    strategy: Spec
+    """Name of the strategy, and options for this search only."""
+    lanes: int
+    lane_simulations: int
+    total_simulations: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.strategy} {self.lanes}x{self.lane_simulations}"
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether it equals the sequential search: one tree that grows without interruption."""
+        return self.lanes == 1 and self.strategy.name == "root"
+
+
+@dataclass(frozen=True)
+class Searches:
+    """The searches of a request, which was checked."""
+
+    request: StrengthRequest
+    game: Game
+    source: str | None
+    """The text of the game file; None for other games."""
+    options: Mapping[str, str]
+    """Of all searches."""
+    cells: tuple[Cell, ...]
+    """The parallel searches, ordered by strategy, then by budget, then by lanes."""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether a lane has several budgets."""
+        return len(self.request.simulations) > 1
+
+    @property
+    def ladder(self) -> list[int]:
+        """The budgets of the curve: doublings from the smallest lane to ABOVE the largest total."""
+        low = min(cell.lane_simulations for cell in self.cells)
+        top = max(cell.total_simulations for cell in self.cells)
+        doublings = max(APART, math.ceil(math.log2(top / low) - 1e-9) + ABOVE)
+        if low << doublings > MAX_SIMULATIONS:
+            accepted = f"at most {MAX_SIMULATIONS >> doublings} on this many lanes"
+            raise InvalidInput("simulations", low, accepted)
+        return [low << step for step in range(doublings + 1)]
+
+    def player(self, side: Side, cell: Cell | None = None) -> tuple[str, Player]:
+        """The spec of one side, and its player: of a sequential search by its budget, or of ``cell``.
+
+        Raises InvalidInput (strategies or options, and which).
+        """
+        if isinstance(side, float):
+            # The player's defaults are sequential: one lane, one tree.
+            spec = str(Spec("uct", {"simulations": str(simulations_of(side)), **self.options}))
+        else:
+            assert cell is not None
+            own = {
+                "strategy": cell.strategy.name,
+                "lanes": str(cell.lanes),
+                "simulations": str(cell.total_simulations),
+            }
+            spec = str(Spec("uct", {**own, **self.options, **cell.strategy.options}))
+        try:
+            return spec, player_of(spec, self.game)
+        except InvalidInput as error:
+            prefix = "player option"
+            if not error.field.startswith(prefix):
+                raise
+            key = error.field.removeprefix(prefix).strip()
+            is_own = cell is not None and (key or error.value) in cell.strategy.options
+            field = f"{'strategies' if is_own else 'options'} {key}".strip()
+            raise InvalidInput(field, error.value, error.accepted) from None
+
+    def title(self, observations: str) -> str:
+        """The title of a measurement: game, budget, options, what was observed, and seed."""
+        request = self.request
+        most = max(request.simulations, default=0)
+        budget = (
+            f"{', '.join(f'{each:,}' for each in request.simulations)} simulation{'s' * (most != 1)} a move "
+            "for each lane"
+            if request.simulations
+            else f"{request.total:,} simulations a move for all lanes together"
+        )
+        options = f", {request.options}" if request.options else ""
+        return f"{self.game.spec}: {budget}{options}, {observations}, seed {request.seed}"
+
+    def describe(self) -> dict[str, Any]:
+        """The searches as JSON."""
+        request = self.request
+        each = [*request.simulations] if self.is_map else next(iter(request.simulations), None)
+        return {
+            "game": self.game.spec,
+            "strategies": [str(spec) for spec in read_strategies(request.strategies)],
+            "lanes": sorted(set(request.lanes)),
+            "simulations_per_lane": each,
+            "total_simulations": request.total,
+            "options": request.options,
+            "seed": request.seed,
+        }
+
+
+def searches_of(request: StrengthRequest) -> Searches:
+    """Check what all judges have in common, and load the game.
+
+    Raises InvalidInput (game, strategies, lanes, simulations, total, options, seed).
+    """
+    source = games.source_of_spec(request.game)
+    game = games.load(request.game, source)
+    if game.num_players != 2:
+        instead = (
+            " (banyan plan measures players of a problem of one player)" if game.num_players == 1 else ""
+        )
+        raise InvalidInput("game", game.spec, f"a game of two players, not {game.form}{instead}")
+    if not 0 <= request.seed < 2**63:
+        raise InvalidInput("seed", request.seed, "a whole number from 0 to 2**63 - 1")
+    options = read_options(request.options)
+    cells = tuple(
+        _cell(strategy, lanes, simulations, request.total)
+        for strategy in read_strategies(request.strategies)
+        for simulations in request.simulations or (None,)
+        for lanes in sorted(set(request.lanes))
+    )
+    if all(cell.is_sequential for cell in cells):
+        raise InvalidInput("lanes", request.lanes[0], "more than one lane, or more than root alone")
+    return Searches(request, game, source, options, cells)
+
+
+def read_strategies(text: str) -> list[Spec]:
+    """``root,tree,leaf``; each may have options of uct: ``tree,tree:rounds=8,solver=no,root``.
+
+    Raises InvalidInput (strategies).
+    """
+    parts: list[str] = []
+    for item in text.split(","):
+        # An item "key=value" without a name is a further option of the preceding strategy.
+        if parts and "=" in item and ":" not in item:
+            parts[-1] += f"{',' if ':' in parts[-1] else ':'}{item}"
+        else:
+            parts.append(item)
+    specs = [parse_spec(part, "strategies", paths=True) for part in parts]
+    for spec in specs:
+        if spec.name not in ALL_STRATEGIES:
+            raise InvalidInput("strategies", spec.name, "a list of " + ", ".join(ALL_STRATEGIES))
+        _not_reserved("strategies", spec.options)
+    if len({str(spec) for spec in specs}) < len(specs):
+        raise InvalidInput("strategies", text, "each strategy once")
+    return specs
+
+
+def read_options(text: str) -> Mapping[str, str]:
+    """``key=value,key=value``; raises InvalidInput (options)."""
+    options = parse_spec(f"uct:{text}", "options", paths=True).options if text else {}
+    _not_reserved("options", options)
+    return options
+
+
+def simulations_of(side: float) -> int:
+    """The budget in simulations of a sequential search."""
+    return round(2**side)
+
+
+def _not_reserved(field: str, options: Mapping[str, str]) -> None:
+    for key in options:
+        if key in RESERVED:
+            raise InvalidInput(field, key, f"options of uct but {', '.join(RESERVED)}")
+
+
+def _cell(strategy: Spec, lanes: int, simulations: int | None, total: int | None) -> Cell:
+    """Raises InvalidInput (lanes, simulations, total)."""
+    if not 1 <= lanes <= MAX_LANES:
+        raise InvalidInput("lanes", lanes, f"whole numbers from 1 to {MAX_LANES}")
+    if (simulations is None) == (total is None):
+        raise InvalidInput("simulations", simulations, "either --simulations, for each lane, or --total")
+    if simulations is not None:
+        if not 1 <= simulations <= MAX_SIMULATIONS // lanes:
+            accepted = f"a whole number from 1 to {MAX_SIMULATIONS // lanes}"
+            raise InvalidInput("simulations", simulations, accepted)
+        return Cell(strategy, lanes, simulations, lanes * simulations)
+    assert total is not None
+    if not lanes <= total <= MAX_SIMULATIONS:
+        raise InvalidInput("total", total, f"a whole number from {lanes} (the lanes) to {MAX_SIMULATIONS}")
+    return Cell(strategy, lanes, round(total / lanes), total)
