@@ -319,13 +319,6 @@ class ExactResult:
         """Reasons to doubt the figures: the intervals say all."""
         return []
 
-    def plot(self, path: Path) -> None:
-        """Draw the result."""
-        # Imported here because it takes a second.
-        from cluster.lab.strength.plots import plot_losses
-
-        plot_losses(self, path)
-
 
 def budgets_of(budgets: Floats, curve: Floats, lost: Floats) -> Floats:
     """[samples] log2 of the budget at which the sequential search has this mean loss.

@@ -433,13 +433,6 @@ class GamesResult:
             )
         return lines
 
-    def plot(self, path: Path) -> None:
-        """Draw the result."""
-        # Imported here because it takes a second.
-        from cluster.lab.strength.plots import plot_games
-
-        plot_games(self, path)
-
 
 def throughput(cell: Cell, total: Standing | None) -> float | None:
     """The value of `Row.throughput`, from the match at equal totals."""

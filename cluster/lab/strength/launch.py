@@ -1,16 +1,18 @@
 """Runs `banyan strength`: from the request to printed tables and files, whoever judges.
 
 A judge plans units of work from the searches (`open`), and makes a result of those that are done (`result`).
-A result has rows, tables, notes, warnings, JSON, lines of CSV and a picture.
+A result has rows, tables, notes, warnings, JSON and lines of CSV; `plots.py` draws it.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from cluster.front_door.placement import Placement
 from cluster.lab.strength.exact import ByValues
 from cluster.lab.strength.games import ByGames
+from cluster.lab.strength.plots import plot
 from cluster.lab.strength.request import EXACT, StrengthRequest, searches_of
 from cluster.launch import Output, launch, warn
 from cluster.report.machine import provenance
@@ -62,6 +64,6 @@ def run_strength(
                 warn(text, output)
         if out is not None and result.rows:
             value = result.to_json() | {"measured_on": provenance()}
-            for path in write_files(out, "strength", value, result.records(), result.plot, picture):
+            for path in write_files(out, "strength", value, result.records(), partial(plot, result), picture):
                 started.say(f"wrote {path}")
     return started.status
