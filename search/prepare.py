@@ -184,7 +184,7 @@ def open_view(
         num_legal=num_legal,
     )
     made = strategy(setup)
-    strategy.warm_up(engine, context)
+    made.warm_up()
     return Search(request, game, view, context, plan, made)
 
 

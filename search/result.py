@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any
 
@@ -245,30 +245,14 @@ class SearchResult(AnswerView):
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
-        return {
-            "game": self.game,
-            "moves": list(self.moves),
-            "position": self.position,
-            "to_move": self.to_move,
-            "strategy": self.strategy,
-            "lanes": self.lanes,
-            "seed": self.seed,
-            "workers": self.workers,
-            "executor": self.executor,
-            **self.answer.to_json(),
-            "simulations": self.simulations,
-            "playouts": self.playouts,
-            "tree_nodes": self.tree_nodes,
-            "tree_full": self.tree_full,
-            "jobs": self.jobs,
-            "jobs_retried": self.jobs_retried,
-            "resumed": self.resumed,
-            "workers_lost": self.workers_lost,
-            "elapsed_s": round(self.elapsed_s, 6),
-            "simulations_per_s": round(self.simulations / self.elapsed_s, 1) if self.elapsed_s > 0 else None,
-            "stopped_by": self.stopped_by,
-            "digest": self.digest,
-        }
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found |= value.to_json() if isinstance(value, Answer) else {field.name: value}
+            if field.name == "elapsed_s":
+                found["elapsed_s"] = round(value, 6)
+                found["simulations_per_s"] = round(self.simulations / value, 1) if value > 0 else None
+        return found | {"moves": list(self.moves)}
 
 
 def shortened(moves: tuple[str, ...]) -> str:

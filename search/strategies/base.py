@@ -209,23 +209,13 @@ class Strategy(ABC):
         return 0
 
     @classmethod
-    def warm_up(cls, engine: Engine, context: Context) -> None:
-        """Compile, or load, the kernels that the coordinator uses on the shared tree."""
-        tree = engine.new_tree(64)
-        statistics, _ = snapshot(tree, 0, 64)
-        merge(tree, statistics, np.zeros(1, dtype=np.int32))
-        digest(tree)
-        if context.request.solver:
-            prove_root(tree, 0, 1)
-
-    @classmethod
     @abstractmethod
     def least_job(cls, engine: Engine, context: Context) -> Job | None:
         """A job of one simulation from the root, with which workers compile, or load, the kernels of jobs;
         None if they have none."""
 
     def __init__(self, setup: Setup) -> None:
-        self.context = setup.context
+        self.setup, self.context = setup, setup.context
         self.lanes = setup.plan.lanes
         self.tree = setup.tree
         self.issued = 0
@@ -254,6 +244,14 @@ class Strategy(ABC):
         self._mover = setup.mover
         self._num_legal = setup.num_legal
         self._places = np.zeros(1, dtype=np.int32)
+
+    def warm_up(self) -> None:
+        """Compile, or load, the kernels that the coordinator uses on the shared tree."""
+        tree = self.setup.engine.new_tree(64)
+        merge(tree, snapshot(tree, 0, 64)[0], np.zeros(1, dtype=np.int32))
+        digest(tree)
+        if self.context.request.solver:
+            prove_root(tree, 0, 1)
 
     @property
     @abstractmethod

@@ -176,20 +176,6 @@ class LeafStrategy(InPlaceStrategy):
         return most_leaves(request, rate) * (request.playouts_per_leaf or 1)
 
     @classmethod
-    def warm_up(cls, engine: Engine, context: Context) -> None:
-        super().warm_up(engine, context)
-        if engine.asks_workers:
-            return
-        work, tree, params = engine.new_workspace(), engine.new_tree(64), params_of(context)
-        leaves = engine.new_leaves(np.ones(1, dtype=np.int32))
-        with np.errstate(over="ignore"):
-            engine.select_leaves(tree, params, context.root_state, leaves, 0, new_stream(0), work)
-            if engine.features.priors:
-                counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
-                expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
-            engine.absorb_leaves(tree, params, leaves, np.zeros(len(work.ends)), work)
-
-    @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
         one, draws = np.ones(1, dtype=np.int32), new_stream(0).reshape(1, 2)
         nowhere = np.zeros((1, 0), dtype=np.uint16)
@@ -198,7 +184,6 @@ class LeafStrategy(InPlaceStrategy):
     def __init__(self, setup: Setup, selection: Selection | None = None) -> None:
         """``selection`` None: the one for the game, `selection_of`."""
         super().__init__(setup)
-        self._setup = setup
         self.engine, self.plan = setup.engine, setup.plan
         self._playouts_per_leaf = setup.plan.playouts_per_leaf
         self.selection = selection or selection_of(setup)
@@ -211,6 +196,18 @@ class LeafStrategy(InPlaceStrategy):
         """Number of jobs that the last stretch played, and its seconds. The first stretches are short."""
         self._nodes = 0
         """Nodes of the tree when it began."""
+
+    def warm_up(self) -> None:
+        super().warm_up()
+        if self.engine.asks_workers:
+            return
+        tree, leaves = self.engine.new_tree(64), self.engine.new_leaves(np.ones(1, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            self.selection.select(tree, leaves, new_stream(0))
+            if self._evaluated:
+                counts, moves = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+                expand_leaves(tree, leaves.depths, leaves.slots, counts, moves, np.zeros(0, dtype=np.float32))
+            self.selection.absorb(tree, leaves, np.zeros(self._players if self._players > 2 else 1))
 
     @property
     def ready(self) -> bool:
@@ -247,7 +244,7 @@ class LeafStrategy(InPlaceStrategy):
         rows = max(
             [-(-most // plan.playouts_per_leaf), *(len(each.depths) for each in self._in_flight.values())]
         )
-        shared = SharedTree(self._setup, rows, threads, self.outlook)
+        shared = SharedTree(self.setup, rows, threads, self.outlook)
         shared.begin(self.issued, self.absorbed)
         for index, leaves in self._in_flight.items():
             assert results is not None

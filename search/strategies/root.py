@@ -14,7 +14,16 @@ from search.job import GROW_STREAM, Context, GrowJob, Job, JobResult, LaneTree
 from search.kernel.engine import Engine
 from search.kernel.params import params_of
 from search.kernel.workspace import PLAYOUTS, Workspace
-from search.packing.arrays import Arrays, BadArchive, CorruptState, compress, decompress, take, within
+from search.packing.arrays import (
+    Arrays,
+    BadArchive,
+    CorruptState,
+    compress,
+    decompress,
+    parts_of,
+    take,
+    within,
+)
 from search.packing.tree import pack_tree, unpack_tree
 from search.plan import SearchPlan
 from search.request import MAX_SIMULATIONS
@@ -249,12 +258,10 @@ class RootStrategy(Strategy):
         lengths = take(arrays, "lane_lengths", np.int64, self.lanes)
         within(pieces, 0, self.absorbed, "lane_pieces")
         within(lengths, 0, 2**40, "lane_lengths")
-        data = take(arrays, "lane_trees", np.uint8, int(lengths.sum())).tobytes()
-        start = 0
-        for lane, (count, length) in enumerate(zip(pieces.tolist(), lengths.tolist(), strict=True)):
+        trees = parts_of(take(arrays, "lane_trees", np.uint8, int(lengths.sum())), lengths)
+        for lane, (count, tree) in enumerate(zip(pieces.tolist(), trees, strict=True)):
             if count:
-                self._trees[lane] = LaneTree(count, data[start : start + length])
-            start += length
+                self._trees[lane] = LaneTree(count, tree.tobytes())
         self._begin = dict(self._trees)
 
     def _job(self, index: int) -> Job:

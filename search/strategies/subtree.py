@@ -241,7 +241,7 @@ class SubtreeStrategy(InPlaceStrategy):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.setup, self.plan = setup, setup.plan
+        self.plan = setup.plan
         self.shared: GrowingTree | None = None
         self._first = 0
         """The number of the first job of `shared`."""

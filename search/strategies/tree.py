@@ -253,18 +253,6 @@ class TreeStrategy(Strategy):
         return engine.capacity_for(memory_bytes // 2, per_job + plan.snapshot_rows)
 
     @classmethod
-    def warm_up(cls, engine: Engine, context: Context) -> None:
-        super().warm_up(engine, context)
-        if not has_portions(context):
-            return
-        work, tree, root_state = engine.new_workspace(), engine.new_tree(64), context.root_state.copy()
-        with np.errstate(over="ignore"):
-            engine.plan_visits(tree, params_of(context), root_state, 1, 1, work, new_stream(0))
-        lanes, plies = np.zeros(1, dtype=np.int32), len(work.nodes)
-        stack = np.zeros((plies + 1, 2), dtype=np.int32)
-        divide(tree, np.ones(1, dtype=np.int64), 1, stack, lanes, empty_portions(1, plies))
-
-    @classmethod
     def least_job(cls, engine: Engine, context: Context) -> Job:
         whole = None
         if has_portions(context):
@@ -285,6 +273,12 @@ class TreeStrategy(Strategy):
         statistics, self._min_visits = snapshot(self.tree, self._min_visits, self.snapshot_rows)
         self._snapshot = Snapshot(0, statistics)
         """That of the round whose results are being absorbed; its key is the number of the round."""
+
+    def warm_up(self) -> None:
+        super().warm_up()
+        if self.planner is not None:
+            small = replace(self.setup, tree=self.setup.engine.new_tree(64))
+            Planner(small).plan(np.ones(1, dtype=np.int64), 0)
 
     @property
     def ready(self) -> bool:
