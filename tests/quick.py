@@ -311,8 +311,8 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "games/test_othello.py": ("test_the_smallest_board_has_its_known_value",),
     "games/test_own_games.py": ("test_the_simulator_that_waits_has_the_published_counts_and_waits",),
     "games/test_samegame.py": ("test_priority_keeps_the_colour_of_most_stones",),
+    "games/test_solving.py": ("test_every_value_is_that_of_the_solution",),
     "games/test_thud.py": ("test_random_games_agree_with_the_slow_twin_move_for_move",),
-    "games/test_value_table.py": ("test_every_value_is_that_of_the_solution",),
     "search/test_ask_tell.py": (
         "test_a_full_memory_ends_a_search_that_has_no_other_budget",
         "test_an_evaluator_that_waits_is_asked_for_many_leaves_at_once",
