@@ -26,8 +26,8 @@ from cluster.runtime.session import Observer, Session
 from cluster.runtime.tasks import Executor, TaskWorker
 from cluster.runtime.workers import ONE_CPU
 from cluster.system import terminal
-from cluster.system.file_lock import held
 from cluster.system.interruption import INTERRUPTED, Cancellable, Interruption
+from cluster.system.kept_folder import held
 from cluster.system.status_line import StatusLine
 from games.compile.watch import keeping_notes
 from games.errors import InvalidInput, counted

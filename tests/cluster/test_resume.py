@@ -76,7 +76,7 @@ def test_one_process_at_a_time_has_a_checkpoint(
     capsys: pytest.CaptureFixture[str], kept: Path, tmp_path: Path
 ) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom cluster.system.file_lock import held\n"
+        "import sys, time\nfrom pathlib import Path\nfrom cluster.system.kept_folder import held\n"
         "with held(Path(sys.argv[1]), 'file'):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(kept)]
