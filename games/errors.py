@@ -1,4 +1,4 @@
-"""Errors for invalid input."""
+"""Errors for invalid input, and numbers and lists as text."""
 
 from __future__ import annotations
 
@@ -52,6 +52,25 @@ class UnknownOption(InvalidInput):
 def counted(count: float, noun: str, plural: str = "") -> str:
     """A number of things in words: ``1 worker``, ``1,024 workers``; ``plural`` if it is not with an s."""
     return f"{round(count):,} {noun if round(count) == 1 else plural or noun + 's'}"
+
+
+def rate(per_s: float) -> str:
+    """A rate with three significant digits: 950/s, 38.2 k/s, 4.02 M/s."""
+    for size, sign in ((1e6, " M"), (1e3, " k")):
+        if per_s >= 0.9995 * size:
+            scaled = per_s / size
+            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
+            return f"{scaled:.{digits}f}{sign}/s"
+    return f"{per_s:.0f}/s" if per_s >= 9.95 or per_s == 0 else f"{per_s:.1f}/s"
+
+
+def duration(seconds: float) -> str:
+    """A duration as seconds, or from one minute on as minutes and hours."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d} h" if hours else f"{minutes}:{rest:02d} min"
 
 
 def in_words(each: Sequence[object]) -> str:

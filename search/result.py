@@ -9,7 +9,7 @@ from typing import Any
 
 import games
 from games.board import board_svg, draw
-from games.errors import InvalidInput, counted
+from games.errors import InvalidInput, counted, duration, rate
 from games.game import Board, Game, State
 from games.rng import new_stream
 from search.prepare import Search
@@ -224,12 +224,12 @@ class SearchResult(AnswerView):
 
     def facts(self) -> list[tuple[str, str]]:
         """Facts about the answer and the search as pairs of name and text."""
-        rate = self.simulations / self.elapsed_s if self.elapsed_s > 0 else 0.0
+        per_s = self.simulations / self.elapsed_s if self.elapsed_s > 0 else 0.0
         resumed = f", resumed {counted(self.resumed, 'time')}" if self.resumed else ""
         return [
             *super().facts(),
-            ("simulations", f"{self.simulations:,} in {self.elapsed_s:.1f} s"),
-            ("rate", f"{rate:,.0f} simulations/s"),
+            ("simulations", f"{self.simulations:,} in {duration(self.elapsed_s)}"),
+            ("rate", rate(per_s)),
             ("search", f"{self.strategy}, {counted(self.lanes, 'lane')}, seed {self.seed}"),
             ("ran on", self.ran_on + resumed),
             ("tree", counted(self.tree_nodes, "node")),

@@ -15,6 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from games.errors import duration as duration
+from games.errors import rate as rate
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -128,28 +131,9 @@ def span(numbers: Sequence[int], noun: str) -> str:
     return f"{which} {noun}{'s' * (most != 1)}"
 
 
-def rate(per_s: float) -> str:
-    """A rate with three significant digits: 950/s, 38.2 k/s, 4.02 M/s."""
-    for size, sign in ((1e6, " M"), (1e3, " k")):
-        if per_s >= 0.9995 * size:
-            scaled = per_s / size
-            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
-            return f"{scaled:.{digits}f}{sign}/s"
-    return f"{per_s:.0f}/s" if per_s >= 9.95 or per_s == 0 else f"{per_s:.1f}/s"
-
-
 def value(mean: float, is_share: bool = True) -> str:
     """A value with its sign; if it is a mean return in [-1, 1], and so a share of wins, also in percent."""
     return f"{mean:+.3f}" + (f" ({50 * (1 + mean):.1f} %)" if is_share else "")
-
-
-def duration(seconds: float) -> str:
-    """A duration as seconds, or from one minute on as minutes and hours."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d} h" if hours else f"{minutes}:{rest:02d} min"
 
 
 def in_minutes(seconds: float) -> str:
