@@ -241,7 +241,7 @@ def _describe_all() -> list[dict[str, Any]]:
     """
     from importlib.metadata import entry_points
 
-    from cluster.play.position import described_built_in
+    from cluster.play import described_built_in
 
     rows = described_built_in()
     for name in entry_points(group="banyan.games").names - {row["name"] for row in rows}:

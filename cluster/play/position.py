@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,6 @@ from games.errors import InvalidInput
 from games.game import CHANCE, Game, State
 from games.spec import parse_game_spec
 from search.players.presets import STRONGEST, opponent_of
-
-BUILT_IN = Path(__file__).parent / "built_in.json"
-"""What `banyan reference --games` prints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +163,3 @@ def _accepted(game: Game, key: str) -> str:
     except InvalidInput as refusal:
         return refusal.accepted
     return ""
-
-
-def described_built_in() -> list[dict[str, Any]]:
-    """The descriptions of the built-in games, which take seconds to make."""
-    rows: list[dict[str, Any]] = json.loads(BUILT_IN.read_text(encoding="utf-8"))
-    return rows

@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from cluster.matches.game import Cancelled
-from cluster.play.position import described_built_in
+from cluster.play import described_built_in
 from cluster.service import positions
 from cluster.service.errors import Problem
 from cluster.service.foreign import Foreign

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cluster.commands.reference import descriptions_text
-from cluster.play.position import BUILT_IN
+from cluster.play import BUILT_IN
 from tests.cluster.command import here
 
 
