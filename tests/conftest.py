@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests import quick
-
 settings.register_profile("banyan", deadline=None, derandomize=True, database=None)
 settings.load_profile("banyan")
 
@@ -38,14 +36,17 @@ def wrapping_arithmetic() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="what `make test` runs: see tests/quick.py")
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    return True if config.getoption("--quick") and quick.ignores(collection_path) else None
+    what = "what `make test` runs: each function that is not slow once, with its first parameters"
+    parser.addoption("--quick", action="store_true", help=what)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--quick"):
-        items[:], others = quick.select(items)
-        config.hook.pytest_deselected(items=others)
+    if not config.getoption("--quick"):
+        return
+    first: dict[tuple[Path, str], pytest.Item] = {}
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            first.setdefault((item.path, getattr(item, "originalname", item.name)), item)
+    chosen = list(first.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen

@@ -230,6 +230,7 @@ def test_indented_lines_that_look_like_commands_are_known(page: str) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in HAND_WRITTEN if ">>>" in text_of(page)])
 def test_python_that_is_printed_runs(page: str) -> None:
     blocks = re.findall(r"^```python\n(>>>.*?)^```$", text_of(page), re.MULTILINE | re.DOTALL)

@@ -148,6 +148,7 @@ def test_many_writers_of_one_file_never_make_a_torn_one(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.ckpt"]
 
 
+@pytest.mark.slow
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(max_examples=200, deadline=None)
 def test_each_changed_bit_is_found_out(

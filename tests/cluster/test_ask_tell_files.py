@@ -28,6 +28,7 @@ def with_a_file() -> str:
     return found.digest
 
 
+@pytest.mark.slow
 def test_a_search_is_saved_and_continued_with_nothing_asked_twice(tmp_path: Path) -> None:
     file = tmp_path / "open"
     caller, draw = Caller(), random.Random(5)
@@ -65,6 +66,7 @@ print("digest", opened.result().digest, flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_is_killed_goes_on_from_its_file(tmp_path: Path) -> None:
     """No evaluation is repeated whose answer was saved, and the digest is that of a whole search."""
     command = [sys.executable, "-c", CHILD, str(tmp_path / "open")]

@@ -52,6 +52,7 @@ def test_the_median_and_both_ends_are_given() -> None:
     assert (rates.median, rates.spread) == (3.0, [1.0, 5.0])
 
 
+@pytest.mark.slow
 def test_a_row_has_the_fields_that_programs_rely_on() -> None:
     (bench,) = benchmark(
         [games.load("tictactoe")], simulations=[10], seconds=0.5, repeats=3, seed=4, clock=Clock()
@@ -69,6 +70,7 @@ def test_a_row_has_the_fields_that_programs_rely_on() -> None:
     assert sum(row["results"].values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_cut_playouts_are_rows_of_their_own() -> None:
     (bench,) = benchmark(
         [games.load("thud:ruleset=seed")],
@@ -95,6 +97,7 @@ def test_a_cut_is_a_whole_number_of_plies() -> None:
     assert run(["benchmark", "tictactoe", "--cut", "-1"]) == 2
 
 
+@pytest.mark.slow
 def test_random_tictactoe_goes_as_arithmetic_says() -> None:
     # All 255,168 games weighted by chance: 58.5 % won, 28.8 % lost, 12.7 % drawn.
     (bench,) = benchmark([games.load("tictactoe")], simulations=[1], seconds=0.1, repeats=2, seed=0)
@@ -104,6 +107,7 @@ def test_random_tictactoe_goes_as_arithmetic_says() -> None:
     assert results["draw"] == pytest.approx(0.127, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 40])
 def test_a_long_spec_is_folded_and_not_cut(columns: int) -> None:
     game = games.load("morris:variant=three,repetition=none").spec
@@ -118,6 +122,7 @@ def test_a_long_spec_is_folded_and_not_cut(columns: int) -> None:
     assert columns == 40 or out.count("  20 in each search") == 2
 
 
+@pytest.mark.slow
 def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
     rival, lines = HalfAsFast(), []
     benches = benchmark(
@@ -145,6 +150,7 @@ def test_a_rival_is_measured_beside_with_the_same_searches() -> None:
     assert repeats == ["tictactoe", "gomoku", "tictactoe", "gomoku"]
 
 
+@pytest.mark.slow
 def test_openspiel_makes_the_searches_that_it_is_asked_for() -> None:
     pytest.importorskip("pyspiel")
     rival = OpenSpiel()

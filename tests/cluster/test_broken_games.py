@@ -53,6 +53,7 @@ def late(folder: Path) -> str:
     return str(folder / "late.py")
 
 
+@pytest.mark.slow
 def test_a_rule_that_raises_late_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = here(capsys, "search", late(tmp_path), *INLINE)
     assert (status, out) == (2, "")
@@ -61,6 +62,7 @@ def test_a_rule_that_raises_late_is_one_line(tmp_path: Path, capsys: pytest.Capt
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["option", "environment"])
 def test_debug_shows_the_traceback_too(
     how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -48,6 +48,7 @@ def changed(path: Path, **description: Any) -> None:
     write_archive(path, read_description(path) | description, read_arrays(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / "search.ckpt"
@@ -69,6 +70,7 @@ def test_a_search_goes_on_with_results_that_wait_and_jobs_that_are_out(name: str
     assert waited > 0
 
 
+@pytest.mark.slow
 def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
     path = tmp_path / "search.ckpt"
     keep_after(path, REQUESTS["leaf"], 3)
@@ -86,6 +88,7 @@ def test_a_search_may_be_resumed_again_and_again(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp_path: Path) -> None:
     path = tmp_path / "search.ckpt"
     request = SearchRequest("gomoku:size=5", strategy="root", lanes=2, seconds=4.0, rounds=1_000_000)
@@ -118,6 +121,7 @@ def test_a_search_with_a_budget_in_seconds_goes_on_for_the_time_that_is_left(tmp
     assert result.simulations > simulations
 
 
+@pytest.mark.slow
 def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> None:
     clock = Clock()
     keeper = Keeper(tmp_path / "a.ckpt", 5.0, warn=never, clock=lambda: 0.0)
@@ -136,6 +140,7 @@ def test_checkpoints_come_as_often_as_asked_and_at_the_end(tmp_path: Path) -> No
     assert read_checkpoint(tmp_path / "a.ckpt").stopped_by is None
 
 
+@pytest.mark.slow
 def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Path) -> None:
     path = tmp_path / "a.ckpt"
     clock = Clock()
@@ -161,6 +166,7 @@ def test_lanes_of_root_hand_in_their_trees_between_two_checkpoints(tmp_path: Pat
     assert jobs[0].begin.pieces == more
 
 
+@pytest.mark.slow
 def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
     """Writing takes 2 s by this clock, so that it comes every 2 s / SHARE and not every second."""
     clock, spent = Clock(), Clock()
@@ -177,6 +183,7 @@ def test_a_large_checkpoint_is_written_less_often(tmp_path: Path) -> None:
     assert keeper.written == 1 + int(100 * SHARE / 2.0)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_cannot_be_written_stops_no_search(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
@@ -219,6 +226,7 @@ DESCRIPTIONS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("description", "reason"), DESCRIPTIONS, ids=lambda value: None)
 def test_a_description_that_cannot_be_is_refused(
     description: dict[str, Any], reason: str, kept: Path
@@ -229,6 +237,7 @@ def test_a_description_that_cannot_be_is_refused(
     assert (refused.value.field, refused.value.value) == ("file", str(kept))
 
 
+@pytest.mark.slow
 def test_a_state_of_another_search_is_refused(kept: Path, tmp_path: Path) -> None:
     for name, request in REQUESTS.items():
         if name != "tree":

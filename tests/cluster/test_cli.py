@@ -221,6 +221,7 @@ def test_people_see_the_board_and_the_best_move(capsys: pytest.CaptureFixture[st
         assert re.search(f"^{name}", out, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("games",), ("experiment",)])
 def test_tables_are_whole_in_a_pipe_however_narrow_a_terminal_is_said_to_be(command: tuple[str, ...]) -> None:
     status, narrow, err = banyan(*command, COLUMNS="40")

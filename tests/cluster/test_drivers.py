@@ -190,6 +190,7 @@ def test_every_driver_gives_one_answer_and_one_reason(seed: int) -> None:
 CONNECT_FOUR = SearchRequest("connect_four", memory_mb=1, stop_when_full=True, lanes=4, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulations", [None, 1_300_000])
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf", "subtree"])
 def test_a_full_memory_ends_a_search_that_says_so(strategy: str, simulations: int | None) -> None:
@@ -199,6 +200,7 @@ def test_a_full_memory_ends_a_search_that_says_so(strategy: str, simulations: in
     assert result.tree_nodes > 0.6 * 2**20 / 24 / (2 if strategy in ("root", "tree") else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_workers_give_that_answer(strategy: str, two_workers: Executor) -> None:
     request = replace(CONNECT_FOUR, strategy=strategy)
@@ -213,6 +215,7 @@ def two_workers() -> Iterator[Executor]:
     executor.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf", "subtree"])
 def test_time_ends_a_search_whoever_drives_it(strategy: str) -> None:
     request = SearchRequest("connect_four", seconds=0.05, strategy=strategy, lanes=4)

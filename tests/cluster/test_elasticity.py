@@ -305,6 +305,7 @@ def test_one_process_is_within_a_range_that_begins_with_one() -> None:
         make_executor("inline", Workers(2, 64))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
 def test_a_machine_joins_and_leaves_during_a_search_of_a_real_cluster() -> None:
     # Settings that this process has made for a Ray of its own, on loopback alone, are not for a cluster.

@@ -28,6 +28,8 @@ from tests.cluster.command import ROOT, banyan, here
 from tests.search.test_async_evaluator import WAITING, most_of
 from tests.search.test_evaluator import BODY, HASHED
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 

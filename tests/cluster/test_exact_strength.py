@@ -160,6 +160,7 @@ def test_a_measurement_says_what_every_search_loses(capsys: pytest.CaptureFixtur
     assert rows["tree", 32]["loss_beside_total"] is not None
 
 
+@pytest.mark.slow
 def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ("--out", str(tmp_path))
     whole = measured(capsys, "--positions", "24")
@@ -177,6 +178,7 @@ def test_it_is_taken_up_again_and_extended(tmp_path: Path, capsys: pytest.Captur
     assert "--out" in error
 
 
+@pytest.mark.slow
 def test_more_tries_go_on_from_fewer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ("--out", str(tmp_path))
     whole = measured(capsys, "--positions", "20", "--tries", "3")
@@ -209,6 +211,7 @@ def test_a_bootstrap_resamples_positions_and_not_tries() -> None:
     assert once.loss.interval == pytest.approx(often.loss.interval)
 
 
+@pytest.mark.slow
 def test_several_budgets_are_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     budgets = ("--lanes", "2,4", "--simulations", "32,8,8", "--positions", "40", "--out", str(tmp_path))
     found = measured(capsys, *budgets, "--format", "svg")

@@ -14,6 +14,7 @@ from tests.cluster.command import ROOT, banyan, here
 INLINE = ("--executor", "inline", "--no-progress")
 
 
+@pytest.mark.slow
 def test_the_list_says_what_has_been_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = here(capsys, "experiment", "--out", str(tmp_path), "--json")
     assert status == 0
@@ -52,6 +53,7 @@ def test_a_table_is_printed_and_reported(tmp_path: Path, capsys: pytest.CaptureF
     assert "662.2" in reports[1].read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_smoke_on_ray_and_inline_gives_the_same_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

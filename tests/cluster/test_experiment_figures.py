@@ -117,6 +117,7 @@ def test_a_players_thoughts_are_those_of_its_moves() -> None:
     assert all(ms > 0 for ms in watched["ms"])
 
 
+@pytest.mark.slow
 def test_every_line_against_a_player_is_played() -> None:
     """A pile of three can be split once, one of four twice: whoever makes the last move wins."""
     for pile in (3, 4):
@@ -127,6 +128,7 @@ def test_every_line_against_a_player_is_played() -> None:
     assert found["wins"] > found["losses"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes minutes uncompiled")
 @pytest.mark.parametrize("side", [games.FIRST, games.SECOND])
 @pytest.mark.parametrize("player", ["preset=best,simulations=1000", "simulations=4000"])

@@ -20,6 +20,7 @@ from cluster.lab.sources.verdict import Verdict
 from games.errors import InvalidInput
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("source", ["000", "001", "002", "003", "004", "claims"])
 def test_every_row_names_games_and_players_that_there_are(source: str, scale: str) -> None:

@@ -17,9 +17,12 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from tests.search.forms import FORMS, problem
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+    ),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")

@@ -301,6 +301,7 @@ def test_games_by_name_object_and_class() -> None:
             banyan.search(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_on_workers_a_program_searches_a_game_of_its_own(tmp_path: Path) -> None:
     status, out, err = program(NIM + 'if __name__ == "__main__":' + PROGRAM, tmp_path)
     assert status == 0, err
@@ -308,6 +309,7 @@ def test_on_workers_a_program_searches_a_game_of_its_own(tmp_path: Path) -> None
     assert out.strip() == search.run(search.SearchRequest(spec, lanes=4, simulations=120)).digest
 
 
+@pytest.mark.slow
 def test_a_program_that_would_search_while_its_game_is_loaded_is_told_so(tmp_path: Path) -> None:
     status, _, err = program(NIM + "if True:" + PROGRAM, tmp_path)
     assert status == 1
@@ -322,6 +324,7 @@ def test_a_class_that_is_in_no_file_is_refused(tmp_path: Path) -> None:
     assert "game: 'Nim' is not accepted; expected a class in a file NAME.py" in err
 
 
+@pytest.mark.slow
 def test_a_result_shows_its_board_as_text_and_in_a_notebook() -> None:
     result = banyan.search("gomoku:size=6", moves="c3 d4", simulations=500)
     assert f"best move    {result.move} for x" in str(result)
@@ -358,6 +361,7 @@ def test_all_names_are_there_and_others_are_not() -> None:
             package.serch  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_typed_program_is_checked_against_an_installed_copy(tmp_path: Path) -> None:
     pytest.importorskip("mypy", reason="mypy is among the dev requirements")
@@ -389,6 +393,7 @@ def test_a_typed_program_is_checked_against_an_installed_copy(tmp_path: Path) ->
     }, found.stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_search_and_raises(tmp_path: Path) -> None:
     text = (
         "import banyan, threading\n"
@@ -419,6 +424,7 @@ def test_a_program_may_forget_its_search(tmp_path: Path) -> None:
     assert (status, out, err) == (0, "over\n", "")
 
 
+@pytest.mark.slow
 def test_on_workers_a_program_gets_what_the_command_gets(tmp_path: Path) -> None:
     """From another folder, with no settings of ours."""
     text = (

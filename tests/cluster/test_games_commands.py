@@ -26,6 +26,7 @@ def test_games_lists_options_with_what_they_accept(capsys: pytest.CaptureFixture
     assert max(map(len, table.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_games_are_listed_without_loading_them_and_as_they_are() -> None:
     program = "import sys; from cluster.cli import run; run(['games']); print({'numba'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -48,6 +48,7 @@ def test_it_stops_a_four(size: int) -> None:
     assert game.format_move(stopped, legal[int(np.argmax(policies[0, legal]))]) == "g3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["gomoku:size=9", "gomoku:size=15"])
 @pytest.mark.parametrize("batch", [1, 70])
 def test_in_torch_it_says_what_it_says_in_numpy(spec: str, batch: int) -> None:

@@ -210,6 +210,7 @@ def test_more_workers_than_cores_are_started_by_and_by_as_long_as_they_pay() -> 
     assert not pace.look(ready=8, wanted=8)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels")
 def test_a_short_search_starts_no_ray_and_a_long_one_goes_on_with_workers(tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_what_does_not_end_in_time_is_ended_but_for_a_search_that_has_noted_the_
     assert (done.returncode, done.stdout, done.stderr) == (130 if said else 0, shown, said)
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize(
     ("arguments", "number"),
@@ -173,6 +174,7 @@ def test_a_rule_that_never_ends_can_be_interrupted(
     assert time.monotonic() - signalled_s < 4
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_rule_that_never_ends_on_workers_can_be_interrupted(tmp_path: Path) -> None:
     path = write_take(tmp_path, *ENDLESS_WHEN_COMPILED)

@@ -200,6 +200,7 @@ def test_players_that_always_play_alike_are_told_apart(capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["different_games"] < 8
 
 
+@pytest.mark.slow
 def test_ctrl_c_prints_the_standing_and_leaves_what_was_played(tmp_path: Path) -> None:
     arguments = ("match", "thud", "random", "random", "--games", "100000", "--out", str(tmp_path))
     with start(*arguments, *INLINE, "--json", "--no-progress") as process:
@@ -241,6 +242,7 @@ def in_process(request: MatchRequest, folder: Path) -> Match:
     return on_ray(executor, request, folder)
 
 
+@pytest.mark.slow
 @compiled_only
 def test_two_workers_play_the_games_of_one(workers: Executor, tmp_path: Path) -> None:
     for game in ("gomoku:size=5", "battleship:size=5,fleet=3-2"):
@@ -252,6 +254,7 @@ def test_two_workers_play_the_games_of_one(workers: Executor, tmp_path: Path) ->
         assert moves_in(tmp_path / f"{name}-ray") == moves_in(tmp_path / f"{name}-inline")
 
 
+@pytest.mark.slow
 @compiled_only
 def test_games_of_killed_workers_are_played_again_and_count_once(workers: Executor, tmp_path: Path) -> None:
     deaths = tmp_path / "deaths"
@@ -268,12 +271,14 @@ def test_games_of_killed_workers_are_played_again_and_count_once(workers: Execut
     assert moves_in(tmp_path / "killed") == moves_in(tmp_path / "peaceful")
 
 
+@pytest.mark.slow
 @compiled_only
 def test_what_a_player_does_wrong_on_a_worker_is_said_here(workers: Executor, tmp_path: Path) -> None:
     with pytest.raises(UnitFailed, match=re.escape("player illegal chose 65000, which is not legal in")):
         on_ray(workers, MatchRequest("tictactoe", "random", "illegal", 4), tmp_path)
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_game_file_travels_with_the_match(
     workers: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -103,6 +103,7 @@ def test_honest_players_never_see_a_fleet_and_omniscient_ones_do() -> None:
         assert (seen.state[cells] >> 4).any()
 
 
+@pytest.mark.slow
 def test_players_are_shown_the_position_with_its_past() -> None:
     """In the mill games positions must not repeat: that is part of the state, and not of its text."""
     context = context_of("morris:variant=six")

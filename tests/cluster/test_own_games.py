@@ -34,6 +34,7 @@ compiled_only = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_every_command_takes_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path)
     status, out, _ = here(capsys, "show", path, "--moves", "d d c", "--json")
@@ -48,6 +49,7 @@ def test_every_command_takes_the_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["best_move"] == "d", "the only way to stop four in a row"
 
 
+@pytest.mark.slow
 def test_check_says_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = here(capsys, "check", write(tmp_path), "--games", "3")
     assert status == 0
@@ -83,6 +85,7 @@ def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         executor.close()
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize("kind", ["compiled", "plain"])
 def test_workers_without_the_file_give_the_same_digest(
@@ -120,6 +123,7 @@ print(*(sum(callable_from_python(each).stats.cache_misses.values()) for each in 
 """
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_second_process_compiles_nothing_that_rules_in_plain_python_need(tmp_path: Path) -> None:
     (tmp_path / "nim.py").write_text(NIM)
@@ -135,6 +139,7 @@ def test_a_second_process_compiles_nothing_that_rules_in_plain_python_need(tmp_p
 COMPILED_NIM = TAKE.replace("    max_moves,", "    nominal_simulations_per_s = 200.0\n    max_moves,")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["root", "tree", "leaf"])
 def test_plain_python_and_compiled_rules_of_one_game_give_one_digest(strategy: str, tmp_path: Path) -> None:
     """Objects that are copied about, and arrays: the same search, simulation by simulation."""
@@ -159,6 +164,7 @@ def test_a_slow_game_sends_its_leaves_one_by_one(tmp_path: Path) -> None:
     assert {plan.size(job) for job in range(plan.jobs)} == {1}
 
 
+@pytest.mark.slow
 def test_games_describes_a_file_and_leaves_out_a_package_that_is_broken(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainCluster]:
         yield cluster
 
 
+@pytest.mark.slow
 def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_machine_dies(
     cluster: PlainCluster, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_cluster_without_tokens_gives_the_answer_of_one_process_also_when_a_ma
     assert found["digest"] == json.loads(out)["digest"]
 
 
+@pytest.mark.slow
 def test_a_setting_for_tokens_does_no_harm_where_the_cluster_asks_for_none(
     cluster: PlainCluster, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_setting_for_tokens_does_no_harm_where_the_cluster_asks_for_none(
     assert json.loads(out)["executor"] == "ray"
 
 
+@pytest.mark.slow
 def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go_on(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home", RAY_gcs_rpc_server_reconnect_timeout_s="3")
     with plain_cluster(environment) as cluster:
@@ -108,6 +111,7 @@ def test_when_the_head_has_gone_for_good_a_line_says_what_was_kept_and_how_to_go
         assert again.wait(20) == 130
 
 
+@pytest.mark.slow
 def test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_it_belongs(
     tmp_path: Path,
 ) -> None:
@@ -132,6 +136,7 @@ def test_a_cluster_with_tokens_lets_in_who_has_the_token_and_tells_others_where_
             assert time.monotonic() - began_s < 30
 
 
+@pytest.mark.slow
 def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_path: Path) -> None:
     site = installed(tmp_path / "site")
     with (site / "search" / "plan.py").open("a") as file:
@@ -146,6 +151,7 @@ def test_a_cluster_with_another_banyan_is_told_from_ours_before_it_searches(tmp_
     assert "install the same Banyan on all machines" in line
 
 
+@pytest.mark.slow
 def test_the_uses_that_readme_begins_with(tmp_path: Path) -> None:
     """Their commands as they are printed, with other ports and less time; test_prometheus has Prometheus."""
     cluster = PlainCluster(clean_environment(tmp_path / "home"))

@@ -87,6 +87,7 @@ def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     return answer
 
 
+@pytest.mark.slow
 def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(
     dice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +105,7 @@ def test_the_printed_game_of_dice_is_played_almost_as_well_as_can_be(
         assert each["actions"].count("take") == 3
 
 
+@pytest.mark.slow
 def test_a_budget_of_one_simulation_plays_badly(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, dice, "--episodes", "200", "--simulations", "1", *INLINE)
     assert found["interval"][1] < 0.95 * optimum()
@@ -115,6 +117,7 @@ def test_without_chance_the_best_line_is_followed(walk: str, capsys: pytest.Capt
     assert found["episodes"][0]["actions"] == ["1", "0"] * 3
 
 
+@pytest.mark.slow
 def test_episodes_depend_on_their_seeds_alone(dice: str, capsys: pytest.CaptureFixture[str]) -> None:
     whole = planned(capsys, dice, "--episodes", "6", "--simulations", "50", *INLINE)
     later = planned(capsys, dice, "--episodes", "3", "--simulations", "50", "--seed", "3", *INLINE)
@@ -122,6 +125,7 @@ def test_episodes_depend_on_their_seeds_alone(dice: str, capsys: pytest.CaptureF
     assert len({json.dumps(each["actions"]) for each in whole["episodes"]}) > 1
 
 
+@pytest.mark.slow
 @compiled_only
 def test_workers_without_the_file_play_the_same_episodes(dice: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"episodes": 8, "simulations": 100}
@@ -155,6 +159,7 @@ def test_a_worker_elsewhere_has_the_files_that_were_read(
     assert user_games.read_source(str(file)) == "as it was read"
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_plan_that_was_killed_goes_on(
     dice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -204,6 +209,7 @@ def test_bad_input_is_one_line(
         assert word in err
 
 
+@pytest.mark.slow
 def test_steps_cut_an_episode_off(capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, "2048", "--episodes", "1", "--simulations", "4", "--steps", "5", *INLINE)
     (episode,) = found["episodes"]

@@ -59,6 +59,7 @@ def test_each_simulation_has_a_hidden_card_of_its_own() -> None:
     assert game._stage.states.env.unwrapped.dealer[:2] == held
 
 
+@pytest.mark.slow
 def test_decisions_lose_little_and_know_nothing() -> None:
     """Who knew the card would win more than the best play that does not know it."""
     game: Any = load(SPEC)

@@ -23,6 +23,8 @@ from tests.cluster.command import here
 from tests.games import gym_environments
 from tests.games.tabular import losses_of
 
+pytestmark = pytest.mark.slow
+
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
 HERE = ("--executor", "inline", "--json")

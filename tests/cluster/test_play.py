@@ -132,6 +132,7 @@ def test_resigning_is_a_loss_and_can_be_taken_back() -> None:
     assert back.play.record.result is None
 
 
+@pytest.mark.slow
 def test_save_and_load(tmp_path: Path) -> None:
     file = tmp_path / "my game.txt"
     short = tmp_path / "game.txt"
@@ -170,6 +171,7 @@ def test_forced_moves_are_made_without_asking() -> None:
     assert "a draw" in talk.told
 
 
+@pytest.mark.slow
 def test_a_person_sees_no_enemy_fleet_and_his_own() -> None:
     ours = Talk(SMALL_FLEET, "a1", "b2", "c3", "moves", "hint", "board", seed=1)
     assert "what only first sees:" in ours.text
@@ -187,6 +189,7 @@ def test_a_person_sees_no_enemy_fleet_and_his_own() -> None:
             assert rows[r][c] == (str(ship) if ship else "."), "his own fleet, and nothing else"
 
 
+@pytest.mark.slow
 def test_what_is_told_depends_on_the_answers_and_not_on_the_fleet() -> None:
     """Fleets that answer three shots alike are told apart by nothing that is written."""
     by_answers: dict[tuple[str, ...], list[list[str]]] = {}
@@ -202,6 +205,7 @@ def test_what_is_told_depends_on_the_answers_and_not_on_the_fleet() -> None:
         assert all(told == alike[0] for told in alike)
 
 
+@pytest.mark.slow
 def test_the_opponent_sees_no_fleet_either() -> None:
     spy = Peeks("spy")
     Talk(SMALL_FLEET, "a1", "b2", opponent=spy)
@@ -210,6 +214,7 @@ def test_the_opponent_sees_no_fleet_either() -> None:
         assert not np.any(seen.state[battleship.CELLS : battleship.CELLS + 50] >> 4)
 
 
+@pytest.mark.slow
 def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None:
     talk = Talk(SMALL_FLEET, "a1", "undo", "back", "go 0", f"save {tmp_path / 'game'}")
     assert talk.text.count("moves reveal hidden information") == 3
@@ -219,6 +224,7 @@ def test_nothing_is_taken_back_while_something_is_hidden(tmp_path: Path) -> None
     assert "sees what you must not know" in cheat.text
 
 
+@pytest.mark.slow
 def test_at_the_end_a_hidden_game_says_how_to_go_on_and_shows_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -285,6 +291,7 @@ def test_through_a_pipe_to_the_end_of_input(capsys: pytest.CaptureFixture[str]) 
     assert record[0].moves[0] == "b2"
 
 
+@pytest.mark.slow
 def test_moves_seed_and_a_file_to_begin_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("play", "tictactoe", "--side", "both")
     status, out, _ = here_with(capsys, "a2\n", *arguments, "--moves", "b2 a1")
@@ -328,6 +335,7 @@ def test_show_any_ply_of_a_recorded_game(tmp_path: Path, capsys: pytest.CaptureF
         assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_offers_the_record() -> None:
     with subprocess.Popen(
         [*BANYAN, "play", "tictactoe", "--side", "both"],
@@ -350,6 +358,7 @@ def test_ctrl_c_offers_the_record() -> None:
     assert "moves    b2" in out
 
 
+@pytest.mark.slow
 def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> None:
     shots = [f"{column}{row}" for column in "abcd" for row in range(1, 5) for _ in range(2)]
     talk = Talk(TINY_FLEET, *shots, "back", "go 0", "continue", side="both")
@@ -361,6 +370,7 @@ def test_an_earlier_position_of_a_finished_hidden_game_may_be_looked_at() -> Non
         play.go_on()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "opponent"),
     [
@@ -388,6 +398,7 @@ def test_a_preset_is_one_that_there_is_and_stands_alone(capsys: pytest.CaptureFi
     assert "--opponent" in err
 
 
+@pytest.mark.slow
 def test_in_python_the_same_is_told_as_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     moves = banyan.play("tictactoe", moves="b2", player="alphabeta:depth=9", side="none", lines=())
     told = capsys.readouterr().out
@@ -401,6 +412,7 @@ def test_in_python_the_same_is_told_as_on_the_command_line(capsys: pytest.Captur
     assert f"moves    {moves}" in out
 
 
+@pytest.mark.slow
 def test_in_python_whoever_plays_meets_the_strongest(capsys: pytest.CaptureFixture[str]) -> None:
     moves = banyan.play("morris:variant=three", seconds=0.01, lines=["a1"], seed=3)
     first, *_ = capsys.readouterr().out.splitlines()
@@ -414,6 +426,7 @@ def test_in_python_whoever_plays_meets_the_strongest(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.startswith("Opponent: uct:preset=plain,seconds=0.01 (preset plain)\n")
 
 
+@pytest.mark.slow
 def test_in_a_notebook_lines_are_asked_for_by_input(capsys: pytest.CaptureFixture[str]) -> None:
     """Standard input is none there, and `input` is replaced."""
     typed = iter(["b2", "quit"])
@@ -442,6 +455,7 @@ def test_in_python_what_is_wrong_is_said_before_anything_is_asked(arguments: Any
     assert str(caught.value).startswith(said)
 
 
+@pytest.mark.slow
 def test_in_python_ctrl_c_writes_the_record_and_raises(capsys: pytest.CaptureFixture[str]) -> None:
     def typed() -> Iterator[str]:
         yield "b2"

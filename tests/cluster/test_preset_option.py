@@ -73,12 +73,14 @@ def test_programs_are_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_search_and_strength_tell() -> None:
     assert told("search", "gomoku:size=5", "--simulations", "50").count(LINE) == 1
     assert told("strength", "gomoku:size=5", *SMALL).count(LINE) == 1
     assert LINE not in told("strength", "gomoku:size=5", *SMALL, "--preset", "best")
 
 
+@pytest.mark.slow
 def test_a_search_too_short_for_its_lanes_names_one_lane() -> None:
     short = ("search", "tictactoe", "--simulations", "2000", "--strategy", "root")
     hint = "--lanes 1 is quicker"
@@ -114,6 +116,7 @@ def test_a_search_names_subtree_in_two_threads_and_tree_in_more() -> None:
         assert terminal.getvalue().endswith(named) if named else not terminal.getvalue()
 
 
+@pytest.mark.slow
 def test_speedup_tells() -> None:
     small = ("--workers", "1", "--strategies", "root", "--simulations", "2000", "--repeats", "1")
     assert told("speedup", "gomoku:size=5", *small).count(LINE) == 1
@@ -138,6 +141,7 @@ def test_strength_keeps_what_was_given() -> None:
     assert _options("grundy", "", "best") == ""
 
 
+@pytest.mark.slow
 def test_speedup_measures_the_preset_with_its_own_lanes() -> None:
     asked = Measurement(preset="best", simulations=100)
     request = _request("thud", asked, ["root"], 2)

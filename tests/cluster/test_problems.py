@@ -78,6 +78,7 @@ def test_a_search_goes_on_from_its_checkpoint(name: str, paths: dict[str, str], 
     assert (resumed.digest, resumed.values) == (whole.digest, whole.values)
 
 
+@pytest.mark.slow
 def test_where_chance_moves_nothing_is_searched(
     paths: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +128,7 @@ def test_the_list_of_games_has_players_and_chance(
     assert out.count("+ chance") == 4
 
 
+@pytest.mark.slow
 def test_trees_show_where_chance_moves(
     paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -289,6 +291,7 @@ def test_perft_counts_outcomes_of_chance(paths: dict[str, str], capsys: pytest.C
     assert [row["count"] for row in found["counts"]] == [2, 5, 11]
 
 
+@pytest.mark.slow
 def test_benchmark_has_no_results_beyond_two_players(
     paths: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

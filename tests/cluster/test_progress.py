@@ -129,6 +129,7 @@ def test_what_drawing_costs_decides_how_often_it_is_done(monkeypatch: pytest.Mon
     assert dear < cheap / 5
 
 
+@pytest.mark.slow
 def test_the_view_says_how_the_search_goes() -> None:
     request = SearchRequest(game="gomoku:size=5", moves=("c3", "d4"), seconds=1000.0)
     session = new_session(request, 0.05)

@@ -72,6 +72,7 @@ def test_prometheus_sees_the_search_as_it_is(server: MetricsServer, query: Query
     assert result.simulations / 2 < recorded * 60 < result.simulations * 2
 
 
+@pytest.mark.slow
 def test_a_service_without_a_token_is_scraped_by_the_configuration_as_it_is(tmp_path: Path) -> None:
     need("prometheus")
     service = Server(tmp_path / "data")

@@ -31,6 +31,7 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     assert "refused" in reason(f"127.0.0.1:{port}")
 
 
+@pytest.mark.slow
 def test_a_listener_that_is_not_ray_is_given_up(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         process = RayProcess(f"127.0.0.1:{silent.getsockname()[1]}", 0, {"RAY_AUTH_MODE": "disabled"})

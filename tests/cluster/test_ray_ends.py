@@ -23,9 +23,12 @@ from search.worker import Worker
 from tests.cluster.strangers import banyan, clean_environment, start
 from tests.cluster.test_ray_executor import Once, inline_result, request_for, run_on
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="real workers run compiled kernels"
+    ),
+    pytest.mark.slow,
+]
 
 
 def named(name: str, below: int | None = None) -> list[int]:

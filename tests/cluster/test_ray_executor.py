@@ -149,6 +149,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_but_jobs_retried(
     assert replace(result, **same) == replace(expected, **same)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_all_workers_killed_at_once_change_nothing(ray_executor: RayExecutor) -> None:
     request = request_for("tree", simulations=1_000_000)
     expected = inline_result(request)
@@ -163,6 +164,7 @@ def test_all_workers_killed_at_once_change_nothing(ray_executor: RayExecutor) ->
     assert result.digest == expected.digest
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dropped(
     ray_executor: RayExecutor,
 ) -> None:
@@ -203,6 +205,7 @@ def test_a_stopped_worker_is_replaced_after_its_deadline_and_its_late_result_dro
     wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
 
 
+@pytest.mark.slow
 def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> None:
     request = request_for("root", simulations=1_000_000)
     expected = inline_result(request)
@@ -220,6 +223,7 @@ def test_a_worker_that_stays_stopped_is_killed(ray_executor: RayExecutor) -> Non
     wait_until(lambda: state_of(stopped[0]) in ("", "Z"), 10)
 
 
+@pytest.mark.slow
 def test_what_a_stopped_worker_has_of_one_search_does_not_count_in_the_next(
     ray_executor: RayExecutor,
 ) -> None:
@@ -242,6 +246,7 @@ def test_what_a_stopped_worker_has_of_one_search_does_not_count_in_the_next(
     assert session.coordinator.counters.late_results == 0
 
 
+@pytest.mark.slow
 def test_a_budget_in_seconds_is_kept_within_three_tenths(ray_executor: RayExecutor) -> None:
     for strategy in STRATEGIES:
         for seconds in (0.5, 2.0):
@@ -308,6 +313,7 @@ def listening_addresses(pid: int) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_closing_leaves_no_process_behind() -> None:
     # In a process of its own: this one has its Ray from the fixture.
     script = (

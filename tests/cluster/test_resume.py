@@ -197,6 +197,7 @@ def test_a_search_that_fails_is_kept_and_says_how_to_go_on(error: Exception, tmp
     assert unchanged(session_of(opened).run()) == unchanged(session_of(fresh(REQUESTS["tree"])).run())
 
 
+@pytest.mark.slow
 def test_the_source_of_a_game_travels_in_the_checkpoint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -208,6 +209,7 @@ def test_the_source_of_a_game_travels_in_the_checkpoint(
     assert answer(capsys, "resume", str(file))["digest"] == calm.digest
 
 
+@pytest.mark.slow
 def test_searches_that_are_killed_at_random_moments_end_with_the_same_answer() -> None:
     """Three kills for each strategy; `make test-resume` has a hundred."""
     done = subprocess.run(

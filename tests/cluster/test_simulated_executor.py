@@ -127,6 +127,7 @@ def test_the_same_seed_predicts_the_same() -> None:
     assert run(request, 16, FREE)[0].elapsed_s < times.pop()
 
 
+@pytest.mark.slow
 def test_saturation_is_found_and_longer_jobs_help() -> None:
     request = SearchRequest(game="tictactoe", strategy="tree", lanes=256, rounds=64, simulations=512_000_000)
     costs = replace(FREE, absorb_s=0.001, send_s=0.001, latency_s=0.002)

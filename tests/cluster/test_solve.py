@@ -83,6 +83,7 @@ def test_tic_tac_toe_is_a_draw(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"a3 +won +1 *\n", out)
 
 
+@pytest.mark.slow
 def test_a_game_whose_positions_come_again_has_no_tree(capsys: pytest.CaptureFixture[str]) -> None:
     answer = solved(capsys, "morris:variant=three", "--no-progress")
     assert answer["tree"] is None

@@ -207,6 +207,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return folder, json.loads(out)
 
 
+@pytest.mark.slow
 def test_a_measurement_says_all_that_was_asked(measured: tuple[Path, dict[str, Any]]) -> None:
     _, answer = measured
     assert [(row["strategy"], row["lanes"]) for row in answer["rows"]] == [
@@ -225,6 +226,7 @@ def test_a_measurement_says_all_that_was_asked(measured: tuple[Path, dict[str, A
     assert answer["games_played"] == 2 * 4 * len(answer["matches"])
 
 
+@pytest.mark.slow
 def test_the_report_is_written_as_json_csv_and_pictures(measured: tuple[Path, dict[str, Any]]) -> None:
     folder, answer = measured
     assert figures(json.loads((folder / "strength.json").read_text())) == figures(answer)
@@ -247,6 +249,7 @@ def test_scores_are_drawn_by_lanes(tmp_path: Path) -> None:
     assert "How well a tictactoe search on " in found
 
 
+@pytest.mark.slow
 def test_people_read_tables_in_80_columns(
     measured: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,6 +277,7 @@ def costs_file(folder: Path, *strategies: str, **others: float) -> str:
     return str(folder / "costs.json")
 
 
+@pytest.mark.slow
 def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
     measured: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,6 +297,7 @@ def test_costs_predict_the_throughput_with_a_worker_for_each_lane(
     assert "a file with the costs of root, tree, leaf" in err
 
 
+@pytest.mark.slow
 @compiled_only
 def test_two_workers_play_the_games_of_one(measured: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, answer = measured
@@ -314,6 +319,7 @@ def play(plan: ByGames, executor: Executor, folder: Path) -> GamesResult:
     return plan.result()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_measurement_that_was_broken_off_goes_on(
     number: signal.Signals,

@@ -97,6 +97,7 @@ def test_the_digest_is_the_same_on_any_machine() -> None:
     assert search.run(asked).digest == "e61f6ee2b051c3b218ce5752f4bea3fd8dbf29790e82357fffae9053c71a234f"
 
 
+@pytest.mark.slow
 def test_threads_that_meet_often_grow_the_same_tree() -> None:
     asked = request("gomoku:size=9", 64, simulations=300_000)
     alone = search.run(asked).digest
@@ -121,6 +122,7 @@ def test_a_lane_alone_chooses_like_a_sequential_search() -> None:
     assert one.value == pytest.approx(sequential.value, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["", "a1 b1", "b2 a1", "a1 b2 c3", "b2 a1 a2", "a1 c3 b2"])
 def test_what_is_proven_is_right_and_ends_the_search(line: str) -> None:
     asked = request(
@@ -174,6 +176,7 @@ def test_many_lanes_do_not_use_up_the_memory() -> None:
     assert result.tree_nodes == pytest.approx(50_001, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory_mb", [1_000, 8])
 def test_a_checkpoint_between_two_stretches_goes_on_to_the_same_end(memory_mb: int) -> None:
     asked = request("gomoku:size=9", 8, simulations=3_000_000, memory_mb=memory_mb)
@@ -205,6 +208,7 @@ def test_a_state_with_a_visit_in_flight_is_not_one() -> None:
         Coordinator(open_search(request("gomoku:size=9", 2)), 1).restore(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "ends_with"), [(signal.SIGINT, INTERRUPTED), (signal.SIGKILL, -signal.SIGKILL)]
 )
@@ -246,6 +250,7 @@ def test_where_it_cannot_run_the_error_says_so(tmp_path: Path) -> None:
         check_request(request("gomoku", 1_024, simulations=10**6, memory_mb=4))
 
 
+@pytest.mark.slow
 def test_its_throughput_is_measured_beside_searches_that_share_nothing() -> None:
     asked = ("speedup", "gomoku:size=9", "--strategies", "subtree", "--simulations", "300000")
     status, output, errors = command.banyan(*asked, "--executor", "threads", "--repeats", "1", "--json")

@@ -118,6 +118,7 @@ def test_lines_that_a_person_types_can_be_edited() -> None:
     assert (status, "moves    b2 " in shown) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
 def test_a_closed_file_is_the_null_device(closed: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
@@ -128,6 +129,7 @@ def test_a_closed_file_is_the_null_device(closed: str, tmp_path: Path) -> None:
         json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
@@ -144,6 +146,7 @@ def test_a_narrow_encoding_costs_characters_and_no_command(
     assert (status, "error" in err, out.isascii()) == (0, False, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TMPDIR", "RAY_TMPDIR"])
 @pytest.mark.parametrize("folder", ["x" * 120, "zürich", "two words", "missing/relative"])
 def test_ray_starts_whatever_the_temporary_folder_is(name: str, folder: str, tmp_path: Path) -> None:
@@ -156,6 +159,7 @@ def test_ray_starts_whatever_the_temporary_folder_is(name: str, folder: str, tmp
     assert not path.exists() or not [*path.iterdir()]
 
 
+@pytest.mark.slow
 def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_cache(tmp_path: Path) -> None:
     installed, temporary = tmp_path / "installed", tmp_path / "temporary"
     for name in ("games", "search", "cluster", "cluster/banyan"):
@@ -182,6 +186,7 @@ def test_without_a_home_and_with_an_installation_of_others_one_line_names_the_ca
 MANY = ("--simulations", "100000")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
     ("arguments", "result"),

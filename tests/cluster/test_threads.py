@@ -183,6 +183,7 @@ def test_a_search_that_fails_in_a_thread_says_why(monkeypatch: pytest.MonkeyPatc
         searched(executor, SearchRequest("tictactoe", simulations=1_000))
 
 
+@pytest.mark.slow
 @compiled_only
 def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
@@ -203,6 +204,7 @@ def test_an_interrupted_command_prints_what_it_has(tmp_path: Path) -> None:
     assert found["simulations"] > 0
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_speedup_is_measured_with_threads() -> None:
     request = SearchRequest("tictactoe", simulations=3_000_000, seed=3, memory_mb=256)

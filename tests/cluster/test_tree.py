@@ -107,6 +107,7 @@ def test_any_game_is_drawn_in_every_format(
             assert text.count(" -> ") == 11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("player", "visits"),
     [

@@ -101,6 +101,7 @@ def test_turns_give_the_answer_of_jobs_one_by_one(case: str, executor: Executor)
     assert run(request).digest == expected.digest
 
 
+@pytest.mark.slow
 def test_memory_ends_a_search_at_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a stretch ends after the selection that used up the memory."""
     request = SearchRequest("gomoku", strategy="leaf", lanes=8, memory_mb=1, stop_when_full=True, **ONE)
@@ -148,6 +149,7 @@ class Raising(ConnectFour):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["while a thread selects", "while it plays"])
 def test_rules_that_raise_end_the_search(
     where: str, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +167,7 @@ def test_rules_that_raise_end_the_search(
     restored.restore(session.coordinator.state())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lanes", "seconds", "least"), [(4_000, 0.05, 1), (12, 0.4, 1_000)])
 def test_a_budget_in_seconds_is_kept(executor: Executor, lanes: int, seconds: float, least: int) -> None:
     """All that was played counts, also with more lanes than can be played in time."""
@@ -176,6 +179,7 @@ def test_a_budget_in_seconds_is_kept(executor: Executor, lanes: int, seconds: fl
         assert seconds <= result.elapsed_s < seconds + 0.4
 
 
+@pytest.mark.slow
 def test_scores_of_many_players_do_not_depend_on_stretches(
     executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +194,7 @@ def test_scores_of_many_players_do_not_depend_on_stretches(
     assert session_of(request, executor).run().values == expected.values
 
 
+@pytest.mark.slow
 def test_many_threads_and_short_stretches_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Far more threads than cores, and stretches of a few jobs: every thread waits in every place."""
     monkeypatch.setattr(leaf, "STRETCH_S", 1e-5)
@@ -203,6 +208,7 @@ def test_many_threads_and_short_stretches_lose_nothing(monkeypatch: pytest.Monke
         executor.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resumed_by_turns", [True, False])
 @pytest.mark.parametrize("saved_by_turns", [True, False])
 def test_a_search_goes_on_after_a_checkpoint(
@@ -232,6 +238,7 @@ def test_a_search_goes_on_after_a_checkpoint(
     assert (result.simulations, result.playouts) == (4_000, expected.playouts)
 
 
+@pytest.mark.slow
 def test_a_search_by_stretches_is_not_handed_over() -> None:
     """Short by what its game says, and so without threads at first; then it seems to last."""
 
@@ -253,6 +260,7 @@ def test_a_search_by_stretches_is_not_handed_over() -> None:
     executor.close()
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_a_search_is_stopped_promptly() -> None:
     with banyan.start(
         "thud", strategy="leaf", executor="threads", workers=2, lanes=8, simulations=10**8, **ONE
@@ -267,6 +275,7 @@ def test_progress_is_told_and_a_search_is_stopped_promptly() -> None:
     assert (result.executor, result.workers) == ("threads", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "options"),
     [

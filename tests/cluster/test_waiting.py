@@ -25,6 +25,8 @@ from tests.cluster.free_costs import FREE
 from tests.cluster.test_simulated_executor import run
 from tests.games.own_game import write_waiting
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from cluster.ray_backend.executor import RayExecutor
 

@@ -13,6 +13,7 @@ from cluster.commands.warm import compile_for_search
 from tests.cluster.command import here
 
 
+@pytest.mark.slow
 def test_warm_compiles_every_kernel_once_for_all_strategies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,6 +27,7 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
     assert "tictactoe, strategy leaf" in json.loads((tmp_path / "seconds_to_compile.json").read_text())
 
 
+@pytest.mark.slow
 def test_strategies_that_a_game_refuses_are_left_out() -> None:
     assert list(compile_for_search("battleship:size=4,fleet=2", ["root", "subtree"])) == ["root", "play"]
 

@@ -109,6 +109,7 @@ def test_what_the_coordinator_does_while_others_still_work_is_not_its_fault() ->
     assert time.spent == pytest.approx(dict.fromkeys(PARTS, 0.0) | {OTHERS: 0.4, MERGING: 0.1, SENDING: 0.25})
 
 
+@pytest.mark.slow
 def test_what_is_predicted_without_a_budget_is_short(tmp_path: Path) -> None:
     """A game with few leaves in a job has no more jobs than others."""
     costs = tmp_path / "costs.json"
@@ -132,6 +133,7 @@ def test_costs_of_the_shortest_jobs_are_measured_with_some_thousands_of_them() -
     assert usual.simulations > 10**6
 
 
+@pytest.mark.slow
 def test_a_search_of_more_rounds_is_predicted_whole(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
     costs.write_text(json.dumps({"tree": FREE.to_json()}))

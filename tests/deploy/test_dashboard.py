@@ -29,6 +29,8 @@ from tests.cluster.prometheus import (
     prometheus,
 )
 
+pytestmark = pytest.mark.slow
+
 GRAFANA = DEPLOY / "grafana"
 DASHBOARD = json.loads((GRAFANA / "dashboards" / "banyan.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]

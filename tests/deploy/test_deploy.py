@@ -26,6 +26,8 @@ import yaml
 from cluster.cli import app
 from tests.cluster.prometheus import DEPLOY, SERVICE, eventually, free_port, need
 
+pytestmark = pytest.mark.slow
+
 ROOT = DEPLOY.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yml").read_text())

@@ -19,6 +19,8 @@ from tests.cluster.prometheus import DEPLOY, need
 from tests.deploy.kustomize import Resource, build
 from tests.deploy.operator_kinds import KINDS
 
+pytestmark = pytest.mark.slow
+
 FOLDER = DEPLOY / "kubernetes"
 TARGETS = [FOLDER / "overlays" / "small", FOLDER / "overlays" / "large", FOLDER / "job"]
 BUILT = {folder.name: build(folder) for folder in TARGETS}

@@ -67,6 +67,7 @@ def shoot(game: Battleship, fleet: naive.Fleet, shots: list[int], announce: bool
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", ["uniform", "sequential"])
 @pytest.mark.parametrize("announce", ["no", "yes"])
 @pytest.mark.parametrize("touch", ["any", "no_side", "no_contact"])
@@ -151,6 +152,7 @@ def test_a_view_is_the_same_for_all_fleets_that_fit(announce: str) -> None:
     assert np.array_equal(game.observation(without, games.FIRST), view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("announce", ["no", "yes"])
 def test_answers_are_those_of_the_naive_game(announce: str) -> None:
     game = battleship(f"battleship:announce_sunk={announce}")
@@ -314,6 +316,7 @@ def test_answers_are_refused_if_and_only_if_none_of_all_fleets_fits(touch: str) 
     assert seen == {False, True}
 
 
+@pytest.mark.slow
 def test_hits_too_far_apart_for_the_fleet_are_refused_at_once() -> None:
     """Eight hits that no two of seven ships share; trying all ways to cover seven of them takes hours."""
     game = battleship("battleship:task=solo,size=12,fleet=6-6-6-6-6-6-6")

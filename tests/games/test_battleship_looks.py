@@ -109,6 +109,7 @@ def test_what_is_to_come_is_a_return() -> None:
     assert race.calls.evaluate(state) > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_shot_looks_as_good_as_placements_of_ships_afloat_cover_it(spec: str) -> None:
     for game, state in positions(spec):

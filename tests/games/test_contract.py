@@ -38,6 +38,7 @@ OPEN = pytest.mark.parametrize("game", [games.load(spec) for spec in OPEN_SPECS]
 SEEDS = range(2 if JIT else 1)
 
 
+@pytest.mark.slow
 @GAMES
 def test_a_game_keeps_to_the_contract(game: Game) -> None:
     assert check(game, games=2 if JIT else 1) == []

@@ -223,6 +223,7 @@ def test_a_planner_does_not_see_the_future(name: str) -> None:
     assert abs(guessed / coins - 0.5) < 3.5 * 0.5 / coins**0.5
 
 
+@pytest.mark.slow
 def test_simulations_repeat_in_another_process() -> None:
     code = (
         "import sys, games; from tests.games.test_gym import digest; print(digest(games.load(sys.argv[1])))"

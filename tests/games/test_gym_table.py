@@ -62,6 +62,7 @@ def test_masks_need_not_be_in_the_table() -> None:
         assert game.legal_moves(state) == inside
 
 
+@pytest.mark.slow
 def test_searches_obey_masks() -> None:
     found = run(SearchRequest("gym:Taxi-v4", simulations=300, lanes=1, rounds=1))
     game = games.load("gym:Taxi-v4")

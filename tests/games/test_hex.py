@@ -139,6 +139,7 @@ def _value(game: Hex, state: State, known: dict[bytes, float]) -> float:
     return known[key]
 
 
+@pytest.mark.slow
 def test_small_boards_have_their_known_values() -> None:
     """Without swap the first player wins (John Nash); with it the second does. On 2x2, by trying everything.
     On 3x3 the first move in the middle wins, that in the acute corner loses; a half turn changes nothing."""

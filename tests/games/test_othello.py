@@ -125,6 +125,7 @@ def test_equal_discs_are_a_draw() -> None:
     assert game.outcome_text(state) == "a draw 8-8"
 
 
+@pytest.mark.slow
 def test_the_smallest_board_has_its_known_value() -> None:
     """Othello 4x4 is won by the second player: here by trying everything."""
     game = _load("othello:size=4")

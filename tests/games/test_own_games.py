@@ -63,6 +63,7 @@ def test_connect_four_has_the_published_counts(tmp_path: Path) -> None:
         assert perft(game, game.initial_state(), depth) == count
 
 
+@pytest.mark.slow
 def test_the_simulator_that_waits_has_the_published_counts_and_waits(tmp_path: Path) -> None:
     game = games.load(write_waiting(tmp_path) + ":wait_ms=30")
     for depth, count in enumerate(PUBLISHED_PERFT[:5], start=1):

@@ -108,6 +108,7 @@ def test_any_cell_of_a_group_names_it() -> None:
             game.parse_move(state, text)
 
 
+@pytest.mark.slow
 def test_priority_keeps_the_colour_of_most_stones() -> None:
     game = games.load("samegame")
     state = game.initial_state()

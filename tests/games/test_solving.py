@@ -256,6 +256,7 @@ def test_positions_out_of_reach_are_refused() -> None:
     assert caught.value.field == "position"
 
 
+@pytest.mark.slow
 def test_every_value_is_that_of_the_solution() -> None:
     game = games.load("tictactoe")
     solution = solve(game, game.initial_state())

@@ -30,6 +30,7 @@ SEED = "thud:ruleset=seed"
 START = "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6T*T6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", TWINS)
 def test_random_games_agree_with_the_slow_twin_move_for_move(spec: str) -> None:
     game = games.load(spec)

@@ -532,6 +532,7 @@ def test_a_proven_search_is_over_and_takes_late_answers() -> None:
     assert continued(opened, opened.search.request).result().stopped_by == "proven"
 
 
+@pytest.mark.slow
 def test_a_full_memory_ends_a_search_that_has_no_other_budget() -> None:
     asked = {"game": "gomoku:size=12", "memory_mb": 1, "lanes": 8}
     request = request_of(**asked, simulations=None, stop_when_full=True)
@@ -559,6 +560,7 @@ def test_a_search_without_a_budget_goes_on_for_as_long_as_it_is_asked() -> None:
     assert result.simulations > 100
 
 
+@pytest.mark.slow
 def test_an_evaluator_that_waits_is_asked_for_many_leaves_at_once() -> None:
     """50 ms an evaluation: 32 in flight are some 30 times as fast as one; a loaded machine makes 8 of it."""
 

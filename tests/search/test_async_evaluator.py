@@ -83,6 +83,7 @@ def most_of(log: Path) -> int:
     return max(int(line) for line in log.read_text().split() if line.isdigit())
 
 
+@pytest.mark.slow
 @one_process
 def test_jobs_are_awaited_side_by_side(run: Callable[[SearchRequest], str], tmp_path: Path) -> None:
     """64 leaves of 0.1 or 0.2 s, 32 at a time; the root alone is evaluated twice, once to try the file."""

@@ -271,6 +271,7 @@ def test_the_programs_that_the_page_prints_work(tmp_path: Path, capsys: pytest.C
         assert result.digest != run_search(replace(request, evaluator=f"{file}:hidden=9"))[0].digest
 
 
+@pytest.mark.slow
 def test_the_network_of_the_page_plays_every_game_of_pieces_on_cells_and_refuses_others() -> None:
     source = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
     refused, played = dict[str, str](), set[str]()

@@ -133,6 +133,7 @@ class Wide(Game):
         return np.array([0, 1, 0], dtype=np.int64)
 
 
+@pytest.mark.slow
 def test_a_full_table_is_searched_further() -> None:
     game = Wide()
     work, means = learnt(game, 400)
@@ -141,6 +142,7 @@ def test_a_full_table_is_searched_further() -> None:
     assert all(90.0 < mean <= 200.0 for mean in means)
 
 
+@pytest.mark.slow
 def test_an_episode_depends_on_its_number_alone() -> None:
     pytest.importorskip("gymnasium", reason="gymnasium is not installed")
     game = load("gym:FrozenLake-v1(is_slippery=True):steps=12")

@@ -65,6 +65,7 @@ def test_a_search_run_here_is_the_search_run_anywhere(spec: str, asked: dict[str
     )
 
 
+@pytest.mark.slow
 def test_a_budget_in_seconds_is_cpu_time() -> None:
     for player in ("uct:seconds=0.3", "uct:seconds=0.3,strategy=tree,lanes=8", "flat:seconds=0.3"):
         ask(player, "tictactoe")
@@ -104,6 +105,7 @@ def test_a_solved_position_is_said_to_be_proven() -> None:
     assert choice.simulations < 2000
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_move() -> None:
     for player in (
         "uct:simulations=500",
@@ -201,6 +203,7 @@ def test_flat_is_playouts_one_after_the_other(draws: str, simulations: int) -> N
 PER_PLAYOUT = {"playout_plies=0": 1, "playout_plies=3": 3, "playout_plies=3,policy=minimax1": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "player", ["uct", "uct:strategy=tree,lanes=3", "uct:lanes=2", "flat", "flat:draws=random"]
 )

@@ -31,6 +31,7 @@ POSITIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(True, False, True), (False, True, True), (True, False, False)])
 @pytest.mark.parametrize(("spec", "position"), POSITIONS)
 def test_it_grows_the_tree_of_its_slow_twin(spec: str, position: str, options: tuple[bool, ...]) -> None:

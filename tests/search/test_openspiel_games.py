@@ -56,6 +56,7 @@ def test_a_search_does_not_depend_on_what_is_hidden() -> None:
     assert others[0].digest == first.digest != others[1].digest
 
 
+@pytest.mark.slow
 def test_a_line_of_moves_can_be_played_where_other_cards_are_legal_in_other_deals() -> None:
     game = games.load("openspiel:oh_hell")
     for seed in range(5):

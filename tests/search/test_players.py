@@ -84,6 +84,7 @@ def test_minimax_negamax_and_alpha_beta_choose_alike(spec: str) -> None:
             assert pruned.nodes <= plain.nodes
 
 
+@pytest.mark.slow
 def test_a_seed_decides_between_equals() -> None:
     """A corner would lose: any edge is as good as the others."""
     moves = "a1 b2 c3"

@@ -235,6 +235,7 @@ def test_portions_are_kept_and_checked() -> None:
         unpack_portions(arrays, 5, plies, strategy.tree)
 
 
+@pytest.mark.slow
 def test_a_lane_plans_with_few_selections() -> None:
     _, jobs = planned("gomoku:size=5", 8, 80, rounds=6)
     assert all(len(portions_of(job).visits) <= QUANTA + 2 for job in jobs)

@@ -12,6 +12,7 @@ from tests.search.naive import Node
 from tests.search.test_top import searched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "simulations"), [("gomoku:size=5", 4000), ("tictactoe", 900), ("morris", 1500)]
 )

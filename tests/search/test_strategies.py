@@ -278,6 +278,7 @@ def test_the_longer_jobs_are_the_more_travels() -> None:
     assert rows(**timed, memory_mb=64)[0] == 2**17
 
 
+@pytest.mark.slow
 def test_lanes_know_all_of_a_tree_that_a_snapshot_holds() -> None:
     request = SearchRequest("gomoku:size=9", strategy="tree", lanes=4, simulations=40_000 if JIT else 2000)
     _, session = run_search(request)
@@ -433,6 +434,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", SMALL)
 def test_a_full_memory_is_searched_on(small: str) -> None:
     if not JIT and small != "root":
@@ -464,6 +466,7 @@ def test_a_full_memory_may_end_the_search(small: str) -> None:
     assert result.answer.best_move is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_lanes_of_tree_hardly_ever_make_the_same_node(seed: int) -> None:
     """Each grows other subtrees, but for the first rounds, in which there is nothing to be cut yet."""

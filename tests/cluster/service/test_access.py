@@ -144,6 +144,7 @@ def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
         assert answer.json()["accepted"] == "at most 2000 bytes"
 
 
+@pytest.mark.slow
 def test_names_that_were_made_to_mean_this_machine_are_not_answered(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "", "[::1].x"):
@@ -155,6 +156,7 @@ def test_names_that_were_made_to_mean_this_machine_are_not_answered(tmp_path: Pa
         assert httpx.post(server.url + "/api/v1/searches/x/resume", headers=page).status_code == 403
 
 
+@pytest.mark.slow
 def test_what_is_sent_makes_no_lines_of_its_own_in_the_log(server: Server) -> None:
     with server.client(TOKEN) as client:
         before = len(server.lines)

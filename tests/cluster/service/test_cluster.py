@@ -285,6 +285,7 @@ def test_ticks_of_500_workers_make_the_whole() -> None:
     assert most < 120_000
 
 
+@pytest.mark.slow
 def test_a_curve_is_kept_with_its_search(tmp_path: Path) -> None:
     body = {"game": "gomoku:size=5", "strategy": "root", "seconds": 3600.0}
     with Server(tmp_path, "--checkpoint-every", "0.5", "--keep", "60") as server:

@@ -38,6 +38,7 @@ def facts(lines: str) -> list[str]:
     return [line.rstrip() for line in lines.splitlines() if not line.startswith(words)]
 
 
+@pytest.mark.slow
 def test_it_prints_what_a_search_here_prints(place: tuple[str, ...]) -> None:
     here = banyan(*SEARCH, "--executor", "inline")
     there = banyan(*SEARCH, *place)
@@ -49,6 +50,7 @@ def test_it_prints_what_a_search_here_prints(place: tuple[str, ...]) -> None:
     assert {k: one[k] for k in one if k not in DIFFERENT} == {k: other[k] for k in one if k not in DIFFERENT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["samegame:columns=4,rows=4,colours=2", "chinese_checkers:turns=12"])
 def test_other_problems_than_games_of_two(place: tuple[str, ...], game: str) -> None:
     asked = ("search", game, "--simulations", "60", "--lanes", "2")
@@ -73,6 +75,7 @@ def test_what_is_wrong_is_one_line(place: tuple[str, ...], arguments: tuple[str,
     assert err.startswith(f"banyan: error: {line}") and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path: Path) -> None:
     status, out, err = banyan(*SEARCH, "--server", "http://127.0.0.1:1")
     assert (status, out) == (1, "")
@@ -83,6 +86,7 @@ def test_a_server_that_is_not_there_or_not_ours(place: tuple[str, ...], tmp_path
     assert status == 2 and err.startswith("banyan: error: --server: 'nonsense://x' is not accepted")
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str, ...]) -> None:
     """With a terminal for standard error there is a view, drawn again as the search goes on."""
     master, slave = pty.openpty()
@@ -117,6 +121,7 @@ def test_a_terminal_shows_the_search_on_the_server_as_one_here(place: tuple[str,
     assert "\x1b[37;48;5;" in text
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_search_and_prints_its_best_answer(place: tuple[str, ...]) -> None:
     with start("search", "gomoku:size=5", "--seconds", "60", *place) as process:
         assert process.stderr is not None

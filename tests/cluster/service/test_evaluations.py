@@ -131,6 +131,7 @@ evaluator_client.work(sys.argv[1], evaluate)
 """
 
 
+@pytest.mark.slow
 def test_clients_in_other_processes_get_the_digest_of_an_evaluator_file(server: Server, digest: str) -> None:
     remote = Remote(server)
     command = [sys.executable, "-c", CLIENT, remote.url, "0.002"]
@@ -245,6 +246,7 @@ def test_a_search_whose_leaves_are_all_finished_games_holds_up_nobody(server: Se
     assert time.monotonic() - began_s < 20
 
 
+@pytest.mark.slow
 def test_searches_that_nobody_asks_for_give_their_places_to_others(tmp_path: Path, digest: str) -> None:
     with Server(tmp_path, "--max-running", "2", "--max-simulations", "100000000") as server:
         idle = [Remote(server), Remote(server)]
@@ -301,6 +303,7 @@ def test_a_search_that_is_not_for_clients_is_refused(
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
+@pytest.mark.slow
 def test_a_cancelled_search_has_a_result_and_goes_on_where_it_was(server: Server, digest: str) -> None:
     remote = Remote(server)
     remote.run(turns=10)
@@ -319,6 +322,7 @@ def test_a_cancelled_search_has_a_result_and_goes_on_where_it_was(server: Server
     assert len(remote.told) == len(set(remote.told))
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_asks_for_nothing_twice(tmp_path: Path, digest: str) -> None:
     with Server(tmp_path) as first:
         remote = Remote(first)
@@ -337,6 +341,7 @@ def test_a_server_that_is_stopped_asks_for_nothing_twice(tmp_path: Path, digest:
     assert len(remote.told) == len(set(remote.told))
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_ends_with_the_same_digest(tmp_path: Path, digest: str) -> None:
     server = Server(tmp_path, "--checkpoint-every", "0.1")
     remote = Remote(server)
@@ -352,6 +357,7 @@ def test_a_server_that_is_killed_ends_with_the_same_digest(tmp_path: Path, diges
     assert len(remote.told) - len(set(remote.told)) <= 5
 
 
+@pytest.mark.slow
 def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Path, digest: str) -> None:
     program = (sys.executable, "-c", QUICK)
     with Server(tmp_path, "--checkpoint-every", "0.1", program=program) as server:
@@ -367,6 +373,7 @@ def test_clients_go_on_when_the_server_is_killed_and_started_again(tmp_path: Pat
         assert server.restarts() == 1
 
 
+@pytest.mark.slow
 def test_a_search_that_nobody_asks_for_is_cancelled(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-seconds", "1") as server:
         remote = Remote(server)

@@ -78,6 +78,7 @@ def refusals(server: Server, game: str) -> list[tuple[int, str, str]]:
     return [(a.status_code, a.json().get("field"), a.json().get("detail")) for a in answers]
 
 
+@pytest.mark.slow
 @openspiel
 @pytest.mark.parametrize(
     ("name", "reason"),
@@ -96,6 +97,7 @@ def test_parameters_that_end_a_process_are_refused(server: Server, name: str, re
         assert reason in detail
 
 
+@pytest.mark.slow
 @openspiel
 @pytest.mark.parametrize("game", ["openspiel:tic_tac_toe", "openspiel:hex(board_size=4)", "nim:stones=7"])
 def test_sound_games_of_others_are_shown_and_searched(
@@ -118,6 +120,7 @@ def test_sound_games_of_others_are_shown_and_searched(
     assert answer.json()["player"] == "uct:preset=best,seconds=0.05", answer.text
 
 
+@pytest.mark.slow
 @gymnasium
 @pytest.mark.parametrize("game", ["gym:FrozenLake-v1(is_slippery=False)", "gym:CartPole-v1:steps=20"])
 def test_environments_that_are_allowed_are_shown_and_searched(server: Server, game: str) -> None:
@@ -166,6 +169,7 @@ def test_a_game_whose_positions_end_a_process_is_refused(server: Server) -> None
     assert (answer.status_code, answer.json()["field"]) == (422, "game")
 
 
+@pytest.mark.slow
 def test_only_what_is_allowed_is_listed(server: Server) -> None:
     listed = [game["name"] for game in server.client().games()]
     there = importlib.util.find_spec("pyspiel") is not None
@@ -174,6 +178,7 @@ def test_only_what_is_allowed_is_listed(server: Server) -> None:
     assert listed == sorted([*BUILT_IN, "nim", *others])
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_started_again(server: Server) -> None:
     assert server.client().game("nim")["name"] == "nim"
     (pid,) = trying(server.process.pid)
@@ -181,6 +186,7 @@ def test_a_process_that_is_killed_is_started_again(server: Server) -> None:
     assert server.client().game("nim")["name"] == "nim"
 
 
+@pytest.mark.slow
 def test_nothing_of_others_is_taken_unless_it_is_allowed(tmp_path: Path, environment: dict[str, str]) -> None:
     with Server(tmp_path, "--allow-games", "nim", "--max-running", "1", environment=environment) as server:
         client = server.client()
@@ -235,6 +241,7 @@ def test_environments_are_allowed_by_a_pattern_of_their_own(pattern: str) -> Non
     assert AllowedGames((pattern, "gym:*")).is_foreign("gym:FrozenLake-v1")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_to_allow_what_is_not_there_does_not_start(tmp_path: Path) -> None:
     where = ("--data", str(tmp_path), "--port", "0", "--executor", "inline")
     status, lines = refused(*where, "--allow-games", "no_such_game")
@@ -244,6 +251,7 @@ def test_a_server_that_is_to_allow_what_is_not_there_does_not_start(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_time_for_which_others_have_the_cores_does_not_count(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +271,7 @@ def test_time_for_which_others_have_the_cores_does_not_count(
         assert foreign.ask("game", "busy", "busy")["name"] == "busy"
 
 
+@pytest.mark.slow
 def test_a_trial_has_limits(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
     before = trying(os.getpid())

@@ -76,6 +76,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("no_room", [no_room, moved])
 def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server, no_room: Any) -> None:
     client, url = server.client(), f"{server.url}/api/v1/searches"
@@ -101,6 +102,7 @@ def test_an_end_that_cannot_be_stored_is_told_when_it_can(server: Server, no_roo
     assert client.wait(client.submit(BODY)["id"])["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_server_whose_searches_are_all_over_says_that_it_can_store_nothing(server: Server) -> None:
     client = server.client()
     over = client.searches("done")["searches"][0]

@@ -19,6 +19,8 @@ from schemathesis.specs.openapi.checks import (
 import games
 from tests.cluster.service_process import Server
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("--max-simulations", "500", "--max-seconds", "0.1", "--max-memory", "64", "--max-lanes", "8")
 CHECKS = [
     not_a_server_error,

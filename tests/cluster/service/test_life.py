@@ -39,6 +39,7 @@ def digest_of(body: dict[str, Any]) -> str:
     return session_of(fresh(SearchRequest(**body))).run().digest
 
 
+@pytest.mark.slow
 def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path: Path) -> None:
     with Server(tmp_path, *OPTIONS) as server:
         client = server.client()
@@ -80,6 +81,7 @@ def test_a_server_that_was_killed_finishes_every_search_with_its_digest(tmp_path
     assert list((tmp_path / "checkpoints").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_server_that_is_told_to_end_keeps_what_runs(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-running", "1") as server:
         client = server.client()
@@ -96,6 +98,7 @@ def test_a_server_that_is_told_to_end_keeps_what_runs(tmp_path: Path) -> None:
     assert ended[0]["result"]["resumed"] == 1
 
 
+@pytest.mark.slow
 def test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on(tmp_path: Path) -> None:
     with Server(tmp_path, "--max-running", "1") as server:
         client = server.client()
@@ -111,6 +114,7 @@ def test_a_search_that_was_cancelled_before_the_server_was_killed_does_not_go_on
         assert server.client().get(ids[1])["state"] in ("queued", "running")
 
 
+@pytest.mark.slow
 def test_a_folder_has_one_server(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         status, lines = refused("--data", str(tmp_path), "--port", "0", "--executor", "inline")
@@ -123,6 +127,7 @@ def test_a_folder_has_one_server(tmp_path: Path) -> None:
         assert status == 2 and lines[0].startswith(f"banyan: error: --port: {server.port} is not accepted")
 
 
+@pytest.mark.slow
 def test_without_a_token_nobody_else_may_reach_it(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         status, lines = refused("--data", str(tmp_path), "--host", host, "--executor", "inline")
@@ -131,17 +136,20 @@ def test_without_a_token_nobody_else_may_reach_it(tmp_path: Path) -> None:
         assert "--token-file" in lines[0]
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_refused() -> None:
     status, lines = refused("--data", "/proc/nowhere", "--executor", "inline")
     assert status == 2 and "--data" in lines[0]
 
 
+@pytest.mark.slow
 def test_a_folder_of_other_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "searches.sqlite").write_text("these are no records, whatever the name says" * 100)
     status, lines = refused("--data", str(tmp_path), "--executor", "inline", "--port", "0")
     assert status == 2 and "undamaged records" in lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="of kernels that are compiled")
 def test_a_server_ends_while_kernels_compile_and_answers_who_waits_for_them(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
@@ -167,6 +175,7 @@ main()
 INNOCENT: dict[str, Any] = {"game": "gomoku:size=5", "simulations": 700_000, "lanes": 2}
 
 
+@pytest.mark.slow
 def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path: Path) -> None:
     """Two others run beside it until it is found; its game passes every trial."""
     environment = install(tmp_path)
@@ -194,6 +203,7 @@ def test_a_search_that_ends_the_server_each_time_is_failed_and_no_other(tmp_path
         assert server.end() == 0
 
 
+@pytest.mark.slow
 def test_only_deaths_of_the_server_alone_count(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for search_id in ("one", "two", "three"):
@@ -324,6 +334,7 @@ def test_one_that_ends_as_it_should_or_never_serves_is_the_last(
     assert gone(orphan)
 
 
+@pytest.mark.slow
 def test_none_outlives_its_parent(supervised: list[Supervised]) -> None:
     parent = begin(supervised, "stay")
     pid, _, orphan = parent.server()

@@ -38,6 +38,7 @@ def asked(server: Server, game: str, **body: Any) -> httpx.Response:
     return httpx.post(f"{server.url}/api/v1/games/{game}/moves", json=body, timeout=60)
 
 
+@pytest.mark.slow
 def test_at_morris_alphabeta_moves(server: Server) -> None:
     answer = asked(server, "morris", moves=["d2"], seconds=0.05).json()
     assert answer["player"] == "alphabeta:seconds=0.05"
@@ -48,17 +49,20 @@ def test_at_morris_alphabeta_moves(server: Server) -> None:
     assert asked(server, "morris", position=shown["position"], seconds=0.05).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_textbook_search_can_be_asked_for(server: Server) -> None:
     answer = asked(server, "morris", preset="plain", seconds=0.05).json()
     assert answer["player"] == "uct:preset=plain,seconds=0.05"
     assert answer["simulations"] > 0
 
 
+@pytest.mark.slow
 def test_it_sees_what_wins() -> None:
     answer = move(THREE, MoveBody(moves=MILL, seconds=0.2))
     assert (answer["move"], answer["value"] > 0.99) == ("c1", True)
 
 
+@pytest.mark.slow
 def test_the_list_of_games_says_whom_one_meets(server: Server) -> None:
     listed = httpx.get(f"{server.url}/api/v1/games").json()["games"]
     opponents = {game["name"]: game["opponent"] for game in listed}
@@ -74,6 +78,7 @@ def test_the_best_settings_are_told_as_a_search_takes_them(name: str, server: Se
     assert SearchBody.model_validate({"game": name, **best})
 
 
+@pytest.mark.slow
 def test_what_is_hidden_is_not_needed() -> None:
     answer = move("battleship:size=4,fleet=2", MoveBody(moves=["a1", "miss"], seconds=0.02))
     assert answer["player"] == "uct:preset=best,seconds=0.02"
@@ -118,6 +123,7 @@ def test_what_cannot_be_is_refused_by_its_field(
         assert "/" in game
 
 
+@pytest.mark.slow
 def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(server: Server) -> None:
     with ThreadPoolExecutor(3) as threads:
         moves = [threads.submit(asked, server, "morris", seconds=0.5) for _ in range(3)]
@@ -125,6 +131,7 @@ def test_the_server_answers_others_meanwhile_and_moves_come_one_after_the_other(
         assert [each.result().status_code for each in moves] == [200] * 3
 
 
+@pytest.mark.slow
 def test_more_than_can_wait_are_told_to_come_again() -> None:
     known, ends, small = KnownGames(), threading.Event(), MoveBody(seconds=0.01)
     assert known.move("tictactoe", small)["player"] == "uct:preset=best,seconds=0.01"
@@ -167,6 +174,7 @@ def test_the_next_turn_is_that_of_the_address_that_has_taken_least() -> None:
     assert order == ["a", "b", "c", "a", "a"]
 
 
+@pytest.mark.slow
 def test_moves_of_clients_that_have_gone_hold_up_nobody(server: Server) -> None:
     assert asked(server, "tictactoe", seconds=0.01).status_code == 200
     head = b"POST /api/v1/games/tictactoe/moves HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n"

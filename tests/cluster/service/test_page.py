@@ -15,6 +15,8 @@ from tests.cluster.service.browser import Visitor
 from tests.cluster.service_process import Server
 from tests.cluster.test_strength import INLINE, SMALL, costs_file
 
+pytestmark = pytest.mark.slow
+
 WIDTH = 360
 ENDLESS = 50_000_000
 

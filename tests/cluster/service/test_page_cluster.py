@@ -16,6 +16,8 @@ from tests.cluster.service.browser import Visitor
 from tests.cluster.service.test_ray import named
 from tests.cluster.service_process import Server
 
+pytestmark = pytest.mark.slow
+
 FAKE = (Path(__file__).parent / "fake_cluster.js").read_text().partition("\n(")[2]
 """A function of the page that answers its requests for events of a cluster."""
 LEAST_CONTRAST = 4.5

@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, expect
 from tests.cluster.service.browser import Visitor
 from tests.cluster.service_process import Server
 
+pytestmark = pytest.mark.slow
+
 ENDLESS = 50_000_000
 
 

@@ -86,6 +86,7 @@ def alone(request: SearchRequest) -> dict[str, Any]:
     return unchanged(session_of(fresh(request)).run())
 
 
+@pytest.mark.slow
 def test_searches_that_run_together_have_the_answers_of_searches_alone(tmp_path: Path) -> None:
     watchers = {name: Seen() for name in REQUESTS}
     run_all([run_of(tmp_path, request, watchers[name]) for name, request in REQUESTS.items()])

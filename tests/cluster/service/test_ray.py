@@ -26,6 +26,8 @@ from tests.cluster.interrupted import fresh, session_of
 from tests.cluster.prometheus import free_port
 from tests.cluster.service_process import Server
 
+pytestmark = pytest.mark.slow
+
 BODIES: list[dict[str, Any]] = [
     {"game": "gomoku:size=5", "strategy": "tree", "simulations": 600_000, "lanes": 4, "seed": 1},
     {"game": "gomoku:size=5", "strategy": "root", "simulations": 600_000, "lanes": 4, "seed": 2},

@@ -69,6 +69,7 @@ def test_a_record_that_cannot_be_read_is_marked_and_harms_no_other(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_server_tells_of_records_that_it_cannot_read(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         client = server.client()
@@ -147,6 +148,7 @@ def killed(folder: Path, act: Callable[[Store], object]) -> None:
     os.waitpid(pid, 0)
 
 
+@pytest.mark.slow
 def test_nobody_else_can_read_what_is_stored(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:

@@ -172,6 +172,7 @@ def result(api: httpx.Client, last: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
     server: Server, api: httpx.Client
 ) -> None:
@@ -211,6 +212,7 @@ def test_a_measurement_has_the_form_and_the_digests_of_the_command_line(
     assert api.delete("/speedups/other").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         answer = httpx.post(f"{server.url}/api/v1/speedups", json={"game": "hex"})
@@ -220,6 +222,7 @@ def test_a_server_that_does_not_allow_it_says_so(tmp_path: Path) -> None:
         assert "--allow-speedup" in found["reason"]
 
 
+@pytest.mark.slow
 def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
@@ -263,6 +266,7 @@ def test_the_page_lists_draws_and_measures(browser: Browser, server: Server, tmp
     assert found.complaints == []
 
 
+@pytest.mark.slow
 def test_real_workers_are_measured_and_a_server_that_stops_ends_it(tmp_path: Path) -> None:
     options = ("--allow-speedup", "--workers", "2", "--nice", "1")
     with (

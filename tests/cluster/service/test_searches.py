@@ -66,6 +66,7 @@ def test_the_answer_is_that_of_the_command_line(client: Client, strategy: str) -
     assert {name: search["result"][name] for name in unchanged(alone)} == unchanged(alone)
 
 
+@pytest.mark.slow
 def test_all_options_reach_the_search(client: Client) -> None:
     body = SMALL | {
         "strategy": "tree",
@@ -131,6 +132,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Client, ser
     assert [event.final for event in client.events(search_id, seen[-1])].count(True) == 1
 
 
+@pytest.mark.slow
 def test_cancelling_leaves_the_best_answer_and_resuming_goes_on(client: Client) -> None:
     # Seconds of work on two workers: it has begun to search long before it ends.
     body = SMALL | {"game": "morris", "simulations": 1_000_000}
@@ -341,6 +343,7 @@ def test_the_asynchronous_client_does_the_same(server: Server) -> None:
     assert ended[0]["result"]["digest"] != ended[1]["result"]["digest"]
 
 
+@pytest.mark.slow
 def test_a_dealt_fleet_is_not_told(client: Client) -> None:
     game = load("battleship")
     dealt = game.format_position(deal(game, 5))
@@ -359,6 +362,7 @@ def test_a_dealt_fleet_is_not_told(client: Client) -> None:
     assert not any(map(told, (shown, search, client.wait(search["id"]), client.searches())))
 
 
+@pytest.mark.slow
 def test_problems_beyond_two_players(client: Client) -> None:
     """The best line and each player's score are told, and left out where there are none."""
     for game, field, other in (
