@@ -231,9 +231,13 @@ class _Walk:
         for cell in function.__closure__ or ():
             self.value(cell.cell_contents, path)
         names = _names(function.__code__)
-        for name in sorted(names & function.__globals__.keys()):
+        # A cached kernel also imports the modules of its arguments' types, which the annotations name.
+        types = {name for name in map(str, function.__annotations__.values()) if name.isidentifier()}
+        for name in sorted((names | types) & function.__globals__.keys()):
             self.add(name)
             found = function.__globals__[name]
+            if name not in names and not isinstance(found, type):
+                continue
             self.value(found, f"{path} > {name}")
             if isinstance(found, ModuleType) and not _of_library(found.__name__):
                 for attribute in sorted(names & vars(found).keys()):

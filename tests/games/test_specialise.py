@@ -105,7 +105,15 @@ def test_a_module_of_another_name_changes_the_fingerprint(
     before = _import(tmp_path, HELPER, RULES, monkeypatch)
     first = fingerprint(before.is_terminal)
     source_of(before.is_terminal).__module__ = "moved"
-    assert fingerprint(before.is_terminal) != first
+    moved = fingerprint(before.is_terminal)
+    assert moved != first
+    # So do the modules of the types of its arguments, which its code does not name.
+    rules: dict[str, object] = source_of(before.is_terminal).__globals__
+    rules["Arrays"] = type("Arrays", (tuple,), {"__module__": "arrays"})
+    source_of(before.is_terminal).__annotations__["state"] = "Arrays"
+    typed = fingerprint(before.is_terminal)
+    rules["Arrays"] = type("Arrays", (tuple,), {"__module__": "moved"})
+    assert len({moved, typed, fingerprint(before.is_terminal)}) == 3
 
 
 def test_a_global_whose_changes_would_go_unseen_is_refused() -> None:
