@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import typer
 
-from cluster.system.terminal import write
 from search.options import knobs_of
 from search.request import SearchRequest
 
@@ -58,6 +57,8 @@ def reference(
     games: Annotated[bool, typer.Option("--games", help="The built-in games as JSON instead.")] = False,
 ) -> None:
     """Print the reference of options, players and answers of the API as Markdown."""
+    from cluster.system.terminal import write
+
     if games:
         write(descriptions_text(), end="")
         return

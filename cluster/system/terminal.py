@@ -15,9 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from games.errors import duration as duration
-from games.errors import rate as rate
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -122,6 +119,21 @@ def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
 def count(value: float) -> str:
     """An integer with separated thousands, such as 12,345."""
     return f"{round(value):,}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as `games.errors.duration` writes it."""
+    # Imported here because `games` loads Numba, for which `banyan --help` need not wait.
+    from games.errors import duration as written
+
+    return written(seconds)
+
+
+def rate(per_s: float) -> str:
+    """Events a second in words, as `games.errors.rate` writes them."""
+    from games.errors import rate as written
+
+    return written(per_s)
 
 
 def span(numbers: Sequence[int], noun: str) -> str:
