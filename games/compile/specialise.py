@@ -39,6 +39,7 @@ def specialise(
     extra_globals: Mapping[str, Any] | None = None,
     *,
     inner: bool = False,
+    compiled: bool | None = None,
 ) -> _Specialised:
     """The generic functions bound to the game and ready to call, by name.
 
@@ -47,15 +48,16 @@ def specialise(
     a cache on disk beside each function's file; plain Python if the rules are. The same arguments give the
     same functions again. A compiled function's ``stats`` says whether the cache was hit. With ``inner``,
     compiled functions can be called by other compiled ones only, and not from Python, which saves their
-    wrappers (games/jit.py).
+    wrappers (games/jit.py). ``compiled``: True for functions that use no rules, which are compiled even if
+    these are plain Python.
     """
     extra = dict(extra_globals or {})
     values = tuple((name, id(value)) for name, value in extra.items())
-    key = (game.name, game.rules, tuple(_form(game).items()), tuple(functions), values, inner)
+    key = (game.name, game.rules, tuple(_form(game).items()), tuple(functions), values, inner, compiled)
     found = _done.get(key)
     if found is None:
         # The values are kept along with the answer: an id means nothing once its object is gone.
-        found = _done.setdefault(key, (_specialise(functions, game, extra, inner), extra))
+        found = _done.setdefault(key, (_specialise(functions, game, extra, inner, compiled), extra))
     return found[0]
 
 
@@ -76,15 +78,20 @@ def is_compiled(rules: Rules) -> bool:
 
 
 def _specialise(
-    functions: Sequence[Callable[..., Any]], game: HasRules, extra: dict[str, Any], inner: bool
+    functions: Sequence[Callable[..., Any]],
+    game: HasRules,
+    extra: dict[str, Any],
+    inner: bool,
+    compiled: bool | None,
 ) -> _Specialised:
-    compiled = is_compiled(game.rules)
+    rules_compiled = is_compiled(game.rules)
+    compiled = rules_compiled if compiled is None else compiled
     bound: dict[str, Any] = _form(game)
     bound |= {name: rule for name, rule in game.rules._asdict().items() if rule is not None} | extra
-    defaults = DEFAULTS if compiled else DEFAULTS | PLAIN_DEFAULTS
+    defaults = DEFAULTS if rules_compiled else DEFAULTS | PLAIN_DEFAULTS
     for name, default in defaults.items():
         if name not in bound:
-            bound[name] = _bind(default, game.name, bound, compiled)
+            bound[name] = _bind(default, game.name, bound, rules_compiled)
     answer: _Specialised = {}
     for function in functions:
         name = function.__name__

@@ -32,6 +32,11 @@ from search.minimax import alphabeta
 
 Function = Callable[..., Any]
 
+CHOICES: tuple[tuple[str, tuple[Function, ...]], ...] = (
+    ("", (uct.best_child,)),
+    ("HIDDEN", (select.best_available,)),
+)
+"""The loops over the children of a node. They use no rules, and are compiled for every game."""
 INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
     (
         "LEARNT",
@@ -51,8 +56,8 @@ INNER: tuple[tuple[str, tuple[Function, ...]], ...] = (
     ("STEERED", (playout.steered_move, playout.steered_playout)),
     ("", (playout.leaf_playout,)),
     ("WIDENED", (expand.best_untried,)),
-    ("", (expand.may_expand, expand.add_untried, uct.best_child)),
-    ("HIDDEN", (select.best_available, select.select_among)),
+    ("", (expand.may_expand, expand.add_untried)),
+    ("HIDDEN", (select.select_among,)),
     ("PAIRED", (select.deal_paired,)),
     ("CHANCES", (select.draw_outcome,)),
     ("EVALUATED", (backup.note_heuristic,)),
@@ -125,7 +130,7 @@ def functions_of(game: Game, features: Features) -> dict[str, Function]:
     if game.hidden_information and not features.hidden:
         # Kernels that start from whole positions.
         bound |= specialise((determinize,), game, {"HIDDEN": False}, inner=True)
-    bound |= specialise(_needed(INNER, constants), game, bound, inner=True)
+    bound |= _inner(game, constants, bound)
     return specialise(_needed(OUTER, constants), game, bound)
 
 
@@ -134,8 +139,14 @@ def functions_of_known(game: Game, features: Features) -> dict[str, Function]:
     over_known = known.KnownGame(game)
     constants = constants_of(over_known, features)
     bound: dict[str, Any] = {**constants, "determinize": known.go_to_root}
-    bound |= specialise(_needed(INNER, constants), over_known, bound, inner=True)
+    bound |= _inner(over_known, constants, bound)
     return specialise((loop.select_leaves, loop.absorb_leaves), over_known, bound)
+
+
+def _inner(game: HasForm, constants: dict[str, bool], bound: dict[str, Any]) -> dict[str, Function]:
+    # Kernels in plain Python call the loops from there.
+    choices = specialise(_needed(CHOICES, constants), game, bound, inner=constants["COMPILED"], compiled=True)
+    return choices | specialise(_needed(INNER, constants), game, bound | choices, inner=True)
 
 
 def _needed(

@@ -63,7 +63,7 @@ def test_a_finished_search_is_shown_without_ray(
 ) -> None:
     file = str(tmp_path / "a.ckpt")
     first = answer(capsys, *SMALL, "--checkpoint", file)
-    monkeypatch.setattr("cluster.launch.make_executor", never)
+    monkeypatch.setattr("cluster.front_door.placement.make_executor", never)
     status, out, _ = here(capsys, "resume", file, "--workers", "2", "--json", "--no-progress")
     assert status == 0
     assert json.loads(out)["digest"] == first["digest"]

@@ -21,9 +21,9 @@ def test_warm_compiles_every_kernel_once_for_all_strategies(
     status, _, err = here(capsys, "warm", "tictactoe", "--strategies", "root,tree,leaf")
     assert status == 0
     assert re.search(r"^banyan: tictactoe: root .*, tree .*, leaf .*, play ", err, re.MULTILINE)
-    compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.inner_tictactoe_*.nbc"))
+    compiled = Counter(path.name.rpartition("-")[0] for path in tmp_path.rglob("*.tictactoe_*.nbc"))
     assert {name: count for name, count in compiled.items() if count > 1} == {}
-    assert any("descend" in name for name in compiled)
+    assert any("simulate" in name for name in compiled)
     assert "tictactoe, strategy leaf" in json.loads((tmp_path / "seconds_to_compile.json").read_text())
 
 

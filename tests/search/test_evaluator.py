@@ -15,6 +15,7 @@ from cluster.checkpoint.checkpoint import Keeper, read_checkpoint
 from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from games.errors import InvalidInput
+from games.game import Game
 from search.coordinator import Coordinator
 from search.evaluator import Evaluator, load_evaluator, source_of_evaluator
 from search.job import LeafJob
@@ -246,7 +247,7 @@ def test_help_for_evaluators(spec: str) -> None:
     planes = evaluator.planes(batch)
     assert planes.dtype == np.float32
     assert planes.sum(axis=(2, 3)).tolist() == [[0, 0], [0, 1], [1, 1], [1, 2]]
-    assert (game.owners(batch) == super(type(game), game).owners(batch)).all()
+    assert (game.owners(batch) == Game.owners(game, batch)).all()
     if spec == "gomoku:size=5":
         # Where moves are cells, a cell's place in a plane is the move's code.
         assert (planes.reshape(4, 2, -1).sum(axis=1) == 1 - legal).all()
