@@ -86,14 +86,14 @@ FLOORS: tuple[dict[str, int], ...] = (
     {"cluster.banyan": 208, "cluster": 26},
 )
 TESTS = {
-    "tests": 703,
+    "tests": 710,
     "tests.games": 9_141,
     "tests.search": 9_085,
     "tests.cluster": 19_814,
     "tests.deploy": 982,
     "tests.faults": 1_583,
 }
-TOTAL = {"total": 107_706}
+TOTAL = {"total": 107_713}
 LINES = {room: lines for floor in (*FLOORS, TESTS, TOTAL) for room, lines in floor.items()}
 COUNTED = (".py", ".js", ".css", ".html")
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
