@@ -7,6 +7,7 @@ too, and ends the process if nothing else does in time.
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import shutil
@@ -28,6 +29,8 @@ PATIENCE_S = 1.5
 """Seconds that a search may take to notice a signal, and that executors may take to close."""
 LOOK_EVERY_S = 0.1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_AGAIN = signal.SIGURG
+"""Sent by the guard to the main thread, to raise what was postponed; by default this signal is ignored."""
 _SHOW_CURSOR = b"\x1b[?25h\n"
 T = TypeVar("T")
 _unit_runs = False
@@ -76,21 +79,23 @@ class Interruption:
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         self.signalled = False
         self.closing = False
+        self.postponed = False
         self._search: Cancellable | None = None
-        self._before = {number: signal.getsignal(number) for number in _SIGNALS}
+        self._before = {number: signal.getsignal(number) for number in (*_SIGNALS, _AGAIN)}
         self._guard = _Guard(self, patience_s)
 
     def install(self) -> None:
         """Install the signal handlers. Call it again after Ray has started, which replaces SIGTERM's."""
         for number in _SIGNALS:
             signal.signal(number, self._handle)
+        signal.signal(_AGAIN, self._raise)
         self._guard.start()
 
     def watch(self, search: Cancellable) -> None:
         """Let the first signal cancel ``search``; before this call it raises KeyboardInterrupt."""
         self._search = search
         if self.signalled:
-            # The exception was raised in a callback that discards exceptions.
+            # Whoever ran at the signal has discarded the exception.
             raise KeyboardInterrupt
 
     def begin_closing(self) -> None:
@@ -123,13 +128,20 @@ class Interruption:
         """Whether the handler of signal ``number`` is still the one installed here."""
         return number in _SIGNALS and signal.getsignal(number) == self._handle
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signalled:
             self.leave()
         self.signalled = True
+        if self._search is not None:
+            self._search.cancel()
+        self._raise(number, frame)
+
+    def _raise(self, _number: int, frame: FrameType | None) -> None:
+        self.postponed = _discards(frame)
+        if self.postponed:
+            return
         if self._search is None:
             raise KeyboardInterrupt
-        self._search.cancel()
         if _unit_runs:
             raise _GivenUp
 
@@ -145,6 +157,15 @@ class Interruption:
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)
         os._exit(INTERRUPTED)
+
+
+def _discards(frame: FrameType | None) -> bool:
+    """Whether an exception would be discarded: by a finalizer, or by a callback of the compiler (a crash)."""
+    while frame is not None:
+        if frame.f_code.co_name.startswith(("_raw_object_cache", "__del__")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Guard:
@@ -187,6 +208,8 @@ class _Guard:
             if self._signals in ready and self._interruption.takes(os.read(self._signals, 1)[0]):
                 heard += 1
                 until_s = time.monotonic() + self._patience_s
+            elif self._interruption.postponed:
+                _thread.interrupt_main(_AGAIN)
             elif heard and time.monotonic() > until_s:
                 self._look(heard)
         for end in (self._signals, write_end, quit_end):

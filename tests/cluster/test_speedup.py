@@ -85,8 +85,9 @@ def test_figures_follow_from_each_other(rows: list[Row]) -> None:
         assert row.speedup == pytest.approx(speedup, abs=1e-3)
         assert row.efficiency == pytest.approx(row.speedup / row.workers, abs=1e-3)
         assert (row.repeats, row.simulations) == (2, SIMULATIONS)
-        # The same jobs without Ray, coordinator and merging cannot be slower than half as fast.
-        assert row.ceiling_simulations_per_s > row.simulations_per_s / 2
+        # The same jobs without Ray, coordinator and merging cannot be slower than half as fast, on a machine
+        # that does nothing else.
+        assert row.ceiling_simulations_per_s > row.simulations_per_s / (2 if row.trusted else 10)
         # The number of workers does not change the digest.
         assert row.digest == one[row.strategy].digest
     assert len({row.digest for row in rows}) == 3

@@ -15,7 +15,7 @@ from cluster.executors.inline import InlineExecutor
 from cluster.runtime.session import Session
 from cluster.runtime.tasks import Event, Executor, JobDone, JobLost, Task
 from games import Game
-from games.compile.specialise import cached_njit
+from games.compile.specialise import cached_njit, specialise
 from games.game import State
 from games.rng import Stream, new_stream
 from search.coordinator import Coordinator
@@ -24,6 +24,7 @@ from search.job import Context
 from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import Base, base_of, begin, unfold
 from search.kernel.params import NO_CUT, SearchParams
+from search.kernel.uct import best_child
 from search.prepare import open_search
 from search.request import SearchRequest
 from search.result import SearchResult
@@ -50,6 +51,10 @@ KNOBS = SearchParams(
     cpuct_base=19_652.0,
     fpu_reduction=0.2,
 )
+
+_CONSTANTS = {"SCORED": False, "EVALUATED": False}
+pick = specialise((best_child,), games.load("tictactoe"), _CONSTANTS, compiled=True)["best_child"]
+"""`best_child` of two players without an evaluator, for callers in Python."""
 
 
 def nodes_of(tree: Tree, node: int = ROOT) -> Node:

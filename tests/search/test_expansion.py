@@ -13,15 +13,13 @@ from search.kernel.engine import engine_of
 from search.kernel.lazy_snapshot import base_of, begin
 from search.kernel.lazy_snapshot import visits_before as compiled_visits_before
 from search.kernel.params import SearchParams
-from search.kernel.uct import best_child as compiled_best_child
 from search.tree.arena import ROOT, Tree, children_of
 from search.tree.merge import Statistics, snapshot
 from tests.games.common import JIT
-from tests.search.common import KNOBS, grow, restored
+from tests.search.common import KNOBS, grow, pick, restored
 
 SPEC = "gomoku:size=5"
 visits_before = callable_from_python(compiled_visits_before)
-best_child = callable_from_python(compiled_best_child)
 
 
 def lane_params(lane: int, lanes: int) -> SearchParams:
@@ -77,7 +75,7 @@ def test_lanes_that_see_nothing_of_each_other_visit_what_one_would(lanes: int) -
     alone = restored(known)
     first, count = int(alone.children[ROOT]), len(children_of(alone, ROOT))
     for _ in range(20 * lanes):
-        alone.unobserved[first + best_child(alone, KNOBS, ROOT, 0)[0]] += 1
+        alone.unobserved[first + pick(alone, KNOBS, ROOT, 0)[0]] += 1
         alone.unobserved[ROOT] += 1
     expected = alone.unobserved[first : first + count].copy()
     together, herd = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -89,7 +87,7 @@ def test_lanes_that_see_nothing_of_each_other_visit_what_one_would(lanes: int) -
             for slot in range(count):
                 tree.unobserved[first + slot] = visits_before(params, 1 + slot) if offset else 0
             for _ in range(20):
-                slot = best_child(tree, params, ROOT, 0)[0]
+                slot = pick(tree, params, ROOT, 0)[0]
                 made[slot] += 1
                 tree.unobserved[first + slot] += lanes
                 tree.unobserved[ROOT] += lanes

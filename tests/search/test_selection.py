@@ -17,7 +17,6 @@ from search.kernel.uct import (
     INVERSE_SQRT,
     LOG,
     SQRT_LOG,
-    best_child,
     natural_log,
 )
 from search.tree.arena import (
@@ -32,7 +31,7 @@ from search.tree.arena import (
     set_proof,
 )
 from tests.games.common import JIT, plain
-from tests.search.common import KNOBS
+from tests.search.common import KNOBS, pick
 
 Child = tuple[int, int, int, int]
 """Visits, sum of returns, unobserved, proof."""
@@ -42,12 +41,6 @@ Child = tuple[int, int, int, int]
 def logarithm(n: int) -> float:
     """`natural_log` for callers in Python."""
     return natural_log(n)
-
-
-@cached_njit
-def pick(tree: Tree, params: SearchParams, node: int, player: int) -> tuple[int, float]:
-    """`best_child` for callers in Python."""
-    return best_child(tree, params, node, player)
 
 
 @cached_njit
