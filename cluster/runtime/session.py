@@ -37,7 +37,7 @@ class Observer(Protocol):
     def __call__(self, session: Session) -> None: ...
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """A running search: coordinator, executor and clock; observers read it."""
 

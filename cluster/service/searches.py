@@ -395,12 +395,9 @@ class Searches:
                 Worker().prepare(opened.coordinator.search.context)
             self._long_lived.loaded((request.game, request.strategy))
             keeper = Keeper(self._path(live.id), self._every_s, warn=LOG.warning, begun_s=opened.elapsed_s)
-            run: Run
-            if external:
-                since_s, most_s = live.idle_since_s, self.limits.seconds
-                run = ExternalRun(opened, live, keeper, live.priority, heard_s=since_s, longest_idle_s=most_s)
-            else:
-                run = Run(opened, live, keeper, live.priority)
+            run = (ExternalRun if external else Run)(opened, live, keeper, live.priority)
+            if isinstance(run, ExternalRun):
+                run.heard_s, run.longest_idle_s = live.idle_since_s or run.heard_s, self.limits.seconds
             with self._lock:
                 if self.draining:
                     return

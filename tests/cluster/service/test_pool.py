@@ -154,7 +154,7 @@ def test_a_job_that_raises_fails_its_own_search_only(tmp_path: Path) -> None:
     assert bad.result is None
     assert bad.error is not None and "AttributeError" in bad.error
     assert good.result is not None and good.error is None
-    assert runs[0].session.outcome == "failed"
+    assert runs[0].outcome == "failed"
     # What it has come to is kept.
     assert read_checkpoint(runs[0].keeper.path).stopped_by is None
 
