@@ -75,8 +75,8 @@ class Searches:
         self.store, self.pool, self.limits = store, pool, limits
         self.games = games or KnownGames()
         self.figures = ServiceFigures()
-        self.metrics: Metrics | None = None
-        """The metrics that the running sessions are added to, if any."""
+        families = partial(self.figures.families, pool)
+        self.metrics = Metrics(sources=(lambda: families(self.num_waiting, self.num_running),))
         self.draining = False
         self._every_s = checkpoint_every_s
         self._boot = store.boot(time.time())
@@ -264,8 +264,7 @@ class Searches:
 
         self._recorder.put(partial(self.store.begin, live.id, now_s), tell)
         self.watch.begun(live.id, live.body["game"], live.body["strategy"], session)
-        if self.metrics is not None:
-            self.metrics.watch(session)
+        self.metrics.watch(session)
 
     def search_grown(self, live: Live, simulations: int, playouts: int) -> None:
         self.figures.grown(live.body["game"], live.body["strategy"], simulations, playouts)
@@ -288,8 +287,7 @@ class Searches:
             self._running.discard(live.id)
             insort(self._waiting, live, key=lambda each: each.order)
             self._recorder.put(partial(self.store.put_off, live.id), partial(live.turn, QUEUED))
-        if self.metrics is not None:
-            self.metrics.settle(session)
+        self.metrics.settle(session)
         self._fill()
 
     def search_ended(self, live: Live, result: SearchResult | None, error: str | None) -> None:
@@ -300,8 +298,7 @@ class Searches:
             self._conclude(
                 live, CANCELLED if result.stopped_by == "cancelled" else DONE, result.to_json(), None
             )
-        if self.metrics is not None:
-            self.metrics.settle()
+        self.metrics.settle()
 
     def _look(self) -> Seen:
         """What the watch samples."""
