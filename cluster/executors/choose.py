@@ -11,7 +11,7 @@ from cluster.executors.handover import HandoverExecutor
 from cluster.executors.inline import InlineExecutor
 from cluster.executors.threads import ThreadsExecutor
 from cluster.ray_backend.executor import RayExecutor
-from cluster.runtime.queue import Queue
+from cluster.runtime.queue import TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Executor, TaskWorker
 from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
 from cluster.system.processes import num_cores
@@ -32,7 +32,7 @@ def make_executor(
     make_worker: Callable[[], TaskWorker] = Worker,
     in_flight: int = 2,
     resources: Resources = ONE_CPU,
-    queue: Queue | None = None,
+    queue: TaskQueue | None = None,
     standing: bool = False,
     notify: Callable[[str], None] | None = None,
     explain: Callable[[str], None] | None = None,

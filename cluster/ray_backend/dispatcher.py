@@ -22,7 +22,7 @@ from typing import Any
 from cluster.ray_backend.process import Handle, RayEnded, RayProcess, Remote, WorkerLost, answer_of
 from cluster.ray_backend.slots import Bundle, Process, Slot, Slots
 from cluster.runtime.broadcast import Call, Published, pack_call
-from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, Queue, TaskQueue
+from cluster.runtime.queue import BUNDLE_S, BundlesAhead, LaneAffinity, TaskQueue
 from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, key_of
 from cluster.runtime.worker_process import Inbox, code_of_searches
 from cluster.runtime.worker_state import WorkerState
@@ -43,7 +43,7 @@ class Dispatcher:
         self,
         ray: RayProcess,
         slots: Slots,
-        queue: Queue | None,
+        queue: TaskQueue | None,
         in_flight: int,
         inline: bool,
         finished: Callable[[], None],
@@ -62,7 +62,7 @@ class Dispatcher:
         self._finished = finished
         self._affinity = LaneAffinity()
         # No `or` here: an empty queue is false.
-        self._queue: Queue = TaskQueue(self._affinity) if queue is None else queue
+        self._queue = TaskQueue(self._affinity) if queue is None else queue
         self._inbox: Inbox[Hear] = Inbox()
         self._roomy: dict[int, Slot] = {}
         """Slots that may have room for a bundle, by number; some may be full already."""

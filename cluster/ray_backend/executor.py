@@ -28,7 +28,7 @@ from typing import Any
 from cluster.ray_backend.dispatcher import Dispatcher
 from cluster.ray_backend.joining import Revival, connect
 from cluster.ray_backend.slots import LATECOMER_S, READY_S, Process, Slot, Slots
-from cluster.runtime.queue import IN_FLIGHT, Queue
+from cluster.runtime.queue import IN_FLIGHT, TaskQueue
 from cluster.runtime.tasks import DEFAULT_JOB_TIMEOUT_S, Event, Task, TaskWorker
 from cluster.runtime.worker_state import WorkerLog, WorkerState, WorkerStatus
 from cluster.runtime.workers import AUTO, ONE_CPU, Pace, Resources, Workers, exactly
@@ -129,7 +129,7 @@ class RayExecutor:
         make_worker: Callable[[], TaskWorker] = Worker,
         in_flight: int = IN_FLIGHT,
         resources: Resources = ONE_CPU,
-        queue: Queue | None = None,
+        queue: TaskQueue | None = None,
         standing: bool = False,
         notify: Callable[[str], None] | None = None,
         cancelled: threading.Event | None = None,

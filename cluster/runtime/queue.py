@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from cluster.runtime.tasks import Task
 
@@ -147,28 +147,11 @@ class BundlesAhead:
         return 1 if hands / bundle_s > self._many_calls_per_s else self.most
 
 
-class Queue(Protocol):
-    """The interface of queues that executors use; see `TaskQueue`."""
-
-    def add(self, tasks: Iterable[Task]) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def bundle_size(self, bundles: int, running: int) -> int: ...
-
-    def take(self, slot: int, num_slots: int, most: int, work: float) -> list[Task]: ...
-
-    def early(self, ahead: Sequence[Task]) -> bool: ...
-
-    def lanes(self) -> set[Hashable]: ...
-
-    def settle(self, present: Sequence[int], ready: Sequence[int]) -> list[tuple[int, int]]: ...
-
-    def __len__(self) -> int: ...
-
-
 class TaskQueue:
-    """A first-in, first-out queue, except that lanes keep their slots and bundles share one part."""
+    """A first-in, first-out queue, except that lanes keep their slots and bundles share one part.
+
+    A subclass may order the tasks of many searches in another way.
+    """
 
     def __init__(self, affinity: LaneAffinity | None = None) -> None:
         """``affinity`` assigns lanes to slots; None: by lane number, without moving their states."""
