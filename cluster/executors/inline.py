@@ -20,7 +20,9 @@ class InlineExecutor:
     name = "inline"
     num_workers = threads_here = 1
 
-    def __init__(self, make_worker: Callable[[], TaskWorker] = Worker, queue: TaskQueue | None = None) -> None:
+    def __init__(
+        self, make_worker: Callable[[], TaskWorker] = Worker, queue: TaskQueue | None = None
+    ) -> None:
         self._workers = ContextWorkers(make_worker)
         self._in_flight = InFlight()
         self._counted_s = 0.0
