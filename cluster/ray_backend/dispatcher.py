@@ -27,8 +27,6 @@ from cluster.runtime.tasks import OPENED, Event, JobDone, JobFailed, Task, key_o
 from cluster.runtime.worker_process import Inbox, code_of_searches
 from cluster.runtime.worker_state import WorkerState
 
-FEW = 2
-"""Up to this number of workers, shared parts are sent with the calls: 1 ms faster than the object store."""
 CONTEXT = "context"
 """First part of the keys of contexts among published values."""
 
@@ -45,19 +43,14 @@ class Dispatcher:
         slots: Slots,
         queue: TaskQueue | None,
         in_flight: int,
-        inline: bool,
         finished: Callable[[], None],
     ) -> None:
-        """``in_flight``: bundles for each worker. ``inline``: whether few workers get shared parts with
-        the calls. ``finished`` is called when a job has returned."""
+        """``in_flight``: bundles for each worker. ``finished`` is called when a job has returned."""
         self.ray = ray
         self.ahead = BundlesAhead(in_flight)
         """Decides how many bundles each worker has."""
         self._bundles = in_flight
         """Bundles for each worker at the moment."""
-        self.few = FEW if inline else 0
-        """Up to this number of workers, shared parts are sent with the calls; 0: always by the object
-        store."""
         self._slots = slots
         self._finished = finished
         self._affinity = LaneAffinity()
@@ -139,11 +132,9 @@ class Dispatcher:
         handle: Handle = self._published.reference((CONTEXT, key), self._contexts.get(key))
         return handle
 
-    def _call(
-        self, process: Process, hear: Hear, method: str, *arguments: Any, by_value: bool = False
-    ) -> Future[bytes]:
+    def _call(self, process: Process, hear: Hear, method: str, *arguments: Any) -> Future[bytes]:
         """Call a method of a process and expect its answer; the returned future identifies the call."""
-        answer = self.ray.call(process.actor, method, *arguments, by_value=by_value)
+        answer = self.ray.call(process.actor, method, *arguments)
         self._inbox.expect(answer, answer, hear)
         return answer
 
@@ -229,9 +220,8 @@ class Dispatcher:
             process.shared_key = jobs[0].shared_key
             values.append(self._published.reference(process.shared_key, shared.value, shared.nbytes))
         call_of = Call(brings, brings_shared, tuple(self._contexts), self._affinity.states_for(jobs))
-        by_value = self._hands <= self.few
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
-        call = self._call(process, hear, "run", packed, *values, by_value=by_value)
+        call = self._call(process, hear, "run", packed, *values)
         self.calls += 1
         self._slots.running += len(jobs)
         process.bundles[call] = Bundle(jobs)
@@ -256,7 +246,7 @@ class Dispatcher:
         if slot.process is not process or call is not process.preparing:
             return []
         try:
-            (process.pid, code, process.at_once, host), process.node_id = answer_of(call.result())
+            process.pid, code, process.at_once, host, process.node_id = answer_of(call.result())
         except (RayEnded, WorkerLost) as error:
             return self._lost(slot, process, error)
         if code != code_of_searches():

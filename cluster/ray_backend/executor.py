@@ -167,10 +167,7 @@ class RayExecutor:
         if address is not None:
             give_back_s = GIVE_BACK_S if standing else math.inf
             self._elasticity = Elasticity(workers, self._crew, self._room, self._ask_autoscaler, give_back_s)
-        # A service always uses the object store: its failure is how we notice that Ray died.
-        self.dispatcher = Dispatcher(
-            self._ray, self._crew, queue, in_flight, not standing, self._revival.worked
-        )
+        self.dispatcher = Dispatcher(self._ray, self._crew, queue, in_flight, self._revival.worked)
 
     def use(self, workers: int) -> None:
         """Give jobs to the first ``workers`` slots only, from the next search on; the others stay idle."""

@@ -193,13 +193,18 @@ class Ready(NamedTuple):
     """How many jobs of the context OPENED should be begun in it before the first has ended."""
     host: str
     """The name of its machine."""
+    node: str
+    """Ray's id of its machine."""
 
 
 class WorkerProcess:
     """Runs bundles of jobs, one at a time; jobs that await something are begun, and end in a later call."""
 
-    def __init__(self, make_worker: Callable[[], TaskWorker], gives_way: bool = False) -> None:
+    def __init__(
+        self, make_worker: Callable[[], TaskWorker], gives_way: bool = False, node: str = ""
+    ) -> None:
         """``gives_way``: whether the process lowers its priority for other processes, such as a server."""
+        self._node = node
         if gives_way:
             give_way()
         self._workers = ContextWorkers(make_worker)
@@ -212,11 +217,16 @@ class WorkerProcess:
         self.stop()
         self._shared = None
         self._workers.open(pickle.loads(context))
-        return Ready(os.getpid(), code_of_searches(), self._workers.at_once, socket.gethostname())
+        host, at_once = socket.gethostname(), self._workers.at_once
+        return Ready(os.getpid(), code_of_searches(), at_once, host, self._node)
 
     def stop(self) -> None:
         """Cancel all jobs that were begun."""
         self._in_flight.cancel()
+
+    def pulse(self) -> bytes:
+        """Health check; returns what `run` does for no jobs."""
+        return pickle.dumps([])
 
     def hand_over(self, context: int, lane: int) -> Any:
         """Remove and return the state of a lane; None if it is not in this process."""
