@@ -1,7 +1,7 @@
 """Handing out tasks and hearing answers: bundles of jobs go to workers, and their answers become events.
 
 A call carries a bundle of jobs, because its cost (4 ms of CPU in driver and worker together) hardly depends
-on its content. Shared parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
+on its content. Common parts (cluster/runtime/broadcast.py) are sent once to the process that is connected to
 Ray (process.py), stored once in the object store, and passed by reference. Two bundles are in flight for each
 worker, so that it never waits; one if jobs are so short that these would be too many calls.
 
@@ -124,7 +124,7 @@ class Dispatcher:
 
     def prepare(self, slot: Slot, process: Process) -> Future[bytes]:
         """Make a process load the context that the executor was opened with."""
-        process.contexts, process.shared_key = {OPENED} & self._contexts.keys(), None
+        process.contexts, process.common_key = {OPENED} & self._contexts.keys(), None
         hear = partial(self._prepared, slot, process)
         return self._call(process, hear, "prepare", self._context_reference(OPENED))
 
@@ -214,12 +214,12 @@ class Dispatcher:
         brings = tuple(sorted({task.context for task in jobs} - process.contexts))
         process.contexts.update(brings)
         values = [self._context_reference(key) for key in brings]
-        shared = jobs[0].shared if jobs else None
-        brings_shared = shared is not None and process.shared_key != jobs[0].shared_key
-        if shared is not None and brings_shared:
-            process.shared_key = jobs[0].shared_key
-            values.append(self._published.reference(process.shared_key, shared.value, shared.nbytes))
-        call_of = Call(brings, brings_shared, tuple(self._contexts), self._affinity.states_for(jobs))
+        common = jobs[0].common if jobs else None
+        brings_common = common is not None and process.common_key != jobs[0].common_key
+        if common is not None and brings_common:
+            process.common_key = jobs[0].common_key
+            values.append(self._published.reference(process.common_key, common.value, common.nbytes))
+        call_of = Call(brings, brings_common, tuple(self._contexts), self._affinity.states_for(jobs))
         packed, hear = pack_call(call_of, jobs), partial(self._returned, slot, process)
         call = self._call(process, hear, "run", packed, *values)
         self.calls += 1

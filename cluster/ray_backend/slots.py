@@ -44,8 +44,8 @@ class Process:
     node_id: str = ""
     contexts: set[int] = field(default_factory=set)
     """Keys of the contexts that were sent to the process."""
-    shared_key: Hashable = None
-    """Key of the shared part that was sent to the process last."""
+    common_key: Hashable = None
+    """Key of the common part that was sent to the process last."""
     bundles: dict[Any, Bundle] = field(default_factory=dict)
     """Pending bundles by the future of their call, in the order in which they were sent."""
     at_once: int = 1

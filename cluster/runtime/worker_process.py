@@ -209,13 +209,13 @@ class WorkerProcess:
             give_way()
         self._workers = ContextWorkers(make_worker)
         self._in_flight = InFlight()
-        self._shared: Any = None
-        """The shared part of the jobs of the last call."""
+        self._common: Any = None
+        """The common part of the jobs of the last call."""
 
     def prepare(self, context: bytes) -> Ready:
         """Forget all contexts and jobs, and load what jobs of this context need: see `Executor.open`."""
         self.stop()
-        self._shared = None
+        self._common = None
         self._workers.open(pickle.loads(context))
         host, at_once = socket.gethostname(), self._workers.at_once
         return Ready(os.getpid(), code_of_searches(), at_once, host, self._node)
@@ -239,12 +239,12 @@ class WorkerProcess:
         began, without causes. If none has, it waits for one, at most COLLECT_S seconds.
         """
 
-        def shared_value(call: Call) -> Any:
-            if call.brings_shared:
-                self._shared = pickle.loads(values[-1])
-            return self._shared
+        def common_value(call: Call) -> Any:
+            if call.brings_common:
+                self._common = pickle.loads(values[-1])
+            return self._common
 
-        call, jobs = unpack_call(packed, shared_value)
+        call, jobs = unpack_call(packed, common_value)
         self._workers.keep_only(call.live)
         for key, value in zip(call.brings, values, strict=False):
             self._workers.add(key, pickle.loads(value))
